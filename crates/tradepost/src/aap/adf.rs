@@ -1,0 +1,1 @@
+//! Leads as ADF 1.0 XML, for dealers' CRM systems (requirements §3.5).

@@ -1,0 +1,98 @@
+//! The command line: the table of commands, and the exit codes.
+//!
+//! Standard output is data, standard error is talk. Each command is a module with an `Arguments`
+//! type and a `run` function; what they share is in [`output`].
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub mod call;
+pub mod check_config;
+pub mod discover;
+pub mod explain;
+pub mod import;
+pub mod init;
+pub mod leads;
+pub mod output;
+pub mod serve;
+
+use output::{Failure, Output};
+
+/// Sell to AI agents, and buy from sellers that do.
+#[derive(Debug, Parser)]
+#[command(name = "tradepost", version, disable_help_subcommand = true)]
+struct CommandLine {
+    /// Write JSON for programs instead of tables for people.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Put one or more dealers online.
+    Serve(serve::Arguments),
+    /// Write a configuration file in which every key is explained.
+    Init(init::Arguments),
+    /// Read a configuration file and report every mistake in it.
+    CheckConfig(check_config::Arguments),
+    /// Replace a dealer's inventory with a feed.
+    Import(import::Arguments),
+    /// Read, show and export the leads received.
+    Leads(leads::Arguments),
+    /// Read a seller's agent card.
+    Discover(discover::Arguments),
+    /// Call a skill of a seller.
+    Call(Box<call::Arguments>),
+    /// Explain an error code.
+    Explain(explain::Arguments),
+}
+
+/// What commands get from outside.
+#[derive(Debug)]
+pub struct Context {
+    /// The environment variables.
+    pub environment: Vec<(String, String)>,
+    /// Where output goes, and in which form.
+    pub output: Output,
+}
+
+/// Runs the command that the arguments name.
+#[must_use]
+pub fn run(
+    arguments: impl Iterator<Item = OsString>,
+    environment: Vec<(String, String)>,
+) -> ExitCode {
+    let command_line = match CommandLine::try_parse_from(arguments) {
+        Ok(command_line) => command_line,
+        Err(error) => {
+            // clap prints help and version to stdout with 0, mistakes to stderr with 2.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let context = Context {
+        environment,
+        output: Output::new(command_line.json),
+    };
+    let outcome = match command_line.command {
+        Command::Serve(arguments) => serve::run(arguments, &context),
+        Command::Init(arguments) => init::run(arguments, &context),
+        Command::CheckConfig(arguments) => check_config::run(arguments, &context),
+        Command::Import(arguments) => import::run(arguments, &context),
+        Command::Leads(arguments) => leads::run(arguments, &context),
+        Command::Discover(arguments) => discover::run(arguments, &context),
+        Command::Call(arguments) => call::run(*arguments, &context),
+        Command::Explain(arguments) => explain::run(arguments, &context),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => context.output.fail(&failure),
+    }
+}
+
+/// What every command returns.
+pub type Outcome = Result<(), Failure>;

@@ -1,0 +1,15 @@
+//! `tradepost leads`: read, show and export the leads received.
+
+use super::{Context, Outcome};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {}
+
+/// Runs it.
+///
+/// # Errors
+/// What went wrong, with the exit code.
+pub fn run(_arguments: Arguments, _context: &Context) -> Outcome {
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! One printer for all commands, and the exit codes.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | we failed: a fault of this program or its machine |
+//! | 2 | usage: the command line, the configuration or an input file is wrong |
+//! | 3 | the seller refused: the request is invalid (JSON-RPC -32600, -32602, AAP validation codes) |
+//! | 4 | the seller refused: not found or no longer available |
+//! | 5 | the seller refused: consent is missing or invalid |
+//! | 6 | the seller refused: conflict (idempotency key, appointment time) |
+//! | 7 | the seller refused: try again later (rate limited, internal error) |
+//! | 8 | the seller refused: skill, operation or version not supported |
+//! | 9 | the seller refused for another reason |
+//! | 10 | no usable answer: unreachable, timed out, or not of the protocol |
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Where a command's output goes, and in which form.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    json: bool,
+}
+
+/// Why a command failed.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The exit code, from the table above.
+    pub exit: u8,
+    /// What went wrong: a lowercase fragment without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Further lines for people, such as every problem of a request.
+    pub lines: Vec<String>,
+    /// What programs get besides the message, merged into the `error` object.
+    pub data: Option<Value>,
+}
+
+impl Failure {
+    /// A failure with an exit code and a message.
+    #[must_use]
+    pub fn new(exit: u8, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+            hint: None,
+            lines: Vec::new(),
+            data: None,
+        }
+    }
+
+    /// A usage mistake.
+    #[must_use]
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(2, message)
+    }
+
+    /// A fault of ours, with its causes.
+    #[must_use]
+    pub fn fault(error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
+        }
+        Self::new(1, message)
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl Output {
+    /// Output for programs when `json`, for people otherwise.
+    #[must_use]
+    pub fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Whether programs read it.
+    #[must_use]
+    pub fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Writes a line of data to standard output.
+    pub fn line(self, line: impl AsRef<str>) {
+        let _ = writeln!(anstream::stdout().lock(), "{}", line.as_ref());
+    }
+
+    /// Writes data to standard output as it is.
+    pub fn raw(self, bytes: &[u8]) {
+        let _ = std::io::stdout().lock().write_all(bytes);
+    }
+
+    /// Writes a document for programs.
+    pub fn document<T: Serialize>(self, value: &T) {
+        if let Ok(text) = serde_json::to_string_pretty(value) {
+            self.line(text);
+        }
+    }
+
+    /// Tells people something on standard error.
+    pub fn talk(self, line: impl AsRef<str>) {
+        let _ = writeln!(anstream::stderr().lock(), "{}", line.as_ref());
+    }
+
+    /// Reports a failure and gives its exit code.
+    #[must_use]
+    pub fn fail(self, failure: &Failure) -> ExitCode {
+        if self.json {
+            let mut error = json!({"message": failure.message, "exit_code": failure.exit});
+            if let Some(members) = error.as_object_mut() {
+                if let Some(hint) = &failure.hint {
+                    members.insert("hint".into(), hint.as_str().into());
+                }
+                if let Some(Value::Object(data)) = &failure.data {
+                    members.extend(data.clone());
+                }
+            }
+            self.document(&json!({"error": error}));
+        } else {
+            let red = anstyle::AnsiColor::Red.on_default().bold();
+            let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
+            self.talk(format!("{red}error:{red:#} {}", failure.message));
+            for line in &failure.lines {
+                self.talk(format!("  {line}"));
+            }
+            if let Some(hint) = &failure.hint {
+                self.talk(format!("{cyan}hint:{cyan:#} {hint}"));
+            }
+        }
+        ExitCode::from(failure.exit)
+    }
+}

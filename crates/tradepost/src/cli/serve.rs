@@ -1,0 +1,15 @@
+//! `tradepost serve`: put one or more dealers online.
+
+use super::{Context, Outcome};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {}
+
+/// Runs it.
+///
+/// # Errors
+/// What went wrong, with the exit code.
+pub fn run(_arguments: Arguments, _context: &Context) -> Outcome {
+    Ok(())
+}

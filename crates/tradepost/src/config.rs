@@ -1,0 +1,161 @@
+//! The configuration: who sells, where, on which terms. A `Config` is whole and consistent; how
+//! one is read from a file is in [`read`](read::read).
+
+use std::net::SocketAddr;
+
+use jiff::SignedDuration;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use tradepost_wire::aap::lead::AppointmentType;
+use tradepost_wire::aap::{self, Skill, Version};
+
+pub mod read;
+
+/// Everything that the server needs to know.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The process.
+    pub server: Server,
+    /// At least one; ids and hosts are unique.
+    pub dealers: Vec<Dealer>,
+}
+
+/// How the process behaves.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The largest request body in bytes.
+    pub max_body_bytes: usize,
+    /// How long a request may take to arrive, headers and body each.
+    pub read_timeout: SignedDuration,
+    /// How long requests in progress may take to finish after SIGTERM.
+    pub shutdown_grace: SignedDuration,
+    /// Whether to log JSON lines instead of text.
+    pub log_json: bool,
+    /// What to log: a `tracing` filter such as `info` or `tradepost=debug`.
+    pub log_filter: String,
+    /// Whether the client's address is taken from the last entry of `X-Forwarded-For`.
+    pub trust_forwarded_for: bool,
+}
+
+/// A dealer or dealer group: one agent, one card.
+#[derive(Debug, Clone)]
+pub struct Dealer {
+    /// The id in the store and on the command line.
+    pub id: String,
+    /// The host names (without port) that lead to this dealer. Empty only when there is a single
+    /// dealer, who then answers on every host.
+    pub hosts: Vec<String>,
+    /// The absolute base address under which agents reach it, without a slash at the end. When
+    /// `None` the card names the address that the request came to.
+    pub public_url: Option<String>,
+    /// The name on the card and in `dealer.information`.
+    pub name: String,
+    /// What the card says about the agent.
+    pub description: String,
+    /// The agent's own version on the card.
+    pub agent_version: String,
+    /// Who operates the agent.
+    pub provider: Option<(String, String)>,
+    /// Documentation for people.
+    pub documentation_url: Option<String>,
+    /// A greeting in `dealer.information`.
+    pub welcome_message: Option<String>,
+    /// The AAP versions spoken; at least one, ascending.
+    pub versions: Vec<Version>,
+    /// The skills switched on; at least one, in catalog order.
+    pub skills: Vec<Skill>,
+    /// At least one; names are unique.
+    pub rooftops: Vec<Rooftop>,
+    /// Search limits.
+    pub search: SearchPolicy,
+    /// Rules for leads.
+    pub leads: LeadPolicy,
+    /// How often one caller may call.
+    pub rate_limit: RateLimit,
+    /// For how long a unit that left the offer is remembered (C-23).
+    pub tombstone_lifetime: SignedDuration,
+    /// Whether a request without `A2A-Version` is refused (C-33).
+    pub require_version: bool,
+    /// Whether `acceptedOutputModes` without a type of ours is refused (C-26).
+    pub strict_output_modes: bool,
+}
+
+/// A physical store.
+#[derive(Debug, Clone)]
+pub struct Rooftop {
+    /// What `dealer.information` tells about it. Opening hours by department are in
+    /// `profile.schedules`, named `sales` and `service`.
+    pub profile: aap::dealer::Rooftop,
+    /// The time zone that `profile.timezone` names; UTC when it names none.
+    pub time_zone: TimeZone,
+    /// Fees that every buyer pays, whole US dollars; the importer adds them to the advertised
+    /// price (`R-PR-01`).
+    pub fees: Vec<Fee>,
+    /// How it takes appointments.
+    pub appointments: Appointments,
+}
+
+/// A mandatory fee.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fee {
+    /// Such as `Documentation`.
+    pub name: String,
+    /// Whole US dollars.
+    pub amount: u32,
+}
+
+/// How a rooftop takes appointments.
+#[derive(Debug, Clone)]
+pub struct Appointments {
+    /// What it offers; may be empty.
+    pub types: Vec<AppointmentType>,
+    /// How long one takes when the customer does not say, and the step between proposed times.
+    pub slot_minutes: u32,
+    /// How many can run at the same time, for each department.
+    pub capacity: u32,
+    /// How long before its start one must be requested.
+    pub notice: SignedDuration,
+    /// How far ahead one can be.
+    pub horizon_days: u32,
+    /// Days on which the rooftop is closed.
+    pub closed_on: Vec<Date>,
+}
+
+/// Search limits (C-08).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SearchPolicy {
+    /// The page size when the buyer names none.
+    pub default_limit: u32,
+    /// The largest page, 1 to 1000; larger requests are clamped.
+    pub max_limit: u32,
+}
+
+/// Rules for leads.
+#[derive(Debug, Clone)]
+pub struct LeadPolicy {
+    /// How far a consent may lie in the future.
+    pub clock_skew: SignedDuration,
+    /// How long a consent without `expires_at` holds; for ever when `None` (`R-LD-07`).
+    pub consent_lifetime: Option<SignedDuration>,
+    /// Whether a test drive needs a vehicle of interest (`R-LD-25`).
+    pub test_drive_needs_vehicle: bool,
+    /// For how long equivalent leads count as duplicates (C-19).
+    pub duplicate_window: SignedDuration,
+    /// For how long idempotency keys are remembered; at least 24 hours (`R-LD-15`).
+    pub idempotency_lifetime: SignedDuration,
+    /// Whether an appointment that can be neither confirmed nor proposed is an error (C-20).
+    pub strict_appointments: bool,
+    /// How many times to propose.
+    pub proposed_times: usize,
+}
+
+/// How often one caller may call: `requests` in `window`, refilled evenly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// How many at once; 0 switches the limit off.
+    pub requests: u32,
+    /// In how much time.
+    pub window: SignedDuration,
+}

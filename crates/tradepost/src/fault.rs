@@ -1,0 +1,39 @@
+//! Something of ours that broke. A [`Fault`] is for the log: it is never serialised, and what the
+//! caller reads is the catalog's internal error with the id under which the log has the cause.
+
+use std::error::Error;
+use std::fmt;
+
+/// What broke, and why.
+#[derive(Debug)]
+pub struct Fault {
+    what: &'static str,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl Fault {
+    /// A fault with its cause.
+    pub fn new(what: &'static str, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            what,
+            source: source.into(),
+        }
+    }
+
+    /// For `map_err`: names what was being done.
+    pub fn on<E: Into<Box<dyn Error + Send + Sync>>>(what: &'static str) -> impl FnOnce(E) -> Self {
+        move |source| Self::new(what, source)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
+}
+
+impl Error for Fault {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(self.source.as_ref())
+    }
+}

@@ -1,0 +1,10 @@
+//! Everything that runs: server, storage and command line. Knows the wire and the buyer, and is
+//! known by none.
+
+pub mod aap;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod fault;
+pub mod http;
+pub mod store;

@@ -1,0 +1,100 @@
+//! The agent card as we publish it (A2A §4.4.1, §8). Reading someone else's card is the buyer's
+//! business and stays with the JSON.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Where every agent publishes its card.
+pub const WELL_KNOWN_PATH: &str = "/.well-known/agent-card.json";
+
+/// An agent card.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentCard {
+    /// The agent's name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The agent's own version, not the protocol's.
+    pub version: String,
+    /// Who operates it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Provider>,
+    /// How it is reached, in order of preference.
+    pub supported_interfaces: Vec<Interface>,
+    /// What it can do beyond answering messages, and its profiles.
+    pub capabilities: Capabilities,
+    /// Media types read.
+    pub default_input_modes: Vec<String>,
+    /// Media types written.
+    pub default_output_modes: Vec<String>,
+    /// What it can be asked for.
+    pub skills: Vec<Skill>,
+    /// Documentation for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub documentation_url: Option<String>,
+}
+
+/// Who operates an agent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Provider {
+    /// The organisation.
+    pub organization: String,
+    /// Its site.
+    pub url: String,
+}
+
+/// One way to reach an agent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Interface {
+    /// The absolute address.
+    pub url: String,
+    /// `JSONRPC`, `HTTP+JSON` or `GRPC`.
+    pub protocol_binding: &'static str,
+    /// `Major.Minor`.
+    pub protocol_version: &'static str,
+}
+
+/// What an agent can do beyond answering messages.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// Whether it streams.
+    pub streaming: bool,
+    /// Whether it pushes.
+    pub push_notifications: bool,
+    /// The profiles it speaks.
+    pub extensions: Vec<Extension>,
+}
+
+/// A profile that an agent speaks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Extension {
+    /// The profile and its version.
+    pub uri: String,
+    /// For people.
+    pub description: String,
+    /// Whether a caller must ask for it.
+    pub required: bool,
+    /// The profile's own facts.
+    pub params: Value,
+}
+
+/// Something an agent can be asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Skill {
+    /// The profile's id of the skill.
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// For people and models.
+    pub description: String,
+    /// Key words; at least one.
+    pub tags: Vec<String>,
+    /// Media types read.
+    pub input_modes: Vec<String>,
+    /// Media types written.
+    pub output_modes: Vec<String>,
+}

@@ -1,0 +1,205 @@
+//! Catalog 1: the errors of JSON-RPC 2.0 and A2A v1.0 (A2A §5.4, §9.5), one row each.
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use crate::catalog::{Vocabulary, catalog};
+
+/// The domain of every `ErrorInfo` (A2A §9.5).
+pub const DOMAIN: &str = "a2a-protocol.org";
+
+catalog! {
+    /// An error of the protocol, as opposed to one of a commerce profile.
+    pub enum Code {
+        /// The JSON-RPC error code.
+        jsonrpc: i32,
+        /// The HTTP status of the HTTP+JSON binding.
+        http: u16,
+        /// The gRPC status code's name.
+        grpc: &'static str,
+        /// Whether it is one of A2A's own errors, which carry an `ErrorInfo`.
+        a2a: bool,
+        /// What a person reads when nothing more exact is known.
+        title: &'static str,
+        /// What the caller does next.
+        hint: &'static str,
+    }
+    /// The body is not JSON: truncated, not UTF-8, or nested too deep.
+    ParseError = "PARSE_ERROR" {
+        jsonrpc: -32700, http: 400, grpc: "INVALID_ARGUMENT", a2a: false,
+        title: "Invalid JSON payload", hint: "send one complete JSON document in UTF-8",
+    }
+    /// The body is JSON but no JSON-RPC 2.0 request.
+    InvalidRequest = "INVALID_REQUEST" {
+        jsonrpc: -32600, http: 400, grpc: "INVALID_ARGUMENT", a2a: false,
+        title: "Request payload validation error",
+        hint: "send an object with jsonrpc \"2.0\", id, method and params",
+    }
+    /// No operation has this name.
+    MethodNotFound = "METHOD_NOT_FOUND" {
+        jsonrpc: -32601, http: 404, grpc: "UNIMPLEMENTED", a2a: false,
+        title: "Method not found", hint: "use an A2A v1.0 operation such as SendMessage",
+    }
+    /// The parameters do not have the shape that the operation requires.
+    InvalidParams = "INVALID_PARAMS" {
+        jsonrpc: -32602, http: 400, grpc: "INVALID_ARGUMENT", a2a: false,
+        title: "Invalid parameters", hint: "correct every field listed and send again",
+    }
+    /// The agent failed. The cause is in the agent's log under the error id.
+    InternalError = "INTERNAL_ERROR" {
+        jsonrpc: -32603, http: 500, grpc: "INTERNAL", a2a: false,
+        title: "Internal error", hint: "retry later with exponential backoff",
+    }
+    /// The task does not exist, or is not the caller's to see.
+    TaskNotFound = "TASK_NOT_FOUND" {
+        jsonrpc: -32001, http: 404, grpc: "NOT_FOUND", a2a: true,
+        title: "Task not found", hint: "check the task id; this agent may keep no tasks",
+    }
+    /// The task has ended and cannot be canceled.
+    TaskNotCancelable = "TASK_NOT_CANCELABLE" {
+        jsonrpc: -32002, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
+        title: "Task cannot be canceled", hint: "read the task's state; it has ended",
+    }
+    /// The agent does not push notifications.
+    PushNotificationNotSupported = "PUSH_NOTIFICATION_NOT_SUPPORTED" {
+        jsonrpc: -32003, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
+        title: "Push notifications are not supported", hint: "poll instead, or read the card's capabilities",
+    }
+    /// The agent does not support the operation, or not in this situation.
+    UnsupportedOperation = "UNSUPPORTED_OPERATION" {
+        jsonrpc: -32004, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
+        title: "Operation is not supported", hint: "read the card's capabilities for what is",
+    }
+    /// A part has a media type that the agent cannot read or produce.
+    ContentTypeNotSupported = "CONTENT_TYPE_NOT_SUPPORTED" {
+        jsonrpc: -32005, http: 400, grpc: "INVALID_ARGUMENT", a2a: true,
+        title: "Content type is not supported", hint: "send a media type that the card lists",
+    }
+    /// An agent's answer does not conform to the specification.
+    InvalidAgentResponse = "INVALID_AGENT_RESPONSE" {
+        jsonrpc: -32006, http: 500, grpc: "INTERNAL", a2a: true,
+        title: "Invalid agent response", hint: "report it to the agent's operator",
+    }
+    /// The card declares an extended card that is not set up.
+    ExtendedAgentCardNotConfigured = "EXTENDED_AGENT_CARD_NOT_CONFIGURED" {
+        jsonrpc: -32007, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
+        title: "Extended agent card is not configured", hint: "use the public card",
+    }
+    /// The agent requires an extension that the request did not declare.
+    ExtensionSupportRequired = "EXTENSION_SUPPORT_REQUIRED" {
+        jsonrpc: -32008, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
+        title: "Extension support is required", hint: "name the extension in A2A-Extensions",
+    }
+    /// The agent does not speak the requested protocol version.
+    VersionNotSupported = "VERSION_NOT_SUPPORTED" {
+        jsonrpc: -32009, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
+        title: "Protocol version is not supported", hint: "send A2A-Version with a version of the card",
+    }
+}
+
+impl Code {
+    /// The row with this JSON-RPC code.
+    #[must_use]
+    pub fn from_jsonrpc(code: i64) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|row| i64::from(row.jsonrpc()) == code)
+    }
+}
+
+/// One wrong field of the parameters, by its path (`message.parts[0].data`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldViolation {
+    /// The path, in A2A's notation.
+    pub field: String,
+    /// What is wrong and what is permitted.
+    pub description: String,
+}
+
+/// A protocol error with what it has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The catalog row.
+    pub code: Code,
+    /// What is wrong, for people.
+    pub message: String,
+    /// Text facts for programs, in `ErrorInfo.metadata`.
+    pub metadata: Vec<(&'static str, String)>,
+    /// Every wrong field, for [`Code::InvalidParams`].
+    pub violations: Vec<FieldViolation>,
+}
+
+impl Refusal {
+    /// An error with a message of its own.
+    #[must_use]
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            metadata: Vec::new(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// Adds a fact for programs.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.metadata.push((key, value.into()));
+        self
+    }
+
+    /// Whether there are details to send along.
+    #[must_use]
+    pub fn has_details(&self) -> bool {
+        self.code.a2a() || !self.metadata.is_empty() || !self.violations.is_empty()
+    }
+}
+
+/// The `@type`d details (A2A §3.3.2): `ErrorInfo`, and `BadRequest` where fields are wrong.
+impl Serialize for Refusal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut details = serializer.serialize_seq(None)?;
+        if self.code.a2a() || !self.metadata.is_empty() {
+            details.serialize_element(&ErrorInfo(self))?;
+        }
+        if !self.violations.is_empty() {
+            details.serialize_element(&BadRequest(&self.violations))?;
+        }
+        details.end()
+    }
+}
+
+struct ErrorInfo<'a>(&'a Refusal);
+
+impl Serialize for ErrorInfo<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut info = serializer.serialize_map(None)?;
+        info.serialize_entry("@type", "type.googleapis.com/google.rpc.ErrorInfo")?;
+        info.serialize_entry("reason", self.0.code.name())?;
+        info.serialize_entry("domain", DOMAIN)?;
+        let metadata: serde_json::Map<String, serde_json::Value> = self
+            .0
+            .metadata
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.as_str().into()))
+            .collect();
+        info.serialize_entry("metadata", &metadata)?;
+        info.end()
+    }
+}
+
+struct BadRequest<'a>(&'a [FieldViolation]);
+
+impl Serialize for BadRequest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut detail = serializer.serialize_map(None)?;
+        detail.serialize_entry("@type", "type.googleapis.com/google.rpc.BadRequest")?;
+        let violations: Vec<_> = self
+            .0
+            .iter()
+            .map(|v| serde_json::json!({"field": v.field, "description": v.description}))
+            .collect();
+        detail.serialize_entry("fieldViolations", &violations)?;
+        detail.end()
+    }
+}

@@ -1,0 +1,371 @@
+//! AAP, the Auto Agent Protocol, v1.0 and v1.1: the five skills as a table, the two versions as
+//! profiles, and [`parse`], which turns a data part into a [`Call`] or a [`Refusal`].
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::catalog::{Vocabulary, catalog};
+use crate::format;
+use crate::parse::{self, read_object};
+use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
+
+pub mod dealer;
+pub mod error;
+pub mod inventory;
+pub mod lead;
+pub mod vehicle;
+
+pub use dealer::DealerInformation;
+pub use error::{Code, Refusal};
+pub use inventory::{Facets, Filters, Search, SearchPage, VehicleQuery};
+pub use lead::{LeadReceipt, LeadSubmit};
+pub use vehicle::Vehicle;
+
+catalog! {
+    /// A version of AAP, with what differs between versions (requirements §1.3).
+    pub enum Version {
+        /// The extension's URI on the card and in `A2A-Extensions`.
+        uri: &'static str,
+        /// The full version number.
+        full: &'static str,
+        /// Where the published schemas are, with a slash at the end.
+        schema_base_url: &'static str,
+        /// What the card says about the extension.
+        description: &'static str,
+        /// Whether the card's extension entry lists the schema addresses (v1.1 and later).
+        lists_schemas: bool,
+    }
+    /// The first version.
+    V1_0 = "1.0" {
+        uri: "https://autoagentprotocol.org/extensions/a2a-automotive-retail/v1.0",
+        full: "1.0.0",
+        schema_base_url: "https://autoagentprotocol.org/v1.0/schemas/",
+        description: "Auto Agent Protocol v1.0, the A2A automotive retail profile.",
+        lists_schemas: false,
+    }
+    /// JSON-RPC only, every validation error at once, a structured source agent.
+    V1_1 = "1.1" {
+        uri: "https://autoagentprotocol.org/extensions/aap/v1.1",
+        full: "1.1.0",
+        schema_base_url: "https://autoagentprotocol.org/v1.1/schemas/",
+        description: "Auto Agent Protocol v1.1, the A2A automotive retail profile.",
+        lists_schemas: true,
+    }
+}
+
+catalog! {
+    /// A skill, by the id that the card gives it.
+    pub enum Skill {
+        /// The payload type of a request.
+        request_type: &'static str,
+        /// The payload type of the answer.
+        response_type: &'static str,
+        /// The stem of the media types and schema names (`R-ENV-08`).
+        stem: &'static str,
+        /// The name on the card.
+        title: &'static str,
+        /// Key words on the card.
+        tags: &'static [&'static str],
+    }
+    /// Tells who the dealer is: rooftops with address, opening hours, contacts and services.
+    DealerInformation = "dealer.information" {
+        request_type: "dealer.information.request", response_type: "dealer.information.response",
+        stem: "dealer-information", title: "Dealer information",
+        tags: &["dealer", "dealership", "profile", "hours", "contact", "locations", "automotive"],
+    }
+    /// Counts the inventory, or a filtered part of it, by make, model, year, price and more.
+    InventoryFacets = "inventory.facets" {
+        request_type: "inventory.facets.request", response_type: "inventory.facets.response",
+        stem: "inventory-facets", title: "Inventory facets",
+        tags: &["inventory", "facets", "aggregation", "filters", "automotive"],
+    }
+    /// Finds vehicles on offer by make, model, year, condition, price, mileage, words and more.
+    InventorySearch = "inventory.search" {
+        request_type: "inventory.search.request", response_type: "inventory.search.response",
+        stem: "inventory-search", title: "Inventory search",
+        tags: &["inventory", "vehicles", "search", "cars", "automotive"],
+    }
+    /// Gives everything known about one vehicle, by VIN, stock number or vehicle id.
+    InventoryVehicle = "inventory.vehicle" {
+        request_type: "inventory.vehicle.request", response_type: "inventory.vehicle.response",
+        stem: "vehicle-detail", title: "Vehicle detail",
+        tags: &["inventory", "vehicle", "vin", "stock", "detail", "automotive"],
+    }
+    /// Takes a consented lead with vehicle of interest, trade-in and appointment.
+    LeadSubmit = "lead.submit" {
+        request_type: "lead.submit.request", response_type: "lead.submit.response",
+        stem: "lead-submit", title: "Submit a lead",
+        tags: &["lead", "contact", "consent", "sales", "appointment", "automotive"],
+    }
+}
+
+/// The payload types that requests may have.
+pub const REQUEST_TYPES: &[&str] = &[
+    Skill::DealerInformation.request_type(),
+    Skill::InventoryFacets.request_type(),
+    Skill::InventorySearch.request_type(),
+    Skill::InventoryVehicle.request_type(),
+    Skill::LeadSubmit.request_type(),
+];
+
+impl Skill {
+    /// The media type of a request.
+    #[must_use]
+    pub fn request_media_type(self) -> String {
+        format!("application/vnd.autoagent.{}-request+json", self.stem())
+    }
+
+    /// The media type of the answer.
+    #[must_use]
+    pub fn response_media_type(self) -> String {
+        format!("application/vnd.autoagent.{}-response+json", self.stem())
+    }
+
+    /// The skill whose requests have this payload type.
+    #[must_use]
+    pub fn from_request_type(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|skill| skill.request_type() == name)
+    }
+}
+
+/// A request that is valid in itself. Holding one means that nothing in it needs checking again,
+/// except against the dealer's own data.
+#[derive(Debug)]
+pub enum Call {
+    /// Who are you?
+    DealerInformation,
+    /// What is there, in numbers?
+    InventoryFacets(Filters),
+    /// Which vehicles?
+    InventorySearch(Search),
+    /// This vehicle.
+    InventoryVehicle(VehicleQuery),
+    /// Please contact my user.
+    LeadSubmit(Box<LeadSubmit>),
+}
+
+impl Call {
+    /// The skill called.
+    #[must_use]
+    pub fn skill(&self) -> Skill {
+        match self {
+            Self::DealerInformation => Skill::DealerInformation,
+            Self::InventoryFacets(_) => Skill::InventoryFacets,
+            Self::InventorySearch(_) => Skill::InventorySearch,
+            Self::InventoryVehicle(_) => Skill::InventoryVehicle,
+            Self::LeadSubmit(_) => Skill::LeadSubmit,
+        }
+    }
+}
+
+/// An answer: what a data part carries, in the shape of the skill's response schema.
+#[derive(Debug)]
+pub struct Reply {
+    /// The skill that was called.
+    pub skill: Skill,
+    /// The answer itself.
+    pub data: ReplyData,
+    /// A sentence for people, at most 2,000 characters.
+    pub message: Option<String>,
+}
+
+/// The answer itself.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum ReplyData {
+    /// The dealer.
+    Dealer(Arc<DealerInformation>),
+    /// The counts.
+    Facets(Box<Facets>),
+    /// A page of vehicles.
+    Page(SearchPage),
+    /// A vehicle, as the store holds it.
+    Vehicle(Raw),
+    /// What became of a lead.
+    Lead(LeadReceipt),
+}
+
+impl Serialize for Reply {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let mut payload = serializer.serialize_map(None)?;
+        payload.serialize_entry("type", self.skill.response_type())?;
+        payload.serialize_entry("data", &self.data)?;
+        if let Some(message) = &self.message {
+            payload.serialize_entry("message", message)?;
+        }
+        payload.end()
+    }
+}
+
+/// JSON text that is ready to send; cheap to copy.
+#[derive(Debug, Clone)]
+pub struct Raw(Arc<RawValue>);
+
+impl Raw {
+    /// Writes a value once.
+    ///
+    /// # Errors
+    /// When the value does not serialise.
+    pub fn new<T: Serialize>(value: &T) -> serde_json::Result<Self> {
+        serde_json::value::to_raw_value(value).map(|raw| Self(raw.into()))
+    }
+
+    /// The JSON text.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl Serialize for Raw {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// What a dealer expects of a request beyond its shape.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// The moment of the call.
+    pub now: Timestamp,
+    /// How far a grant may lie in the future before it is refused.
+    pub clock_skew: SignedDuration,
+    /// How long a grant without `expires_at` holds (`R-LD-07`); for ever when `None`.
+    pub consent_lifetime: Option<SignedDuration>,
+    /// Whether a test drive needs a vehicle of interest (`R-LD-25`).
+    pub test_drive_needs_vehicle: bool,
+}
+
+/// The skill that a payload calls.
+///
+/// # Errors
+/// `SCHEMA_VALIDATION_FAILED` when the payload's type is missing or malformed, `UNSUPPORTED_SKILL`
+/// when it is well-formed and not among `offered` (`E-037` to `E-042`, C-24).
+pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
+    let mut problems = Problems::new();
+    let Some(members) = data.as_object() else {
+        parse::wrong_type(&At::Root, &mut problems, "object");
+        return Err(Refusal::schema_validation_failed(problems));
+    };
+    let Some(name) = members.get("type") else {
+        parse::missing(&At::Root, &mut problems, "type");
+        return Err(Refusal::schema_validation_failed(problems));
+    };
+    let root = At::Root;
+    let at = root.key("type");
+    let Some(name) = parse::str(name, &at, &mut problems) else {
+        return Err(Refusal::schema_validation_failed(problems));
+    };
+    match Skill::from_request_type(name) {
+        Some(skill) if offered.contains(&skill) => return Ok(skill),
+        Some(_) => {}
+        None if !format::is_payload_type(name) => {
+            const PATTERN: &str = r"^[a-z_]+(\.[a-z_]+){1,2}$";
+            let message = "must be a payload type such as inventory.search.request";
+            parse::push(
+                &at,
+                &mut problems,
+                Keyword::Pattern,
+                message,
+                Extra::Pattern(PATTERN),
+            );
+            return Err(Refusal::schema_validation_failed(problems));
+        }
+        None if !name.ends_with(".request") => {
+            parse::not_one_of(&at, &mut problems, REQUEST_TYPES);
+            return Err(Refusal::schema_validation_failed(problems));
+        }
+        None => {}
+    }
+    Err(Refusal::unsupported_skill(clip(name), offered))
+}
+
+/// Reads the payload of a request.
+///
+/// # Errors
+/// The one code that the rules of precedence choose (requirements §2.1 rows 5 to 7), with every
+/// problem found.
+pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Result<Call, Refusal> {
+    let mut problems = Problems::new();
+    let call = match skill {
+        Skill::DealerInformation => {
+            read_object!(data, &At::Root, &mut problems, closed {
+                required "type" => kind: |v: &Value, at: &At<'_>, p: &mut Problems| {
+                    parse::constant(v, at, p, Skill::DealerInformation.request_type())
+                },
+            });
+            kind.map(|()| Call::DealerInformation)
+        }
+        Skill::InventoryFacets => {
+            inventory::read_facets(data, &mut problems).map(Call::InventoryFacets)
+        }
+        Skill::InventorySearch => {
+            inventory::read_search(data, version, &mut problems).map(Call::InventorySearch)
+        }
+        Skill::InventoryVehicle => {
+            inventory::read_vehicle(data, version, &mut problems).map(Call::InventoryVehicle)
+        }
+        Skill::LeadSubmit => {
+            return lead::read(data, version, terms).map(|lead| Call::LeadSubmit(Box::new(lead)));
+        }
+    };
+    problems.into_result(call).map_err(Refusal::from_problems)
+}
+
+/// Whether a request has the shape of v1.0, for messages that name no version (C-34).
+#[must_use]
+pub fn has_v1_0_shape(data: &Value) -> bool {
+    let member = |value: &Value, name: &str| value.get(name).is_some();
+    data.get("source_agent").is_some_and(Value::is_string)
+        || data
+            .get("consent")
+            .is_some_and(|consent| member(consent, "source_agent"))
+        || ["zip", "offered_price"]
+            .iter()
+            .any(|name| member(data, name))
+        || data.pointer("/sort/field").and_then(Value::as_str) == Some("offered_price")
+        || ["vehicle_of_interest", "trade_in"]
+            .iter()
+            .filter_map(|name| data.get(name))
+            .any(|vehicle| member(vehicle, "offered_price") || member(vehicle, "zip"))
+}
+
+/// Whether a data part may have this media type (C-25).
+#[must_use]
+pub fn accepts_media_type(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.is_empty()
+        || essence.eq_ignore_ascii_case("application/json")
+        || essence.len() > 5
+            && essence
+                .get(essence.len() - 5..)
+                .is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
+}
+
+/// The problem of a message without, or with more than one, AAP data part (`E-035`, `E-036`).
+#[must_use]
+pub fn data_part_problem(found: usize) -> Refusal {
+    let mut problems = Problems::new();
+    let (keyword, message, extra) = if found == 0 {
+        let message = "the message has no data part; send exactly one with an AAP payload";
+        (Keyword::Required, message, Extra::Property("data"))
+    } else {
+        let message = "the message has several data parts; send exactly one AAP payload";
+        (Keyword::MaxItems, message, Extra::Limit(1))
+    };
+    problems.push(Problem {
+        pointer: String::new(),
+        keyword,
+        message: message.into(),
+        extra,
+    });
+    Refusal::schema_validation_failed(problems)
+}

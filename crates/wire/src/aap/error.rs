@@ -1,0 +1,522 @@
+//! Catalog 2: the twelve AAP error codes (seed "Errors", `R-ER-01` to `R-ER-09`), what each says
+//! in its details, and the `aap.error` object both ways.
+
+use jiff::Timestamp;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value, json};
+
+use crate::aap::{Skill, Version};
+use crate::catalog::{Open, Vocabulary, catalog};
+use crate::format::rfc3339;
+use crate::problem::{Keyword, Problems};
+
+/// The payload type of an error.
+pub const TYPE: &str = "aap.error";
+
+catalog! {
+    /// An AAP error code.
+    pub enum Code {
+        /// The JSON-RPC error code.
+        jsonrpc: i32,
+        /// Whether the same request may succeed later, unless the dealer says otherwise.
+        retryable: bool,
+        /// The HTTP status of v1.0's optional HTTP+JSON binding.
+        http: u16,
+        /// What the buyer agent does next.
+        hint: &'static str,
+    }
+    /// The agent does not implement this skill. The details list the payload types that it does
+    /// take; the card's `skills` say the same.
+    UnsupportedSkill = "UNSUPPORTED_SKILL" {
+        jsonrpc: -32601, retryable: false, http: 404,
+        hint: "call one of the skills that the agent card lists",
+    }
+    /// The request does not satisfy the skill's schema. `details.errors` lists every problem at
+    /// once: the failing location, the violated keyword and what to do.
+    SchemaValidationFailed = "SCHEMA_VALIDATION_FAILED" {
+        jsonrpc: -32602, retryable: false, http: 422,
+        hint: "correct every entry of details.errors and send again",
+    }
+    /// Something required is absent, and nothing else is wrong. `details.errors` lists everything
+    /// that is missing.
+    MissingRequiredField = "MISSING_REQUIRED_FIELD" {
+        jsonrpc: -32602, retryable: false, http: 422,
+        hint: "add what details.errors lists and send again",
+    }
+    /// A condition comes from the wrong vocabulary: a vehicle of interest is `new`, `used` or
+    /// `cpo`, a trade-in is `excellent`, `good`, `fair` or `poor`.
+    InvalidCondition = "INVALID_CONDITION" {
+        jsonrpc: -32602, retryable: false, http: 422,
+        hint: "use the vocabulary that details.allowed lists",
+    }
+    /// None of the identifiers matches a listing of this dealer.
+    VehicleNotFound = "VEHICLE_NOT_FOUND" {
+        jsonrpc: -32000, retryable: false, http: 404,
+        hint: "search again; the identifier is not this dealer's",
+    }
+    /// The vehicle was listed and is no longer on offer.
+    VehicleUnavailable = "VEHICLE_UNAVAILABLE" {
+        jsonrpc: -32000, retryable: false, http: 409,
+        hint: "search again and tell the user that the vehicle is gone",
+    }
+    /// Personal data came without consent, or the consent does not cover the channel on which the
+    /// dealer would answer.
+    ContactConsentRequired = "CONTACT_CONSENT_REQUIRED" {
+        jsonrpc: -32000, retryable: false, http: 403,
+        hint: "ask the user for consent to a channel that is supplied, and send it along",
+    }
+    /// A consent was sent and cannot be used: malformed, expired, in the future, or of another
+    /// scope.
+    InvalidConsent = "INVALID_CONSENT" {
+        jsonrpc: -32000, retryable: false, http: 403,
+        hint: "build a fresh consent grant with the user and send again",
+    }
+    /// The requested time cannot be honoured and there is none to propose. The lead itself may
+    /// have been received: see `details.lead_id`.
+    AppointmentTimeUnavailable = "APPOINTMENT_TIME_UNAVAILABLE" {
+        jsonrpc: -32000, retryable: false, http: 409,
+        hint: "ask the user for another time, or call the dealer",
+    }
+    /// The idempotency key was used before with a different payload.
+    IdempotencyConflict = "IDEMPOTENCY_CONFLICT" {
+        jsonrpc: -32000, retryable: false, http: 409,
+        hint: "use a fresh idempotency key for a new request",
+    }
+    /// The caller has sent too many requests. The details say when to come back.
+    RateLimited = "RATE_LIMITED" {
+        jsonrpc: -32002, retryable: true, http: 429,
+        hint: "wait for details.retry_after_ms and send the same request again",
+    }
+    /// The dealer's agent failed. The cause is in its log under the error id.
+    InternalError = "INTERNAL_ERROR" {
+        jsonrpc: -32603, retryable: true, http: 500,
+        hint: "retry with exponential backoff; quote the error id to the dealer",
+    }
+}
+
+/// A request that we read and say no to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// The catalog row.
+    pub code: Code,
+    /// For people; may be shown to the user.
+    pub message: String,
+    /// For programs. What is in `problems` is added when it is written.
+    pub details: Map<String, Value>,
+    /// Every problem found.
+    pub problems: Problems,
+}
+
+impl Refusal {
+    fn new(code: Code, message: impl Into<String>, details: Value, problems: Problems) -> Self {
+        let details = if let Value::Object(members) = details {
+            members
+        } else {
+            Map::new()
+        };
+        Self {
+            code,
+            message: message.into(),
+            details,
+            problems,
+        }
+    }
+
+    /// The code that the problems deserve: absent, wrong vocabulary, or anything else (C-06, C-07).
+    #[must_use]
+    pub fn from_problems(problems: Problems) -> Self {
+        if problems.all_absences() {
+            Self::missing_required_field(problems)
+        } else if problems.all_other_vocabulary() {
+            Self::invalid_condition(problems)
+        } else {
+            Self::schema_validation_failed(problems)
+        }
+    }
+
+    /// `SCHEMA_VALIDATION_FAILED`.
+    #[must_use]
+    pub fn schema_validation_failed(problems: Problems) -> Self {
+        let message = match problems.total() {
+            1 => "the request failed validation with 1 error".to_owned(),
+            n => format!("the request failed validation with {n} errors"),
+        };
+        Self::new(Code::SchemaValidationFailed, message, Value::Null, problems)
+    }
+
+    /// `MISSING_REQUIRED_FIELD`.
+    #[must_use]
+    pub fn missing_required_field(problems: Problems) -> Self {
+        let message = match problems.listed() {
+            [only] => only.message.clone(),
+            _ => format!("{} required fields are missing", problems.total()),
+        };
+        Self::new(Code::MissingRequiredField, message, Value::Null, problems)
+    }
+
+    fn invalid_condition(problems: Problems) -> Self {
+        let (field, vocabulary, allowed): (_, _, &[&str]) = match problems
+            .listed()
+            .first()
+            .map(|problem| problem.pointer.as_str())
+        {
+            Some("/trade_in/condition") => (
+                "trade_in.condition",
+                "sale",
+                crate::aap::vehicle::TradeInCondition::NAMES,
+            ),
+            _ => (
+                "vehicle_of_interest.condition",
+                "trade_in",
+                crate::aap::vehicle::Condition::NAMES,
+            ),
+        };
+        let message = format!(
+            "{field} is from the {vocabulary} vocabulary; use one of {}",
+            allowed.join(", ")
+        );
+        let details = json!({"field": field, "value_vocabulary": vocabulary, "allowed": allowed});
+        Self::new(Code::InvalidCondition, message, details, problems)
+    }
+
+    /// `UNSUPPORTED_SKILL`. `requested` is a well-formed payload type.
+    #[must_use]
+    pub fn unsupported_skill(requested: &str, offered: &[Skill]) -> Self {
+        let supported: Vec<_> = offered.iter().map(|skill| skill.request_type()).collect();
+        let message = format!("this agent does not implement {requested}");
+        let details = json!({"requested_type": requested, "supported_types": supported});
+        Self::new(Code::UnsupportedSkill, message, details, Problems::new())
+    }
+
+    /// `CONTACT_CONSENT_REQUIRED`, because there is no consent at all (C-01).
+    #[must_use]
+    pub fn consent_missing(problems: Problems) -> Self {
+        let message = "no consent: add a consent grant with scope [\"lead_submission\"]";
+        let details = json!({"missing": "consent", "expected_scope": "lead_submission"});
+        Self::new(Code::ContactConsentRequired, message, details, problems)
+    }
+
+    /// `CONTACT_CONSENT_REQUIRED`, because the dealer could not answer on a permitted channel
+    /// (C-05). `channel` is the one asked for, when one was.
+    #[must_use]
+    pub fn channel_not_permitted(channel: Option<&str>, allowed: &[&str]) -> Self {
+        let listed = allowed.join(", ");
+        let (message, mut details) = match channel {
+            Some(channel) => (
+                format!("the consent does not permit contact by {channel}; it permits {listed}"),
+                json!({"channel": channel}),
+            ),
+            None => (
+                format!("the consent permits {listed}, and the customer has no such address"),
+                json!({}),
+            ),
+        };
+        details.as_object_mut().into_iter().for_each(|members| {
+            members.insert("allowed_channels".into(), json!(allowed));
+            members.insert("reason".into(), json!("channel_not_permitted"));
+        });
+        Self::new(
+            Code::ContactConsentRequired,
+            message,
+            details,
+            Problems::new(),
+        )
+    }
+
+    /// `INVALID_CONSENT` for a malformed grant; the grant's problems come first (C-04).
+    #[must_use]
+    pub fn malformed_consent(problems: Problems) -> Self {
+        let message = "the consent grant is malformed";
+        Self::new(
+            Code::InvalidConsent,
+            message,
+            json!({"reason": "malformed"}),
+            problems,
+        )
+    }
+
+    /// `INVALID_CONSENT` for a grant that is not usable now (`E-071`, `E-072`).
+    #[must_use]
+    pub fn unusable_consent(reason: ConsentDefect, problems: Problems) -> Self {
+        let mut details = json!({"reason": reason.name()});
+        if let (Some(members), ConsentDefect::Expired(at)) = (details.as_object_mut(), &reason) {
+            members.insert("expires_at".into(), rfc3339(*at).into());
+        }
+        Self::new(Code::InvalidConsent, reason.message(), details, problems)
+    }
+
+    /// `VEHICLE_NOT_FOUND`. `identifiers` are the well-formed ones that were sent.
+    #[must_use]
+    pub fn vehicle_not_found(identifiers: &[(&'static str, &str)], dealer_id: &str) -> Self {
+        let mut details = Map::new();
+        for (name, value) in identifiers {
+            details.insert((*name).into(), clip_identifier(value).into());
+        }
+        details.insert("dealer_id".into(), dealer_id.into());
+        details.insert("suggestion".into(), Skill::InventorySearch.name().into());
+        Self {
+            code: Code::VehicleNotFound,
+            message: "no listing of this dealer matches".into(),
+            details,
+            problems: Problems::new(),
+        }
+    }
+
+    /// `VEHICLE_UNAVAILABLE`. `similar` are vehicle ids of comparable listings.
+    #[must_use]
+    pub fn vehicle_unavailable(gone: &Gone<'_>, similar: &[String]) -> Self {
+        let mut details = Map::new();
+        for (name, value) in [("vin", gone.vin), ("stock", gone.stock)] {
+            if let Some(value) = value {
+                details.insert(name.into(), value.into());
+            }
+        }
+        details.insert("last_status".into(), gone.last_status.into());
+        details.insert("unavailable_since".into(), rfc3339(gone.since).into());
+        if !similar.is_empty() {
+            details.insert("similar_vehicle_ids".into(), json!(similar));
+        }
+        details.insert("suggestion".into(), Skill::InventorySearch.name().into());
+        Self {
+            code: Code::VehicleUnavailable,
+            message: "the vehicle is no longer on offer".into(),
+            details,
+            problems: Problems::new(),
+        }
+    }
+
+    /// `APPOINTMENT_TIME_UNAVAILABLE`; the lead was received all the same (C-20).
+    #[must_use]
+    pub fn appointment_time_unavailable(lead_id: &str, requested_at: Option<Timestamp>) -> Self {
+        let mut details = json!({"lead_id": lead_id, "lead_status": "received"});
+        if let (Some(members), Some(at)) = (details.as_object_mut(), requested_at) {
+            members.insert("requested_at".into(), rfc3339(at).into());
+        }
+        let message = "the lead was received; the requested time is not available and there is \
+                       none to propose";
+        Self::new(
+            Code::AppointmentTimeUnavailable,
+            message,
+            details,
+            Problems::new(),
+        )
+    }
+
+    /// `IDEMPOTENCY_CONFLICT`.
+    #[must_use]
+    pub fn idempotency_conflict(key: &str, first_seen_at: Timestamp) -> Self {
+        let details = json!({"idempotency_key": key, "first_seen_at": rfc3339(first_seen_at)});
+        let message = "the idempotency key was used before with a different payload";
+        Self::new(Code::IdempotencyConflict, message, details, Problems::new())
+    }
+
+    /// `RATE_LIMITED`.
+    #[must_use]
+    pub fn rate_limited(retry_after_ms: u64, limit: u32, window_ms: u64) -> Self {
+        let details = json!({
+            "retry_after_ms": retry_after_ms,
+            "retry_after_seconds": retry_after_ms.div_ceil(1000),
+            "limit": limit,
+            "window_ms": window_ms,
+        });
+        let message = "the request rate is above the dealer's limit";
+        Self::new(Code::RateLimited, message, details, Problems::new())
+    }
+
+    /// `INTERNAL_ERROR`; says nothing about the cause.
+    #[must_use]
+    pub fn internal_error() -> Self {
+        let message = "the dealer's agent failed to answer; try again later";
+        Self::new(Code::InternalError, message, Value::Null, Problems::new())
+    }
+
+    /// Gives the refusal its identity.
+    #[must_use]
+    pub fn stamp(self, version: Version, error_id: String, created_at: Timestamp) -> ErrorObject {
+        ErrorObject {
+            version,
+            error_id,
+            created_at,
+            refusal: self,
+        }
+    }
+}
+
+/// An identifier of at most 64 characters; a longer one is no identifier.
+fn clip_identifier(value: &str) -> &str {
+    crate::problem::clip(value)
+}
+
+/// Why a well-formed grant is not usable now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConsentDefect {
+    /// Granted in the future.
+    GrantedInFuture,
+    /// Expired at this moment.
+    Expired(Timestamp),
+    /// Expires before it was granted.
+    ExpiresBeforeGrant,
+    /// The consent text is only white space.
+    BlankText,
+}
+
+impl ConsentDefect {
+    fn name(self) -> &'static str {
+        match self {
+            Self::GrantedInFuture => "granted_in_future",
+            Self::Expired(_) => "expired",
+            Self::ExpiresBeforeGrant => "expires_before_grant",
+            Self::BlankText => "blank_consent_text",
+        }
+    }
+
+    fn message(self) -> &'static str {
+        match self {
+            Self::GrantedInFuture => "consent.granted_at is in the future",
+            Self::Expired(_) => "the consent has expired",
+            Self::ExpiresBeforeGrant => "consent.expires_at is not after consent.granted_at",
+            Self::BlankText => "consent.consent_text is blank; send the text that the user saw",
+        }
+    }
+}
+
+/// A unit that was on offer.
+#[derive(Debug, Clone, Copy)]
+pub struct Gone<'a> {
+    /// Its VIN, when known.
+    pub vin: Option<&'a str>,
+    /// Its stock number, when known.
+    pub stock: Option<&'a str>,
+    /// The last status it had: `available`, `intransit`, `pending`, or `sold`.
+    pub last_status: &'a str,
+    /// When it left the offer.
+    pub since: Timestamp,
+}
+
+/// The `aap.error` object: a refusal with its identity, written in the form of a version.
+#[derive(Debug, Clone)]
+pub struct ErrorObject {
+    version: Version,
+    /// Unique; the log has it too.
+    pub error_id: String,
+    created_at: Timestamp,
+    /// What is refused and why.
+    pub refusal: Refusal,
+}
+
+impl ErrorObject {
+    /// The text of the JSON-RPC error: the code leads, because one official SDK drops the data
+    /// (C-11).
+    #[must_use]
+    pub fn jsonrpc_message(&self) -> String {
+        format!("{}: {}", self.refusal.code, self.refusal.message)
+    }
+}
+
+impl Serialize for ErrorObject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Refusal {
+            code,
+            message,
+            details,
+            problems,
+        } = &self.refusal;
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("type", TYPE)?;
+        object.serialize_entry("error_id", &self.error_id)?;
+        object.serialize_entry("code", code.name())?;
+        object.serialize_entry("message", message)?;
+        object.serialize_entry("retryable", &code.retryable())?;
+        if !details.is_empty() || !problems.is_empty() {
+            object.serialize_entry(
+                "details",
+                &Details {
+                    version: self.version,
+                    details,
+                    problems,
+                },
+            )?;
+        }
+        object.serialize_entry("created_at", &rfc3339(self.created_at))?;
+        object.end()
+    }
+}
+
+struct Details<'a> {
+    version: Version,
+    details: &'a Map<String, Value>,
+    problems: &'a Problems,
+}
+
+impl Serialize for Details<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_map(None)?;
+        for (name, value) in self.details {
+            out.serialize_entry(name, value)?;
+        }
+        let listed = self.problems.listed();
+        if let Some(first) = listed.first() {
+            if self.version == Version::V1_0 {
+                // v1.0 knows one problem, by this name; a buyer of either version finds its own.
+                out.serialize_entry("instancePath", &first.pointer)?;
+            }
+            out.serialize_entry("errors", listed)?;
+            if self.problems.total() > listed.len() {
+                out.serialize_entry("truncated", &true)?;
+                out.serialize_entry("total", &self.problems.total())?;
+            }
+        }
+        out.end()
+    }
+}
+
+/// An `aap.error` that a dealer sent, of whatever version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Received {
+    /// The code; an unknown one is kept.
+    pub code: Open<Code>,
+    /// The text for people, as sent.
+    pub message: String,
+    /// What the dealer says about retrying; the buyer honours it (`R-ER-05`).
+    pub retryable: bool,
+    /// For support.
+    pub error_id: String,
+    /// Everything else, as sent.
+    pub details: Value,
+}
+
+impl Received {
+    /// Reads the object; `None` when it is not an `aap.error` with a code.
+    #[must_use]
+    pub fn read(data: &Value) -> Option<Self> {
+        let text = |name: &str| data.get(name).and_then(Value::as_str);
+        if text("type") != Some(TYPE) {
+            return None;
+        }
+        let code = Open::<Code>::parse(text("code")?);
+        let default = code.known().is_some_and(Code::retryable);
+        Some(Self {
+            message: text("message").unwrap_or_default().to_owned(),
+            retryable: data
+                .get("retryable")
+                .and_then(Value::as_bool)
+                .unwrap_or(default),
+            error_id: text("error_id").unwrap_or_default().to_owned(),
+            details: data.get("details").cloned().unwrap_or(Value::Null),
+            code,
+        })
+    }
+
+    /// The listed problems: where, which keyword, what.
+    pub fn problems(&self) -> impl Iterator<Item = (&str, Open<Keyword>, &str)> {
+        let units = self.details.get("errors").and_then(Value::as_array);
+        units.into_iter().flatten().map(|unit| {
+            let text = |name: &str| unit.get(name).and_then(Value::as_str).unwrap_or_default();
+            (
+                text("instanceLocation"),
+                Open::parse(text("keyword")),
+                text("error"),
+            )
+        })
+    }
+}

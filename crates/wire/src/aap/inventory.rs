@@ -1,0 +1,391 @@
+//! The three inventory skills: what is asked and what is answered.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::aap::vehicle::{Condition, zip_code};
+use crate::aap::{Raw, Skill, Version};
+use crate::catalog::words;
+use crate::parse::{self, read_object};
+use crate::problem::{At, Problems};
+
+/// What vehicles must satisfy: every filter, and of a list at least one entry. An absent or empty
+/// list constrains nothing (`R-IS-07`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filters {
+    /// Makes.
+    pub make: Vec<String>,
+    /// Models.
+    pub model: Vec<String>,
+    /// Trim lines.
+    pub trim: Vec<String>,
+    /// Conditions.
+    pub condition: Vec<Condition>,
+    /// Transmissions.
+    pub transmission: Vec<String>,
+    /// Fuels.
+    pub fuel: Vec<String>,
+    /// Driven wheels.
+    pub driveline: Vec<String>,
+    /// Body styles.
+    pub body: Vec<String>,
+    /// Colours outside.
+    pub exterior_color: Vec<String>,
+    /// Colours inside.
+    pub interior_color: Vec<String>,
+    /// Rooftop names.
+    pub rooftops: Vec<String>,
+    /// First model year.
+    pub year_min: Option<u32>,
+    /// Last model year.
+    pub year_max: Option<u32>,
+    /// Lowest `price`, whole US dollars.
+    pub price_min: Option<u32>,
+    /// Highest `price`, whole US dollars.
+    pub price_max: Option<u32>,
+    /// Highest mileage.
+    pub mileage_max: Option<u32>,
+    /// This VIN.
+    pub vin: Option<String>,
+    /// This stock number.
+    pub stock: Option<String>,
+    /// Words that must all occur.
+    pub query: Option<String>,
+}
+
+/// A search.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Search {
+    /// What the vehicles must satisfy.
+    pub filters: Filters,
+    /// How many matches to leave out at the start.
+    pub skip: u32,
+    /// How many to return, 1 to 1000; the dealer's default when `None`.
+    pub limit: Option<u32>,
+    /// In which order; the dealer's default when `None`.
+    pub sort: Option<Sort>,
+}
+
+/// An order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sort {
+    /// By what.
+    pub field: SortField,
+    /// In which direction.
+    pub order: SortOrder,
+}
+
+words! {
+    /// What a search can be sorted by.
+    pub enum SortField {
+        /// The price out of the door.
+        Price = "price",
+        /// The advertised price.
+        ListPrice = "list_price",
+        /// The manufacturer's suggested price.
+        Msrp = "msrp",
+        /// Miles driven.
+        Mileage = "mileage",
+        /// Model year.
+        Year = "year",
+        /// Make.
+        Make = "make",
+        /// Model.
+        Model = "model",
+        /// Stock number.
+        Stock = "stock",
+        /// When the listing was last confirmed.
+        UpdatedAt = "updated_at",
+    }
+}
+
+words! {
+    /// A direction.
+    pub enum SortOrder {
+        /// Smallest first.
+        Asc = "asc",
+        /// Largest first.
+        Desc = "desc",
+    }
+}
+
+/// Which vehicle is meant; at least one member is there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VehicleQuery {
+    /// The VIN.
+    pub vin: Option<String>,
+    /// The stock number.
+    pub stock: Option<String>,
+    /// The dealer's id.
+    pub vehicle_id: Option<String>,
+}
+
+pub(super) fn read_facets(data: &Value, problems: &mut Problems) -> Option<Filters> {
+    read_object!(data, &At::Root, problems, closed {
+        required "type" => kind: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::constant(v, at, p, Skill::InventoryFacets.request_type())
+        },
+        optional "filters" => filters: read_filters,
+    });
+    kind.map(|()| filters.unwrap_or_default())
+}
+
+pub(super) fn read_search(
+    data: &Value,
+    version: Version,
+    problems: &mut Problems,
+) -> Option<Search> {
+    read_object!(data, &At::Root, problems, closed {
+        required "type" => kind: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::constant(v, at, p, Skill::InventorySearch.request_type())
+        },
+        optional "filters" => filters: read_filters,
+        optional "pagination" => pagination: read_pagination,
+        optional "sort" => sort: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            read_sort(v, at, p, version)
+        },
+        optional "privacy" => privacy: read_privacy,
+    });
+    let ((), (skip, limit)) = (privacy.unwrap_or_default(), pagination.unwrap_or_default());
+    kind.map(|()| Search {
+        filters: filters.unwrap_or_default(),
+        skip,
+        limit,
+        sort: sort.flatten(),
+    })
+}
+
+pub(super) fn read_vehicle(
+    data: &Value,
+    version: Version,
+    problems: &mut Problems,
+) -> Option<VehicleQuery> {
+    fn own_type(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+        parse::constant(value, at, problems, Skill::InventoryVehicle.request_type())
+    }
+    let (kind, vin, stock, vehicle_id) = match version {
+        Version::V1_1 => {
+            read_object!(data, &At::Root, problems, closed {
+                required "type" => kind: own_type,
+                optional "vin" => vin: parse::vin,
+                optional "stock" => stock: parse::text,
+                optional "vehicle_id" => vehicle_id: parse::text,
+            });
+            (kind, vin, stock, vehicle_id)
+        }
+        Version::V1_0 => {
+            read_object!(data, &At::Root, problems, closed {
+                required "type" => kind: own_type,
+                optional "vin" => vin: parse::vin,
+                optional "stock" => stock: parse::text,
+                optional "vehicle_id" => vehicle_id: parse::text,
+                optional "zip" => zip: zip_code,
+            });
+            // Only desking would use the ZIP code, and this dealer does none (§1.3).
+            let _: Option<String> = zip;
+            (kind, vin, stock, vehicle_id)
+        }
+    };
+    let names = &["vin", "stock", "vehicle_id"];
+    if data
+        .as_object()
+        .is_some_and(|members| !names.iter().any(|n| members.contains_key(*n)))
+    {
+        parse::none_of(&At::Root, problems, names);
+    }
+    kind.map(|()| VehicleQuery {
+        vin,
+        stock,
+        vehicle_id,
+    })
+}
+
+fn read_filters(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Filters> {
+    fn year(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
+        let year = parse::integer(value, at, problems, 1900, Some(2100))?;
+        u32::try_from(year).ok()
+    }
+    let before = problems.total();
+    read_object!(value, at, problems, closed {
+        optional "make" => make: parse::texts,
+        optional "model" => model: parse::texts,
+        optional "trim" => trim: parse::texts,
+        optional "condition" => condition: |v, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), parse::word)
+        },
+        optional "transmission" => transmission: parse::texts,
+        optional "fuel" => fuel: parse::texts,
+        optional "driveline" => driveline: parse::texts,
+        optional "body" => body: parse::texts,
+        optional "exterior_color" => exterior_color: parse::texts,
+        optional "interior_color" => interior_color: parse::texts,
+        optional "rooftops" => rooftops: parse::texts,
+        optional "year_min" => year_min: year,
+        optional "year_max" => year_max: year,
+        optional "price_min" => price_min: parse::count,
+        optional "price_max" => price_max: parse::count,
+        optional "mileage_max" => mileage_max: parse::count,
+        optional "vin" => vin: parse::vin,
+        optional "stock" => stock: parse::text,
+        optional "query" => query: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::text_of(v, at, p, 0, Some(200))
+        },
+    });
+    (problems.total() == before).then(|| Filters {
+        make: make.unwrap_or_default(),
+        model: model.unwrap_or_default(),
+        trim: trim.unwrap_or_default(),
+        condition: condition.unwrap_or_default(),
+        transmission: transmission.unwrap_or_default(),
+        fuel: fuel.unwrap_or_default(),
+        driveline: driveline.unwrap_or_default(),
+        body: body.unwrap_or_default(),
+        exterior_color: exterior_color.unwrap_or_default(),
+        interior_color: interior_color.unwrap_or_default(),
+        rooftops: rooftops.unwrap_or_default(),
+        year_min,
+        year_max,
+        price_min,
+        price_max,
+        mileage_max,
+        vin,
+        stock,
+        query,
+    })
+}
+
+fn read_pagination(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<(u32, Option<u32>)> {
+    read_object!(value, at, problems, closed {
+        optional "skip" => skip: parse::count,
+        optional "limit" => limit: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::integer(v, at, p, 1, Some(1000)).and_then(|n| u32::try_from(n).ok())
+        },
+    });
+    Some((skip.unwrap_or_default(), limit))
+}
+
+/// `Some(None)` is an order that v1.0 permits and that this dealer has no value for: without
+/// desking no vehicle has an `offered_price`, so it orders nothing.
+fn read_sort(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    version: Version,
+) -> Option<Option<Sort>> {
+    read_object!(value, at, problems, closed {
+        required "field" => field: |v: &Value, at: &At<'_>, p: &mut Problems| match version {
+            Version::V1_0 if v.as_str() == Some("offered_price") => Some(None),
+            Version::V1_0 | Version::V1_1 => parse::word(v, at, p).map(Some),
+        },
+        required "order" => order: parse::word,
+    });
+    let order = order?;
+    Some(field?.map(|field| Sort { field, order }))
+}
+
+fn read_privacy(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+    read_object!(value, at, problems, closed {
+        optional "anonymous" => anonymous: parse::boolean,
+    });
+    // Every inventory call is served anonymously, whatever the buyer asks (`R-IS-01`).
+    let _: Option<bool> = anonymous;
+    Some(())
+}
+
+/// A page of a search's matches.
+#[derive(Debug, Clone, Serialize)]
+pub struct SearchPage {
+    /// All matches across pages.
+    pub total: usize,
+    /// How many were left out at the start.
+    pub skip: u32,
+    /// How many this page can hold.
+    pub limit: u32,
+    /// The vehicles, in the requested order.
+    pub vehicles: Vec<Raw>,
+}
+
+/// Counts over the inventory or a part of it. What has no entry is omitted (`R-FA-03`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Facets {
+    /// By make.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub makes: Vec<Term>,
+    /// By model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<Term>,
+    /// By trim line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trims: Vec<Term>,
+    /// By model year; the values are numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub years: Vec<Term>,
+    /// By condition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Term>,
+    /// By transmission.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transmissions: Vec<Term>,
+    /// By fuel.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fuels: Vec<Term>,
+    /// By driven wheels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drivelines: Vec<Term>,
+    /// By body style.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bodies: Vec<Term>,
+    /// By colour outside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exterior_colors: Vec<Term>,
+    /// By colour inside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interior_colors: Vec<Term>,
+    /// By rooftop.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rooftops: Vec<Term>,
+    /// By status.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub statuses: Vec<Term>,
+    /// From the lowest to the highest `price` (`R-FA-05`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_range: Option<Range>,
+    /// From the lowest to the highest mileage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mileage_range: Option<Range>,
+    /// From the earliest to the latest model year.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub year_range: Option<Range>,
+}
+
+/// A value and how many vehicles have it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Term {
+    /// The value.
+    pub value: TermValue,
+    /// How many.
+    pub count: usize,
+}
+
+/// A facet's value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
+pub enum TermValue {
+    /// A number, for years.
+    Number(u32),
+    /// A text, for everything else.
+    Text(String),
+}
+
+/// The extent of a number over some vehicles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Range {
+    /// The smallest.
+    pub min: u32,
+    /// The largest.
+    pub max: u32,
+}

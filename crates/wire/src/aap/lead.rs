@@ -1,0 +1,533 @@
+//! `lead.submit`: a lead with its consent. Holding a [`LeadSubmit`] means that the consent is
+//! whole, valid at the moment of the call, and covers a channel on which the customer can be
+//! reached (`R-LD-01` to `R-LD-11`).
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::aap::dealer::Address;
+use crate::aap::error::{ConsentDefect, Refusal};
+use crate::aap::vehicle::{Vehicle, Vocabularies};
+use crate::aap::{Skill, Terms, Version};
+use crate::canonical;
+use crate::catalog::{Vocabulary, words};
+use crate::parse::{self, read_object};
+use crate::problem::{At, Problems};
+
+words! {
+    /// A way to contact somebody.
+    pub enum Channel {
+        /// E-mail.
+        Email = "email",
+        /// A call.
+        Phone = "phone",
+        /// A text message.
+        Sms = "sms",
+    }
+}
+
+words! {
+    /// How a customer would like to be contacted.
+    pub enum PreferredContact {
+        /// By e-mail.
+        Email = "email",
+        /// By a call.
+        Phone = "phone",
+        /// By text message.
+        Sms = "sms",
+        /// However it suits.
+        Any = "any",
+    }
+}
+
+words! {
+    /// What a grant permits.
+    pub enum Scope {
+        /// Sending one lead.
+        LeadSubmission = "lead_submission",
+    }
+}
+
+words! {
+    /// What an appointment is for.
+    pub enum AppointmentType {
+        /// A talk with sales.
+        Sales = "sales",
+        /// A workshop visit.
+        Service = "service",
+        /// Driving a vehicle.
+        TestDrive = "test_drive",
+        /// An appraisal.
+        TradeIn = "trade_in",
+    }
+}
+
+/// A lead.
+#[derive(Debug, Clone)]
+pub struct LeadSubmit {
+    /// Who.
+    pub customer: Customer,
+    /// With which permission.
+    pub consent: ConsentGrant,
+    /// About which vehicle.
+    pub vehicle_of_interest: Option<Vehicle>,
+    /// With which vehicle in exchange.
+    pub trade_in: Option<Vehicle>,
+    /// When.
+    pub appointment: Option<AppointmentRequest>,
+    /// In the customer's words.
+    pub message: Option<String>,
+    /// Through which agent.
+    pub source_agent: SourceAgent,
+    /// When the agent sent it.
+    pub submitted_at: Option<Timestamp>,
+    /// The buyer's key of this intent.
+    pub idempotency_key: Option<String>,
+    /// The version it was sent in.
+    pub version: Version,
+    /// The payload as it was sent, for the record.
+    pub payload: Value,
+}
+
+/// A customer; `email`, `phone` or both are there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Customer {
+    /// Given name; may be empty (C-42).
+    pub first_name: String,
+    /// Family name; may be empty (C-42).
+    pub last_name: String,
+    /// E-mail address.
+    pub email: Option<String>,
+    /// Telephone number in E.164.
+    pub phone: Option<String>,
+    /// The channel asked for.
+    pub preferred_contact: Option<PreferredContact>,
+    /// Postal address.
+    pub address: Option<Address>,
+}
+
+/// The customer's permission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsentGrant {
+    /// When it was given.
+    pub granted_at: Timestamp,
+    /// For which channels; at least one, none twice.
+    pub allowed_channels: Vec<Channel>,
+    /// The text that the customer agreed to, verbatim.
+    pub consent_text: String,
+    /// Until when it holds.
+    pub expires_at: Option<Timestamp>,
+    /// v1.0: through which agent.
+    pub source_agent: Option<String>,
+}
+
+/// A request for an appointment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppointmentRequest {
+    /// What for.
+    pub kind: AppointmentType,
+    /// When it should start.
+    pub at: Option<Timestamp>,
+    /// How long, at least 15.
+    pub duration_minutes: Option<u32>,
+    /// Remarks.
+    pub notes: Option<String>,
+}
+
+/// The agent that acts for the customer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceAgent {
+    /// Its name.
+    pub name: String,
+    /// Its site.
+    pub url: Option<String>,
+    /// Its card.
+    pub agent_card_url: Option<String>,
+}
+
+impl LeadSubmit {
+    /// The text that two submissions share when they are the same (C-17): the payload in
+    /// canonical form, without the key and the time of sending.
+    #[must_use]
+    pub fn canonical_payload(&self) -> String {
+        let mut out = String::new();
+        let members = self.payload.as_object().into_iter().flatten();
+        let compared = members
+            .filter(|(name, _)| !matches!(name.as_str(), "idempotency_key" | "submitted_at"))
+            .collect();
+        canonical::write_members(&mut out, compared);
+        out
+    }
+
+    /// The channels that the consent permits and the customer can be reached on.
+    #[must_use]
+    pub fn usable_channels(&self) -> Vec<Channel> {
+        usable_channels(&self.customer, &self.consent)
+    }
+}
+
+fn usable_channels(customer: &Customer, consent: &ConsentGrant) -> Vec<Channel> {
+    let reachable = |channel: &Channel| match channel {
+        Channel::Email => customer.email.is_some(),
+        Channel::Phone | Channel::Sms => customer.phone.is_some(),
+    };
+    consent
+        .allowed_channels
+        .iter()
+        .copied()
+        .filter(reachable)
+        .collect()
+}
+
+/// Reads a lead and applies the consent rules in their order (requirements §2.1 rows 5 to 7, 9).
+pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<LeadSubmit, Refusal> {
+    // The consent's problems decide the code and are listed first (C-04).
+    let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
+    read_object!(data, &At::Root, &mut problems, closed {
+        required "type" => kind: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::constant(v, at, p, Skill::LeadSubmit.request_type())
+        },
+        required "customer" => customer: read_customer,
+        required "consent" => consent: |v: &Value, at: &At<'_>, _: &mut Problems| {
+            read_consent(v, at, &mut of_consent, version)
+        },
+        optional "vehicle_of_interest" => vehicle_of_interest:
+            |v: &Value, at: &At<'_>, p: &mut Problems| {
+                Vehicle::read(v, at, p, version, Vocabularies::Sale)
+            },
+        optional "trade_in" => trade_in: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            Vehicle::read(v, at, p, version, Vocabularies::TradeIn)
+        },
+        optional "appointment" => appointment: read_appointment,
+        optional "message" => message: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::text_of(v, at, p, 0, Some(4000))
+        },
+        required "source_agent" => source_agent: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            read_source_agent(v, at, p, version)
+        },
+        optional "submitted_at" => submitted_at: parse::timestamp,
+        optional "idempotency_key" => idempotency_key: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::text_of(v, at, p, 1, Some(128))
+        },
+    });
+    if data
+        .as_object()
+        .is_some_and(|members| !members.contains_key("consent"))
+    {
+        return Err(Refusal::consent_missing(problems));
+    }
+    if !of_consent.is_empty() {
+        of_consent.append(problems);
+        return Err(Refusal::malformed_consent(of_consent));
+    }
+    if let Some(defect) = consent
+        .as_ref()
+        .and_then(|consent| consent_defect(consent, terms))
+    {
+        return Err(Refusal::unusable_consent(defect, problems));
+    }
+    let lead = (|| {
+        kind?;
+        Some(LeadSubmit {
+            customer: customer?,
+            consent: consent?,
+            vehicle_of_interest,
+            trade_in,
+            appointment,
+            message,
+            source_agent: source_agent?,
+            submitted_at,
+            idempotency_key,
+            version,
+            payload: data.clone(),
+        })
+    })();
+    let lead = problems.into_result(lead).map_err(Refusal::from_problems)?;
+    check_channel(&lead)?;
+    check_test_drive(&lead, terms)?;
+    Ok(lead)
+}
+
+fn consent_defect(consent: &ConsentGrant, terms: &Terms) -> Option<ConsentDefect> {
+    let &Terms {
+        now,
+        clock_skew,
+        consent_lifetime,
+        ..
+    } = terms;
+    if consent.consent_text.trim().is_empty() {
+        return Some(ConsentDefect::BlankText);
+    }
+    if consent.granted_at > now.saturating_add(clock_skew).unwrap_or(Timestamp::MAX) {
+        return Some(ConsentDefect::GrantedInFuture);
+    }
+    if consent
+        .expires_at
+        .is_some_and(|at| at <= consent.granted_at)
+    {
+        return Some(ConsentDefect::ExpiresBeforeGrant);
+    }
+    let default = || consent.granted_at.checked_add(consent_lifetime?).ok();
+    let expires_at = consent.expires_at.or_else(default)?;
+    (expires_at <= now).then_some(ConsentDefect::Expired(expires_at))
+}
+
+/// The channel rule (C-05, `E-082`, `E-083`).
+fn check_channel(lead: &LeadSubmit) -> Result<(), Refusal> {
+    let wanted = lead
+        .customer
+        .preferred_contact
+        .and_then(|preferred| match preferred {
+            PreferredContact::Email => Some(Channel::Email),
+            PreferredContact::Phone => Some(Channel::Phone),
+            PreferredContact::Sms => Some(Channel::Sms),
+            PreferredContact::Any => None,
+        });
+    let allowed: Vec<_> = lead
+        .consent
+        .allowed_channels
+        .iter()
+        .map(|c| c.name())
+        .collect();
+    match wanted {
+        Some(channel) if !lead.consent.allowed_channels.contains(&channel) => Err(
+            Refusal::channel_not_permitted(Some(channel.name()), &allowed),
+        ),
+        Some(_) | None if lead.usable_channels().is_empty() => {
+            Err(Refusal::channel_not_permitted(None, &allowed))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A test drive needs a vehicle to drive, where the dealer says so (`E-097`).
+fn check_test_drive(lead: &LeadSubmit, terms: &Terms) -> Result<(), Refusal> {
+    let wants = lead
+        .appointment
+        .as_ref()
+        .is_some_and(|a| a.kind == AppointmentType::TestDrive);
+    if !wants || !terms.test_drive_needs_vehicle || lead.vehicle_of_interest.is_some() {
+        return Ok(());
+    }
+    let mut problems = Problems::new();
+    parse::missing(&At::Root, &mut problems, "vehicle_of_interest");
+    let mut refusal = Refusal::missing_required_field(problems);
+    "a test drive needs a vehicle_of_interest".clone_into(&mut refusal.message);
+    refusal.details.insert("policy".into(), true.into());
+    Err(refusal)
+}
+
+fn read_customer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Customer> {
+    let before = problems.total();
+    read_object!(value, at, problems, closed {
+        required "first_name" => first_name: parse::text,
+        required "last_name" => last_name: parse::text,
+        optional "email" => email: parse::email,
+        optional "phone" => phone: parse::phone,
+        optional "preferred_contact" => preferred_contact: parse::word,
+        optional "address" => address: read_address,
+    });
+    let names = &["email", "phone"];
+    if value
+        .as_object()
+        .is_some_and(|members| !names.iter().any(|n| members.contains_key(*n)))
+    {
+        parse::none_of(at, problems, names);
+    }
+    if problems.total() > before {
+        return None;
+    }
+    let (first_name, last_name) = (first_name?, last_name?);
+    Some(Customer {
+        first_name,
+        last_name,
+        email,
+        phone,
+        preferred_contact,
+        address,
+    })
+}
+
+fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Address> {
+    read_object!(value, at, problems, closed {
+        optional "country" => country: parse::text,
+        optional "state" => state: parse::text,
+        optional "city" => city: parse::text,
+        optional "address_line_1" => address_line_1: parse::text,
+        optional "address_line_2" => address_line_2: parse::text,
+        optional "zip" => zip: parse::text,
+    });
+    Some(Address {
+        country,
+        state,
+        city,
+        address_line_1,
+        address_line_2,
+        zip,
+    })
+}
+
+fn read_consent(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    version: Version,
+) -> Option<ConsentGrant> {
+    fn channels(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Channel>> {
+        let before = problems.total();
+        let channels = parse::list(value, at, problems, (1, None), parse::word);
+        parse::unique(value, at, problems);
+        channels.filter(|_| problems.total() == before)
+    }
+    fn lead_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+        let scope = parse::list(value, at, problems, (1, Some(1)), parse::word::<Scope>);
+        parse::unique(value, at, problems);
+        scope.map(|_| ())
+    }
+    fn text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+        parse::text_of(value, at, problems, 1, None)
+    }
+    let (granted_at, allowed_channels, consent_text, scope, expires_at, source_agent) =
+        match version {
+            Version::V1_1 => {
+                read_object!(value, at, problems, closed {
+                    required "granted_at" => granted_at: parse::timestamp,
+                    required "allowed_channels" => allowed_channels: channels,
+                    required "consent_text" => consent_text: text,
+                    required "scope" => scope: lead_scope,
+                    optional "expires_at" => expires_at: parse::timestamp,
+                });
+                (
+                    granted_at,
+                    allowed_channels,
+                    consent_text,
+                    scope,
+                    expires_at,
+                    None,
+                )
+            }
+            Version::V1_0 => {
+                read_object!(value, at, problems, closed {
+                    required "granted_at" => granted_at: parse::timestamp,
+                    required "allowed_channels" => allowed_channels: channels,
+                    required "consent_text" => consent_text: text,
+                    required "source_agent" => source_agent: text,
+                    required "scope" => scope: lead_scope,
+                    optional "expires_at" => expires_at: parse::timestamp,
+                });
+                (
+                    granted_at,
+                    allowed_channels,
+                    consent_text,
+                    scope,
+                    expires_at,
+                    source_agent,
+                )
+            }
+        };
+    scope?;
+    Some(ConsentGrant {
+        granted_at: granted_at?,
+        allowed_channels: allowed_channels?,
+        consent_text: consent_text?,
+        expires_at,
+        source_agent,
+    })
+}
+
+fn read_appointment(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<AppointmentRequest> {
+    read_object!(value, at, problems, closed {
+        required "appointment_type" => kind: parse::word,
+        optional "appointment_at" => start: parse::timestamp,
+        optional "duration_minutes" => duration_minutes: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::integer(v, at, p, 15, None).map(|n| u32::try_from(n).unwrap_or(u32::MAX))
+        },
+        optional "notes" => notes: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::text_of(v, at, p, 0, Some(2000))
+        },
+    });
+    Some(AppointmentRequest {
+        kind: kind?,
+        at: start,
+        duration_minutes,
+        notes,
+    })
+}
+
+fn read_source_agent(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    version: Version,
+) -> Option<SourceAgent> {
+    match version {
+        Version::V1_0 => {
+            let name = parse::text(value, at, problems)?;
+            Some(SourceAgent {
+                name,
+                url: None,
+                agent_card_url: None,
+            })
+        }
+        Version::V1_1 => {
+            read_object!(value, at, problems, closed {
+                required "name" => name: |v: &Value, at: &At<'_>, p: &mut Problems| {
+                    parse::text_of(v, at, p, 1, None)
+                },
+                optional "url" => url: parse::uri,
+                optional "agent_card_url" => agent_card_url: parse::uri,
+            });
+            Some(SourceAgent {
+                name: name?,
+                url,
+                agent_card_url,
+            })
+        }
+    }
+}
+
+/// What became of a lead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeadReceipt {
+    /// The dealer's id of the lead.
+    pub lead_id: String,
+    /// `received`, `duplicate` or `rejected`.
+    pub status: String,
+    /// What became of the appointment, when one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub appointment: Option<AppointmentReceipt>,
+    /// Whom to call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dealer: Option<DealerContact>,
+}
+
+/// What became of an appointment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppointmentReceipt {
+    /// The dealer's id of the appointment.
+    pub appointment_id: String,
+    /// `requested`, `proposed`, `confirmed` or `rejected`.
+    pub status: String,
+    /// The booked time, exactly when confirmed (`R-LD-23`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed_at: Option<String>,
+    /// Times to choose from, exactly when proposed (`R-LD-23`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposed_times: Option<Vec<String>>,
+}
+
+/// Whom to call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DealerContact {
+    /// The rooftop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its telephone number in E.164.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+}

@@ -1,0 +1,128 @@
+//! One macro that turns a table into an error catalog: the enum, the list of all rows, both name
+//! directions, one accessor for each column and the documentation of each row.
+
+use std::fmt;
+
+/// A closed vocabulary whose names travel on the wire.
+pub trait Vocabulary: Copy + Sized + 'static {
+    /// Every row, in table order.
+    const ALL: &'static [Self];
+    /// Every name, in table order.
+    const NAMES: &'static [&'static str];
+    /// The name on the wire.
+    fn name(self) -> &'static str;
+    /// The row's doc comment: its public documentation.
+    fn docs(self) -> &'static str;
+    /// The row with this name, compared exactly.
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|row| row.name() == name)
+    }
+}
+
+/// A name that a peer sent: known to this version of the catalog, or kept as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Open<T> {
+    /// A row of the catalog.
+    Known(T),
+    /// A name that this version does not know.
+    Other(Box<str>),
+}
+
+impl<T: Vocabulary> Open<T> {
+    /// Looks the name up and keeps it when it is unknown.
+    #[must_use]
+    pub fn parse(name: &str) -> Self {
+        T::from_name(name).map_or_else(|| Self::Other(name.into()), Self::Known)
+    }
+
+    /// The name as it was sent.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Known(row) => row.name(),
+            Self::Other(name) => name,
+        }
+    }
+
+    /// The row, when the catalog has it.
+    #[must_use]
+    pub fn known(&self) -> Option<T> {
+        match self {
+            Self::Known(row) => Some(*row),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+impl<T: Vocabulary> fmt::Display for Open<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Declares a catalog. The braces after the enum's name list the columns; each row gives its wire
+/// name and a value for every column, and its doc comment is its documentation.
+macro_rules! catalog {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[doc = $column_doc:literal])+ $column:ident : $ty:ty ),* $(,)? }
+        $( $(#[doc = $doc:literal])+ $variant:ident = $wire:literal { $($field:ident : $value:expr),* $(,)? } )*
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $( $(#[doc = $doc])+ $variant, )* }
+
+        const _: () = {
+            struct Row { name: &'static str, docs: &'static str, $($column: $ty,)* }
+
+            impl $name {
+                const fn row(self) -> &'static Row {
+                    match self {
+                        $( Self::$variant => &Row {
+                            name: $wire,
+                            docs: concat!($($doc, "\n"),+),
+                            $($field: $value),*
+                        }, )*
+                    }
+                }
+
+                $( $(#[doc = $column_doc])+ #[must_use] pub const fn $column(self) -> $ty { self.row().$column } )*
+            }
+
+            impl $crate::catalog::Vocabulary for $name {
+                const ALL: &'static [Self] = &[$(Self::$variant),*];
+                const NAMES: &'static [&'static str] = &[$($wire),*];
+                fn name(self) -> &'static str { self.row().name }
+                fn docs(self) -> &'static str { self.row().docs }
+            }
+        };
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str($crate::catalog::Vocabulary::name(*self))
+            }
+        }
+    };
+}
+pub(crate) use catalog;
+
+/// Declares a closed vocabulary of plain words, without columns.
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $wire:literal ),* $(,)? }
+    ) => {
+        $crate::catalog::catalog! {
+            $(#[$meta])*
+            pub enum $name {}
+            $( $(#[doc = $doc])+ $variant = $wire {} )*
+        }
+
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.serialize_str($crate::catalog::Vocabulary::name(*self))
+            }
+        }
+    };
+}
+pub(crate) use words;

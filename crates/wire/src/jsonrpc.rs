@@ -1,0 +1,322 @@
+//! The JSON-RPC 2.0 envelope: bytes become a [`Request`] or a [`Reject`], and the request's id is
+//! kept as the text that was sent, so that it can be echoed unchanged (`R-ENV-09`).
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::a2a::error::Code;
+
+/// How deep arrays and objects may nest (E-003).
+pub const MAX_DEPTH: usize = 64;
+
+/// The id of a request, as the JSON text that was sent.
+#[derive(Debug, Clone)]
+pub struct Id(Box<RawValue>);
+
+impl Id {
+    /// The id of an answer to a request whose id could not be read.
+    #[must_use]
+    pub fn null() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+
+    /// A text id.
+    #[must_use]
+    pub fn text(id: &str) -> Self {
+        serde_json::value::to_raw_value(id).map_or_else(|_| Self::null(), Self)
+    }
+
+    /// The JSON text.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl serde::Serialize for Id {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// A well-formed request. Whether the method exists and the parameters fit is for others to say.
+#[derive(Debug)]
+pub struct Request {
+    /// The id to echo.
+    pub id: Id,
+    /// The method's name.
+    pub method: String,
+    /// The parameters, when there are any.
+    pub params: Option<Value>,
+}
+
+/// Bytes that are no request.
+#[derive(Debug)]
+pub struct Reject {
+    /// The id to echo, `null` when there was none to read.
+    pub id: Id,
+    /// `ParseError` or `InvalidRequest`.
+    pub code: Code,
+    /// What is wrong, without any of the bytes.
+    pub message: &'static str,
+}
+
+impl Reject {
+    fn new(code: Code, message: &'static str) -> Self {
+        Self {
+            id: Id::null(),
+            code,
+            message,
+        }
+    }
+}
+
+/// Reads a request.
+///
+/// # Errors
+/// What is wrong with the bytes (`E-001` to `E-013`).
+pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(Reject::new(Code::ParseError, "the body is not valid UTF-8"));
+    };
+    if text.trim_ascii().is_empty() {
+        return Err(Reject::new(
+            Code::ParseError,
+            "the body is empty; send a JSON-RPC request",
+        ));
+    }
+    if too_deep(bytes) {
+        return Err(Reject::new(
+            Code::ParseError,
+            "the body nests deeper than 64 levels",
+        ));
+    }
+    let Ok(body) = serde_json::from_str::<Body>(text) else {
+        return Err(Reject::new(Code::ParseError, "the body is not valid JSON"));
+    };
+    let invalid = |message| Reject::new(Code::InvalidRequest, message);
+    let envelope = match body {
+        Body::Object(envelope) => *envelope,
+        Body::Array => {
+            return Err(invalid(
+                "batches are not supported; send one JSON-RPC request object",
+            ));
+        }
+        Body::Other => return Err(invalid("the body must be a JSON-RPC request object")),
+    };
+    let id = match envelope.id {
+        Some(id) => match id.get().as_bytes().first() {
+            // The text is echoed, so it has to be one that every reader can decode.
+            Some(b'"') if serde_json::from_str::<String>(id.get()).is_err() => {
+                return Err(Reject::new(
+                    Code::ParseError,
+                    "id is not a valid JSON string",
+                ));
+            }
+            Some(b'"' | b'-' | b'0'..=b'9' | b'n') => Id(id),
+            Some(_) | None => return Err(invalid("id must be a string, a number or null")),
+        },
+        None => {
+            return Err(invalid(
+                "id is missing; notifications are not supported and not processed",
+            ));
+        }
+    };
+    let invalid = |id, message| Reject {
+        id,
+        ..invalid(message)
+    };
+    if envelope.jsonrpc.as_ref().and_then(Value::as_str) != Some("2.0") {
+        return Err(invalid(id, "jsonrpc must be \"2.0\""));
+    }
+    let Some(Value::String(method)) = envelope.method else {
+        return Err(invalid(id, "method must be a string"));
+    };
+    Ok(Request {
+        id,
+        method,
+        params: envelope.params,
+    })
+}
+
+/// Whether brackets nest deeper than [`MAX_DEPTH`], found without recursion.
+fn too_deep(bytes: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in bytes {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+enum Body {
+    Object(Box<Envelope>),
+    Array,
+    Other,
+}
+
+#[derive(Default)]
+struct Envelope {
+    jsonrpc: Option<Value>,
+    id: Option<Box<RawValue>>,
+    method: Option<Value>,
+    params: Option<Value>,
+}
+
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BodyVisitor)
+    }
+}
+
+struct BodyVisitor;
+
+impl<'de> Visitor<'de> for BodyVisitor {
+    type Value = Body;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Body, A::Error> {
+        let mut envelope = Envelope::default();
+        let mut other = false;
+        // A repeated member counts as its last occurrence (E-014).
+        while let Some(key) = members.next_key::<std::borrow::Cow<'de, str>>()? {
+            match key.as_ref() {
+                "jsonrpc" => envelope.jsonrpc = Some(members.next_value()?),
+                "id" => envelope.id = Some(members.next_value()?),
+                "method" => envelope.method = Some(members.next_value()?),
+                "params" => envelope.params = Some(members.next_value()?),
+                // How serde_json hands a number to a visitor when numbers keep their text.
+                "$serde_json::private::Number" => {
+                    members.next_value::<IgnoredAny>()?;
+                    other = true;
+                }
+                _ => {
+                    members.next_value::<Value>()?;
+                }
+            }
+        }
+        Ok(if other {
+            Body::Other
+        } else {
+            Body::Object(Box::new(envelope))
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Body, A::Error> {
+        while items.next_element::<Value>()?.is_some() {}
+        Ok(Body::Array)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Body, E> {
+        Ok(Body::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Body, E> {
+        Ok(Body::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Body, E> {
+        Ok(Body::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Body, E> {
+        Ok(Body::Other)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Body, E> {
+        Ok(Body::Other)
+    }
+
+    fn visit_unit<E>(self) -> Result<Body, E> {
+        Ok(Body::Other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(body: &str) -> String {
+        match read(body.as_bytes()) {
+            Ok(request) => format!("{} {}", request.id.as_json(), request.method),
+            Err(reject) => format!("{} {}", reject.id.as_json(), reject.code.jsonrpc()),
+        }
+    }
+
+    #[test]
+    fn ids_are_kept_as_they_were_written() {
+        for id in [
+            "1",
+            "1.0",
+            "-7e2",
+            "\"a\\u0062\"",
+            "null",
+            "123456789012345678901234567890",
+        ] {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
+            assert_eq!(outcome(&body), format!("{id} m"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_request_is_rejected_with_the_right_code() {
+        let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
+        let deep_enough = format!("{}{}", "[".repeat(64), "]".repeat(64));
+        for (body, expected) in [
+            ("", "null -32700"),
+            (" \n", "null -32700"),
+            ("{", "null -32700"),
+            (r#"{"jsonrpc":"2.0"} x"#, "null -32700"),
+            (
+                r#"{"id":"\ud800","jsonrpc":"2.0","method":"m"}"#,
+                "null -32700",
+            ),
+            (deep.as_str(), "null -32700"),
+            (deep_enough.as_str(), "null -32600"),
+            ("[]", "null -32600"),
+            ("[1, x]", "null -32700"),
+            ("5", "null -32600"),
+            ("1e400", "null -32600"),
+            ("\"text\"", "null -32600"),
+            ("null", "null -32600"),
+            ("true", "null -32600"),
+            (r#"{"id":1,"method":"m"}"#, "1 -32600"),
+            (r#"{"jsonrpc":"1.0","id":"x","method":"m"}"#, "\"x\" -32600"),
+            (r#"{"jsonrpc":"2.0","method":"m"}"#, "null -32600"),
+            (r#"{"jsonrpc":"2.0","id":[1],"method":"m"}"#, "null -32600"),
+            (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, "null -32600"),
+            (r#"{"jsonrpc":"2.0","id":1}"#, "1 -32600"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "1 -32600"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#,
+                "1 b",
+            ),
+        ] {
+            assert_eq!(outcome(body), expected, "{body}");
+        }
+    }
+}

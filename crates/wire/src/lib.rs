@@ -1,0 +1,14 @@
+//! What sellers and buyers must agree on, with no I/O, no clock and no async: protocol types, the
+//! error catalogs, parsing that reports every problem, and the envelopes both ways.
+//!
+//! Read [`problem`] and [`parse`] first: every request, configuration file and feed goes through
+//! them. [`jsonrpc`] and [`a2a`] are the envelope, [`aap`] is the car dealer's profile.
+
+pub mod a2a;
+pub mod aap;
+pub mod canonical;
+pub mod catalog;
+pub mod format;
+pub mod jsonrpc;
+pub mod parse;
+pub mod problem;

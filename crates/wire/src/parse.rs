@@ -1,0 +1,545 @@
+//! Reading a JSON value into a typed one in a single walk, recording every problem on the way.
+//!
+//! A reader is a function `(&Value, &At, &mut Problems) -> Option<T>`: it returns the typed value,
+//! or records at least one problem and returns `None`. [`read_object!`](crate::parse::read_object)
+//! reads an object member by member in document order, so that a schema reads as a table:
+//!
+//! ```text
+//! read_object!(value, at, problems, closed {
+//!     required "field" => field: parse::word::<SortField>,
+//!     optional "limit" => limit: |v, at, p| parse::integer(v, at, p, 1, Some(1000)),
+//! });
+//! ```
+
+use jiff::Timestamp;
+use serde_json::{Number, Value};
+
+use crate::catalog::Vocabulary;
+use crate::format;
+use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
+
+/// Records that the value here has another JSON type.
+pub fn wrong_type(at: &At<'_>, problems: &mut Problems, expected: &'static str) {
+    push(
+        at,
+        problems,
+        Keyword::Type,
+        format!("must be {expected}"),
+        Extra::Expected(expected),
+    );
+}
+
+/// Records a problem of the value here.
+pub fn push(
+    at: &At<'_>,
+    problems: &mut Problems,
+    keyword: Keyword,
+    message: impl Into<String>,
+    extra: Extra,
+) {
+    problems.push(Problem {
+        pointer: at.pointer(),
+        keyword,
+        message: message.into(),
+        extra,
+    });
+}
+
+/// Records that the object here lacks a required property.
+pub fn missing(at: &At<'_>, problems: &mut Problems, name: &'static str) {
+    let message = format!("missing required property \"{name}\"");
+    push(
+        at,
+        problems,
+        Keyword::Required,
+        message,
+        Extra::Property(name),
+    );
+}
+
+/// Records that the object here has a property that it may not have, and guesses which was meant.
+pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static [&'static str]) {
+    let guess = known
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(name, clip(key)), *name))
+        .min()
+        .filter(|(distance, name)| *distance <= 2 && *distance < name.len());
+    let mut message = format!("unknown property \"{}\"", clip(key));
+    if let Some((_, name)) = guess {
+        message = format!("{message}; did you mean \"{name}\"?");
+    }
+    push(
+        &at.key(key),
+        problems,
+        Keyword::AdditionalProperties,
+        message,
+        Extra::Allowed(known),
+    );
+}
+
+/// Records that none of `names` is present in the object here.
+pub fn none_of(at: &At<'_>, problems: &mut Problems, names: &'static [&'static str]) {
+    let message = format!("at least one of {} is required", names.join(", "));
+    push(at, problems, Keyword::AnyOf, message, Extra::AnyOf(names));
+}
+
+/// Reads an object. The members are visited once, in document order; absent required ones and,
+/// for a `closed` object, unknown ones are recorded. Each name becomes a local `Option`.
+///
+/// A field may carry a second accepted spelling: `required "messageId" | "message_id" => id: …`.
+/// Evaluates to whether the value was an object at all.
+#[macro_export]
+macro_rules! read_object {
+    ($value:expr, $at:expr, $problems:expr, $openness:ident {
+        $( $need:ident $name:literal $(| $alias:literal)? => $slot:ident : $reader:expr ),* $(,)?
+    }) => {
+        $( let mut $slot = None; )*
+        {
+            let (at, problems): (&$crate::problem::At<'_>, &mut $crate::problem::Problems) =
+                ($at, $problems);
+            match $value {
+                ::serde_json::Value::Object(members) => {
+                    for (key, value) in members {
+                        match key.as_str() {
+                            $( $name $(| $alias)? => {
+                                $slot = $crate::parse::apply($reader, value, &at.key(key), problems);
+                            } )*
+                            other => $crate::read_object!(@unknown $openness at problems other [$($name),*]),
+                        }
+                    }
+                    $( $crate::read_object!(@absent $need at problems members $name $($alias)?); )*
+                }
+                _ => $crate::parse::wrong_type(at, problems, "object"),
+            }
+        }
+    };
+    (@unknown closed $at:ident $problems:ident $key:ident [$($name:literal),*]) => {
+        $crate::parse::unknown($at, $problems, $key, &[$($name),*])
+    };
+    (@unknown open $at:ident $problems:ident $key:ident [$($name:literal),*]) => { { let _ = $key; } };
+    (@absent optional $($rest:tt)*) => {};
+    (@absent required $at:ident $problems:ident $members:ident $name:literal $($alias:literal)?) => {
+        if !$members.contains_key($name) $(&& !$members.contains_key($alias))? {
+            $crate::parse::missing($at, $problems, $name);
+        }
+    };
+}
+pub use read_object;
+
+/// Calls a reader; it exists so that closures in [`read_object!`](crate::parse::read_object) get
+/// their types inferred.
+pub fn apply<'v, T>(
+    reader: impl FnOnce(&'v Value, &At<'_>, &mut Problems) -> Option<T>,
+    value: &'v Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<T> {
+    reader(value, at, problems)
+}
+
+/// Any text.
+pub fn text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    let text = str(value, at, problems)?;
+    Some(text.to_owned())
+}
+
+/// Any text, borrowed.
+pub fn str<'v>(value: &'v Value, at: &At<'_>, problems: &mut Problems) -> Option<&'v str> {
+    let text = value.as_str();
+    if text.is_none() {
+        wrong_type(at, problems, "string");
+    }
+    text
+}
+
+/// Text of `min` to `max` code points.
+pub fn text_of(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    min: usize,
+    max: Option<usize>,
+) -> Option<String> {
+    let text = str(value, at, problems)?;
+    // Counting stops where the answer is known.
+    let length = text
+        .chars()
+        .take(max.unwrap_or(min).saturating_add(1))
+        .count();
+    if length < min {
+        let message = if min == 1 {
+            "must not be empty".to_owned()
+        } else {
+            format!("must have at least {min} characters")
+        };
+        push(at, problems, Keyword::MinLength, message, limit(min));
+        return None;
+    }
+    if let Some(max) = max.filter(|max| length > *max) {
+        let message = format!("must have at most {max} characters");
+        push(at, problems, Keyword::MaxLength, message, limit(max));
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn limit(bound: usize) -> Extra {
+    Extra::Limit(i64::try_from(bound).unwrap_or(i64::MAX))
+}
+
+/// A boolean.
+pub fn boolean(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<bool> {
+    let boolean = value.as_bool();
+    if boolean.is_none() {
+        wrong_type(at, problems, "boolean");
+    }
+    boolean
+}
+
+/// A whole number from `min` to `max`, also when written as `2020.0` or `2e3`: clients that pass
+/// numbers through protobuf send every one as a float. Beyond `i64` it saturates.
+pub fn integer(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    min: i64,
+    max: Option<i64>,
+) -> Option<i64> {
+    let Some(number) = value.as_number().and_then(whole) else {
+        wrong_type(at, problems, "integer");
+        return None;
+    };
+    if number < min {
+        push(
+            at,
+            problems,
+            Keyword::Minimum,
+            format!("must be >= {min}"),
+            Extra::Limit(min),
+        );
+        return None;
+    }
+    if let Some(max) = max.filter(|max| number > *max) {
+        push(
+            at,
+            problems,
+            Keyword::Maximum,
+            format!("must be <= {max}"),
+            Extra::Limit(max),
+        );
+        return None;
+    }
+    Some(number)
+}
+
+/// A whole number >= 0, saturating at `u32::MAX`.
+pub fn count(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
+    let number = integer(value, at, problems, 0, None)?;
+    Some(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+/// A finite number from `min` to `max`.
+pub fn number(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    min: i32,
+    max: Option<i32>,
+) -> Option<f64> {
+    let Some(number) = value.as_number().map(|n| n.as_f64().unwrap_or(f64::MAX)) else {
+        wrong_type(at, problems, "number");
+        return None;
+    };
+    if number < f64::from(min) {
+        let extra = Extra::Limit(i64::from(min));
+        push(
+            at,
+            problems,
+            Keyword::Minimum,
+            format!("must be >= {min}"),
+            extra,
+        );
+        return None;
+    }
+    if let Some(max) = max.filter(|max| number > f64::from(*max)) {
+        let extra = Extra::Limit(i64::from(max));
+        push(
+            at,
+            problems,
+            Keyword::Maximum,
+            format!("must be <= {max}"),
+            extra,
+        );
+        return None;
+    }
+    Some(number.min(f64::MAX))
+}
+
+/// The whole number that a JSON number denotes, saturating at the bounds of `i64`; `None` when it
+/// has a fraction. Works on the text, so that no digit is lost on the way.
+#[must_use]
+pub fn whole(number: &Number) -> Option<i64> {
+    let text = number.as_str();
+    if let Ok(plain) = text.parse::<i64>() {
+        return Some(plain);
+    }
+    let (negative, text) = text
+        .strip_prefix('-')
+        .map_or((false, text), |rest| (true, rest));
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (integral, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{integral}{fraction}");
+    let significant = digits.trim_end_matches('0');
+    let leading = significant.trim_start_matches('0');
+    if leading.is_empty() {
+        return Some(0);
+    }
+    let exponent = exponent
+        .parse::<i64>()
+        .unwrap_or(if exponent.starts_with('-') {
+            i64::MIN / 2
+        } else {
+            i64::MAX / 2
+        });
+    // value = significant x 10^scale
+    let dropped = i64::try_from(digits.len() - significant.len()).unwrap_or(i64::MAX / 4);
+    let scale = exponent - i64::try_from(fraction.len()).unwrap_or(i64::MAX / 4) + dropped;
+    if scale < 0 {
+        return None;
+    }
+    let saturated = if negative { i64::MIN } else { i64::MAX };
+    let magnitude = if scale > 19 {
+        None
+    } else {
+        leading.parse::<i128>().ok()
+    }
+    .and_then(|n| n.checked_mul(10_i128.checked_pow(u32::try_from(scale).ok()?)?));
+    let value = magnitude.map(|n| if negative { -n } else { n });
+    Some(
+        value
+            .and_then(|n| i64::try_from(n).ok())
+            .unwrap_or(saturated),
+    )
+}
+
+/// A word of a closed vocabulary.
+pub fn word<T: Vocabulary>(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<T> {
+    let text = str(value, at, problems)?;
+    let word = T::from_name(text);
+    if word.is_none() {
+        not_one_of(at, problems, T::NAMES);
+    }
+    word
+}
+
+/// Records that the value here is not one of `names`.
+pub fn not_one_of(at: &At<'_>, problems: &mut Problems, names: &'static [&'static str]) {
+    let message = format!("must be one of {}", names.join(", "));
+    push(at, problems, Keyword::Enum, message, Extra::Allowed(names));
+}
+
+/// The one permitted text.
+pub fn constant(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    expected: &'static str,
+) -> Option<()> {
+    if value.as_str() == Some(expected) {
+        return Some(());
+    }
+    push(
+        at,
+        problems,
+        Keyword::Const,
+        format!("must be \"{expected}\""),
+        Extra::None,
+    );
+    None
+}
+
+/// An array of at least `min` and at most `max` items, each read by `item`. Every item is read,
+/// so that every bad one is reported.
+pub fn list<'v, T>(
+    value: &'v Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    (min, max): (usize, Option<usize>),
+    mut item: impl FnMut(&'v Value, &At<'_>, &mut Problems) -> Option<T>,
+) -> Option<Vec<T>> {
+    let Some(items) = value.as_array() else {
+        wrong_type(at, problems, "array");
+        return None;
+    };
+    let before = problems.total();
+    if items.len() < min {
+        let noun = if min == 1 { "item" } else { "items" };
+        let message = format!("must have at least {min} {noun}");
+        push(at, problems, Keyword::MinItems, message, limit(min));
+    }
+    if let Some(max) = max.filter(|max| items.len() > *max) {
+        let noun = if max == 1 { "item" } else { "items" };
+        let message = format!("must have at most {max} {noun}");
+        push(at, problems, Keyword::MaxItems, message, limit(max));
+    }
+    let read: Vec<T> = items
+        .iter()
+        .enumerate()
+        .filter_map(|(index, value)| item(value, &at.index(index), problems))
+        .collect();
+    (problems.total() == before).then_some(read)
+}
+
+/// Records repeated items of the array here.
+pub fn unique(value: &Value, at: &At<'_>, problems: &mut Problems) {
+    let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    // Words of a vocabulary: more than a few distinct items cannot occur before `maxItems` or
+    // `enum` has spoken, so a set of canonical texts is enough.
+    let mut seen = std::collections::HashSet::with_capacity(items.len());
+    if !items
+        .iter()
+        .all(|item| seen.insert(crate::canonical::to_string(item)))
+    {
+        push(
+            at,
+            problems,
+            Keyword::UniqueItems,
+            "must not repeat an item",
+            Extra::None,
+        );
+    }
+}
+
+/// A list of texts.
+pub fn texts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+    list(value, at, problems, (0, None), text)
+}
+
+/// A 17-character VIN, upper case, without I, O and Q.
+pub fn vin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const PATTERN: &str = "^[A-HJ-NPR-Z0-9]{17}$";
+    const HINT: &str = "must be 17 characters A-Z and 0-9 without I, O and Q; use upper case";
+    matching(value, at, problems, format::is_vin, PATTERN, HINT)
+}
+
+/// A telephone number in E.164.
+pub fn phone(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be E.164, e.g. +14155550123";
+    matching(
+        value,
+        at,
+        problems,
+        format::is_e164,
+        r"^\+[1-9]\d{1,14}$",
+        HINT,
+    )
+}
+
+/// Text that matches a pattern.
+pub fn matching(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    accepts: fn(&str) -> bool,
+    pattern: &'static str,
+    hint: &str,
+) -> Option<String> {
+    let text = str(value, at, problems)?;
+    if accepts(text) {
+        return Some(text.to_owned());
+    }
+    push(
+        at,
+        problems,
+        Keyword::Pattern,
+        hint,
+        Extra::Pattern(pattern),
+    );
+    None
+}
+
+/// An e-mail address.
+pub fn email(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be an e-mail address such as name@example.com";
+    formatted(
+        value,
+        at,
+        problems,
+        |t| format::is_email(t).then(|| t.to_owned()),
+        "email",
+        HINT,
+    )
+}
+
+/// An absolute URI (RFC 3986).
+pub fn uri(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be an absolute URI such as https://example.com/page";
+    formatted(
+        value,
+        at,
+        problems,
+        |t| format::is_uri(t).then(|| t.to_owned()),
+        "uri",
+        HINT,
+    )
+}
+
+/// A calendar date, `YYYY-MM-DD`.
+pub fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be a calendar date, YYYY-MM-DD";
+    formatted(
+        value,
+        at,
+        problems,
+        |t| format::is_date(t).then(|| t.to_owned()),
+        "date",
+        HINT,
+    )
+}
+
+/// An RFC 3339 date and time with offset.
+pub fn timestamp(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Timestamp> {
+    const HINT: &str =
+        "must be an RFC 3339 date and time that needs an offset, e.g. 2026-05-03T11:00:00-07:00";
+    formatted(value, at, problems, format::timestamp, "date-time", HINT)
+}
+
+fn formatted<T>(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    read: impl FnOnce(&str) -> Option<T>,
+    name: &'static str,
+    hint: &str,
+) -> Option<T> {
+    let read = read(str(value, at, problems)?);
+    if read.is_none() {
+        push(at, problems, Keyword::Format, hint, Extra::Format(name));
+    }
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_recognised_in_every_notation() {
+        for (text, expected) in [
+            ("2020", Some(2020)),
+            ("2020.0", Some(2020)),
+            ("2.02e3", Some(2020)),
+            ("202000e-2", Some(2020)),
+            ("-0.0", Some(0)),
+            ("0e999999999999999999999", Some(0)),
+            ("2020.5", None),
+            ("1e-400", None),
+            ("9223372036854775808", Some(i64::MAX)),
+            ("-1e400", Some(i64::MIN)),
+            ("1e99999999999999999999", Some(i64::MAX)),
+        ] {
+            let number: Number = serde_json::from_str(text).unwrap();
+            assert_eq!(whole(&number), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! What is wrong with a document: one [`Problem`] for each violated constraint, as a JSON Schema
+//! 2020-12 output unit (`R-ER-02`, requirements §2.2). Problems never repeat a caller's value.
+
+use std::fmt::Write as _;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// How many problems one answer lists before it says `truncated`.
+pub const MAX_LISTED: usize = 50;
+
+/// How many characters of a caller's key are repeated.
+pub const MAX_KEY: usize = 64;
+
+crate::catalog::words! {
+    /// The violated constraint, by its JSON Schema name.
+    pub enum Keyword {
+        /// The value has another JSON type.
+        Type = "type",
+        /// A required property is absent.
+        Required = "required",
+        /// The object does not know this property.
+        AdditionalProperties = "additionalProperties",
+        /// The value is not one of the listed ones.
+        Enum = "enum",
+        /// The value is not the only permitted one.
+        Const = "const",
+        /// The text does not match the pattern.
+        Pattern = "pattern",
+        /// The text is not in the named format.
+        Format = "format",
+        /// The number is too small.
+        Minimum = "minimum",
+        /// The number is too large.
+        Maximum = "maximum",
+        /// The text is too short, in code points.
+        MinLength = "minLength",
+        /// The text is too long, in code points.
+        MaxLength = "maxLength",
+        /// The array has too few items.
+        MinItems = "minItems",
+        /// The array has too many items.
+        MaxItems = "maxItems",
+        /// The array repeats an item.
+        UniqueItems = "uniqueItems",
+        /// None of several alternatives is present.
+        AnyOf = "anyOf",
+    }
+}
+
+/// What helps to mend a problem: one extra member of the output unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extra {
+    /// Nothing more to say.
+    None,
+    /// `property`: the name that is absent.
+    Property(&'static str),
+    /// `allowed`: the permitted values or names.
+    Allowed(&'static [&'static str]),
+    /// `allowed`, where the value belongs to the other condition vocabulary (C-07).
+    OtherVocabulary(&'static [&'static str]),
+    /// `expected`: the JSON type.
+    Expected(&'static str),
+    /// `limit`: the bound.
+    Limit(i64),
+    /// `pattern`: the regular expression.
+    Pattern(&'static str),
+    /// `format`: the format's name.
+    Format(&'static str),
+    /// `anyOf`: the names of which one must be present.
+    AnyOf(&'static [&'static str]),
+}
+
+/// One violated constraint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// JSON Pointer (RFC 6901) to the failing value; for `required` and `anyOf` to its parent.
+    pub pointer: String,
+    /// The constraint.
+    pub keyword: Keyword,
+    /// What to do, for people. Holds no value that the caller sent.
+    pub message: String,
+    /// The extra member.
+    pub extra: Extra,
+}
+
+impl Problem {
+    /// Whether something is absent rather than wrong (C-06).
+    #[must_use]
+    pub fn is_absence(&self) -> bool {
+        matches!(self.keyword, Keyword::Required | Keyword::AnyOf)
+    }
+
+    /// Whether a condition came from the other vocabulary (C-07).
+    #[must_use]
+    pub fn is_other_vocabulary(&self) -> bool {
+        matches!(self.extra, Extra::OtherVocabulary(_))
+    }
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut unit = serializer.serialize_map(None)?;
+        unit.serialize_entry("instanceLocation", &self.pointer)?;
+        unit.serialize_entry("keyword", &self.keyword)?;
+        unit.serialize_entry("error", &self.message)?;
+        match &self.extra {
+            Extra::None => {}
+            Extra::Property(name) => unit.serialize_entry("property", name)?,
+            Extra::Allowed(names) | Extra::OtherVocabulary(names) => {
+                unit.serialize_entry("allowed", names)?;
+            }
+            Extra::Expected(name) => unit.serialize_entry("expected", name)?,
+            Extra::Limit(limit) => unit.serialize_entry("limit", limit)?,
+            Extra::Pattern(pattern) => unit.serialize_entry("pattern", pattern)?,
+            Extra::Format(name) => unit.serialize_entry("format", name)?,
+            Extra::AnyOf(names) => unit.serialize_entry("anyOf", names)?,
+        }
+        unit.end()
+    }
+}
+
+/// Every problem found, in document order. Memory is bounded: beyond [`MAX_LISTED`] problems are
+/// counted and not kept.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Problems {
+    kept: Vec<Problem>,
+    total: usize,
+    absences: usize,
+    other_vocabulary: usize,
+}
+
+impl Problems {
+    /// No problem yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Records a problem.
+    pub fn push(&mut self, problem: Problem) {
+        self.total += 1;
+        self.absences += usize::from(problem.is_absence());
+        self.other_vocabulary += usize::from(problem.is_other_vocabulary());
+        if self.kept.len() < MAX_LISTED {
+            self.kept.push(problem);
+        }
+    }
+
+    /// Puts all of `other` behind these.
+    pub fn append(&mut self, other: Self) {
+        self.total += other.total;
+        self.absences += other.absences;
+        self.other_vocabulary += other.other_vocabulary;
+        let room = MAX_LISTED - self.kept.len();
+        self.kept.extend(other.kept.into_iter().take(room));
+    }
+
+    /// The problems kept, at most [`MAX_LISTED`].
+    #[must_use]
+    pub fn listed(&self) -> &[Problem] {
+        &self.kept
+    }
+
+    /// How many were found in all.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// Whether every problem is something absent (C-06).
+    #[must_use]
+    pub fn all_absences(&self) -> bool {
+        self.total > 0 && self.absences == self.total
+    }
+
+    /// Whether every problem is a condition from the other vocabulary (C-07).
+    #[must_use]
+    pub fn all_other_vocabulary(&self) -> bool {
+        self.total > 0 && self.other_vocabulary == self.total
+    }
+
+    /// `value` when nothing is wrong, all the problems otherwise.
+    ///
+    /// # Errors
+    /// The problems, when there is one, or when there is no value.
+    pub fn into_result<T>(self, value: Option<T>) -> Result<T, Self> {
+        match value {
+            Some(value) if self.is_empty() => Ok(value),
+            Some(_) | None => Err(self),
+        }
+    }
+}
+
+impl IntoIterator for Problems {
+    type Item = Problem;
+    type IntoIter = std::vec::IntoIter<Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.kept.into_iter()
+    }
+}
+
+/// Where in a document we are: a list on the stack that is written out only when there is a
+/// problem to report.
+#[derive(Debug, Clone, Copy)]
+pub enum At<'a> {
+    /// The document itself.
+    Root,
+    /// A member of an object.
+    Key(&'a Self, &'a str),
+    /// An item of an array.
+    Index(&'a Self, usize),
+}
+
+impl<'a> At<'a> {
+    /// A member of the object that is here.
+    #[must_use]
+    pub fn key(&'a self, key: &'a str) -> Self {
+        Self::Key(self, key)
+    }
+
+    /// An item of the array that is here.
+    #[must_use]
+    pub fn index(&'a self, index: usize) -> Self {
+        Self::Index(self, index)
+    }
+
+    /// The JSON Pointer, with keys of at most [`MAX_KEY`] characters. The root is `""`.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Root => {}
+            Self::Key(parent, key) => {
+                parent.write(out);
+                out.push('/');
+                for character in clip(key).chars() {
+                    match character {
+                        '~' => out.push_str("~0"),
+                        '/' => out.push_str("~1"),
+                        other => out.push(other),
+                    }
+                }
+            }
+            Self::Index(parent, index) => {
+                parent.write(out);
+                let _ = write!(out, "/{index}");
+            }
+        }
+    }
+}
+
+/// The first [`MAX_KEY`] characters of a caller's key.
+#[must_use]
+pub fn clip(key: &str) -> &str {
+    key.char_indices()
+        .nth(MAX_KEY)
+        .map_or(key, |(end, _)| key.get(..end).unwrap_or(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_escape_and_clip_keys() {
+        let filters = At::Root.key("filters");
+        assert_eq!(At::Root.pointer(), "");
+        assert_eq!(
+            filters.key("a/b~c").index(3).pointer(),
+            "/filters/a~1b~0c/3"
+        );
+        assert_eq!(
+            filters.key(&"é".repeat(70)).pointer(),
+            format!("/filters/{}", "é".repeat(64))
+        );
+    }
+
+    #[test]
+    fn problems_beyond_the_limit_are_counted_and_not_kept() {
+        let mut problems = Problems::new();
+        for _ in 0..120 {
+            problems.push(Problem {
+                pointer: String::new(),
+                keyword: Keyword::Required,
+                message: String::new(),
+                extra: Extra::None,
+            });
+        }
+        assert_eq!(
+            (problems.listed().len(), problems.total()),
+            (MAX_LISTED, 120)
+        );
+        assert!(problems.all_absences());
+    }
+}
