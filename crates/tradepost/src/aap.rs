@@ -1,6 +1,10 @@
-//! The AAP dealer: inventory, leads, appointments and what feeds and follows them.
+//! The AAP dealer: what it answers to each skill, and what feeds and follows its leads.
 
 pub mod adf;
+pub mod appointment;
+pub mod card;
 pub mod demo;
 pub mod import;
 pub mod inventory;
+pub mod lead;
+pub mod skills;

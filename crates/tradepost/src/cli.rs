@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 pub mod call;
 pub mod check_config;
+pub mod dealers;
 pub mod discover;
 pub mod explain;
 pub mod import;

@@ -24,6 +24,18 @@ impl Fault {
     pub fn on<E: Into<Box<dyn Error + Send + Sync>>>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |source| Self::new(what, source)
     }
+
+    /// What broke with all its causes, for the log.
+    #[must_use]
+    pub fn chain(&self) -> String {
+        let mut text = self.what.to_owned();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        text
+    }
 }
 
 impl fmt::Display for Fault {

@@ -5,6 +5,8 @@ pub mod aap;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod desk;
 pub mod fault;
 pub mod http;
+pub mod limit;
 pub mod store;

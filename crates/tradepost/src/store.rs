@@ -1,7 +1,11 @@
 //! What must survive a crash: listings, leads, appointments, idempotency keys and cards. Every
-//! query is named for its intent; SQL is in `store/sqlite.rs` only.
+//! query is named for its intent; SQL is in `store/sqlite.rs` and below only.
+//!
+//! One thread writes. It takes the jobs that wait, runs each in a savepoint of one transaction,
+//! commits once for all of them, and only then tells anybody that anything happened.
 
 use std::path::Path;
+use std::sync::Mutex;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -11,9 +15,18 @@ use crate::aap::import::Unit;
 use crate::aap::inventory::Tombstone;
 use crate::fault::Fault;
 
+mod sqlite;
+mod writer;
+
+pub use sqlite::Transaction;
+pub use sqlite::leads::{ClaimedReply, NewLead};
+
 /// The store. One writer, any number of readers; cheap to share behind an `Arc`.
 #[derive(Debug)]
-pub struct Store {}
+pub struct Store {
+    writer: writer::Writer,
+    reader: Mutex<sqlite::Database>,
+}
 
 /// A lead as it was submitted. A lead submitted again as a duplicate is a further record with the
 /// same `lead_id`, because every consent is kept (`R-LD-19`).
@@ -48,7 +61,8 @@ pub struct AppointmentRecord {
     pub appointment_id: String,
     /// What for: `sales`, `service`, `test_drive`, `trade_in`.
     pub kind: String,
-    /// `requested`, `proposed`, `confirmed` or `rejected`.
+    /// `requested`, `proposed`, `confirmed` or `rejected`; `superseded` when the customer has
+    /// booked another time for the same lead since.
     pub status: String,
     /// When it was asked to start.
     pub requested_at: Option<Timestamp>,
@@ -75,13 +89,70 @@ pub struct Replacement {
     pub before: usize,
 }
 
+/// Under which id a card is published, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardIdentity {
+    /// The extension entries' `params.id` (`R-CARD-08`).
+    pub id: String,
+    /// When the card last changed.
+    pub modified_at: Timestamp,
+}
+
 impl Store {
     /// Opens or creates the store in a folder.
     ///
     /// # Errors
     /// When the folder or the database in it cannot be used.
-    pub fn open(_directory: &Path) -> Result<Self, Fault> {
-        Ok(Self {})
+    pub fn open(directory: &Path) -> Result<Self, Fault> {
+        create_private(directory).map_err(Fault::on("creating the data folder"))?;
+        let path = directory.join("tradepost.sqlite");
+        let database = sqlite::Database::open(&path)?;
+        let reader = Mutex::new(sqlite::Database::open(&path)?);
+        Ok(Self {
+            writer: writer::Writer::start(database)?,
+            reader,
+        })
+    }
+
+    /// Runs `job` in a transaction and returns when it is on disk. When `job` fails or panics, or
+    /// the commit fails, nothing has changed.
+    ///
+    /// # Errors
+    /// What the job returned, or that the database failed.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.writer.submit(job, move |outcome| {
+            // The caller may have gone; its work is done all the same.
+            let _ = sender.send(outcome);
+        })?;
+        receiver
+            .await
+            .map_err(Fault::on("waiting for the writer"))?
+    }
+
+    /// The same for callers without an executor.
+    fn write_blocking<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        self.writer.submit(job, move |outcome| {
+            let _ = sender.send(outcome);
+        })?;
+        receiver
+            .recv()
+            .map_err(Fault::on("waiting for the writer"))?
+    }
+
+    fn read<T>(&self, job: impl FnOnce(&sqlite::Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        let reader = self
+            .reader
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        job(&reader)
     }
 
     /// Makes `units` the whole inventory of a dealer, or with `dry_run` only says what would
@@ -91,12 +162,17 @@ impl Store {
     /// When the database fails; nothing has changed then.
     pub fn replace_inventory(
         &self,
-        _dealer_id: &str,
-        _units: &[Unit],
-        _now: Timestamp,
-        _dry_run: bool,
+        dealer_id: &str,
+        units: &[Unit],
+        now: Timestamp,
+        dry_run: bool,
     ) -> Result<Replacement, Fault> {
-        Ok(Replacement::default())
+        let dealer_id = dealer_id.to_owned();
+        let rows = units
+            .iter()
+            .map(sqlite::inventory::Row::new)
+            .collect::<Result<Vec<_>, _>>()?;
+        self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &rows, now, dry_run))
     }
 
     /// A dealer's listings, and the tombstones that are younger than `lifetime`.
@@ -105,26 +181,70 @@ impl Store {
     /// When the database fails.
     pub fn inventory(
         &self,
-        _dealer_id: &str,
-        _now: Timestamp,
-        _lifetime: SignedDuration,
+        dealer_id: &str,
+        now: Timestamp,
+        lifetime: SignedDuration,
     ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
-        Ok((Vec::new(), Vec::new()))
+        self.read(|db| db.inventory(dealer_id, now, lifetime))
+    }
+
+    /// A number that grows whenever the dealer's inventory is replaced, by whatever process.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn inventory_generation(&self, dealer_id: &str) -> Result<i64, Fault> {
+        self.read(|db| db.inventory_generation(dealer_id))
+    }
+
+    /// The identity of a dealer's card with this content hash: a new one exactly when the content
+    /// differs from what was published last. `fresh_id` is taken for a new one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn card_identity(
+        &self,
+        dealer_id: &str,
+        content_hash: &str,
+        fresh_id: String,
+        now: Timestamp,
+    ) -> Result<CardIdentity, Fault> {
+        let (dealer_id, content_hash) = (dealer_id.to_owned(), content_hash.to_owned());
+        self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, fresh_id, now))
+    }
+
+    /// Whether the store can write.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub async fn check(&self) -> Result<(), Fault> {
+        self.write(|_| Ok(())).await
     }
 
     /// Leads, newest first; of one dealer when `dealer_id` is given. Duplicates are left out.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn leads(&self, _dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
-        Ok(Vec::new())
+    pub fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
+        self.read(|db| db.leads(dealer_id))
     }
 
     /// Every submission of a lead, the first one first; empty when there is no such lead.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn lead(&self, _lead_id: &str) -> Result<Vec<LeadRecord>, Fault> {
-        Ok(Vec::new())
+    pub fn lead(&self, lead_id: &str) -> Result<Vec<LeadRecord>, Fault> {
+        self.read(|db| db.lead(lead_id))
     }
+}
+
+/// Creates a folder that only its owner can read: it holds personal data.
+fn create_private(directory: &Path) -> std::io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
 }

@@ -1,0 +1,135 @@
+//! A dealer's agent card (`R-CARD-01` to `R-CARD-10`).
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Interface, Provider, Skill};
+use tradepost_wire::aap::Version;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::config::Dealer;
+use crate::store::CardIdentity;
+
+/// The path of the JSON-RPC endpoint.
+pub const ENDPOINT_PATH: &str = "/a2a";
+
+/// A card as it is published.
+#[derive(Debug, Clone)]
+pub struct PublishedCard {
+    /// The document.
+    pub body: Vec<u8>,
+    /// A strong entity tag, with its quotes.
+    pub etag: String,
+    /// What the card was published as.
+    pub identity: CardIdentity,
+}
+
+/// Writes a dealer's card, with the identity that belongs to its content: `identify` gets the
+/// content's hash.
+///
+/// # Errors
+/// What `identify` returns.
+pub fn publish<E>(
+    dealer: &Dealer,
+    base_url: &str,
+    identify: impl FnOnce(&str) -> Result<CardIdentity, E>,
+) -> Result<PublishedCard, E> {
+    // The id is part of the card and changes with it, so the hash is taken over a card without.
+    let identity = identify(&hex_hash(&write(&card(dealer, base_url, ""))))?;
+    let body = write(&card(dealer, base_url, &identity.id));
+    let etag = format!("\"{}\"", hex_hash(&body));
+    Ok(PublishedCard {
+        body,
+        etag,
+        identity,
+    })
+}
+
+fn write(card: &AgentCard) -> Vec<u8> {
+    serde_json::to_vec(card).unwrap_or_else(|_| unreachable!("a card has only text keys"))
+}
+
+fn hex_hash(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    Sha256::digest(bytes)
+        .iter()
+        .take(16)
+        .fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+}
+
+fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
+    AgentCard {
+        name: dealer.name.clone(),
+        description: dealer.description.clone(),
+        version: dealer.agent_version.clone(),
+        provider: dealer
+            .provider
+            .clone()
+            .map(|(organization, url)| Provider { organization, url }),
+        supported_interfaces: vec![Interface {
+            url: format!("{base_url}{ENDPOINT_PATH}"),
+            protocol_binding: "JSONRPC",
+            protocol_version: tradepost_wire::a2a::VERSION,
+        }],
+        capabilities: Capabilities {
+            streaming: false,
+            push_notifications: false,
+            // The newest version first: buyers that take the first they know get the best.
+            extensions: dealer
+                .versions
+                .iter()
+                .rev()
+                .map(|v| extension(dealer, *v, id))
+                .collect(),
+        },
+        default_input_modes: vec!["application/json".to_owned()],
+        default_output_modes: vec!["application/json".to_owned()],
+        skills: dealer
+            .skills
+            .iter()
+            .map(|skill| Skill {
+                id: skill.name().to_owned(),
+                name: skill.title().to_owned(),
+                description: skill
+                    .docs()
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                tags: skill.tags().iter().map(|tag| (*tag).to_owned()).collect(),
+                input_modes: vec![skill.request_media_type(), "application/json".to_owned()],
+                output_modes: vec![skill.response_media_type(), "application/json".to_owned()],
+            })
+            .collect(),
+        documentation_url: dealer.documentation_url.clone(),
+    }
+}
+
+fn extension(dealer: &Dealer, version: Version, id: &str) -> Extension {
+    let mut params = json!({"id": id, "version": version.full()});
+    if let Some(params) = params.as_object_mut().filter(|_| version.lists_schemas()) {
+        let base = version.schema_base_url();
+        let schemas: Map<String, Value> = dealer
+            .skills
+            .iter()
+            .map(|skill| {
+                let address = |kind| format!("{base}{}-{kind}.schema.json", skill.stem());
+                let addresses = json!({
+                    "request_schema": address("request"),
+                    "response_schema": address("response"),
+                });
+                (skill.name().to_owned(), addresses)
+            })
+            .collect();
+        params.insert("schema_base_url".into(), base.into());
+        params.insert("skills".into(), schemas.into());
+    }
+    Extension {
+        uri: version.uri().to_owned(),
+        description: version.description().to_owned(),
+        // AAP's own examples send no A2A-Extensions header, so it cannot be demanded (C-32).
+        required: false,
+        params,
+    }
+}

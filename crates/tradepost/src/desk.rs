@@ -1,0 +1,368 @@
+//! The waist: whatever the binding, a message passes here on its way to a skill, and what comes
+//! back is a reply, a refusal with a catalog code, or a fault of ours.
+//!
+//! The order is that of requirements §2.1: the rate limit, the skill, the consent, the rest of the
+//! schema, the channel, the idempotency key, and then the dealer's own data.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tradepost_wire::a2a::error::{Code as ProtocolCode, Refusal as ProtocolRefusal};
+use tradepost_wire::a2a::{Content, SendMessage};
+use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::aap::card::{self, PublishedCard};
+use crate::aap::inventory::Inventory;
+use crate::aap::lead::Submission;
+use crate::aap::skills;
+use crate::clock::Clock;
+use crate::config::{Config, Dealer, Server};
+use crate::fault::Fault;
+use crate::limit::{Key, Limiter};
+use crate::store::{Store, Transaction};
+
+/// Everything that runs: the dealers on one store.
+#[derive(Debug)]
+pub struct Desk {
+    /// How the process behaves.
+    pub server: Server,
+    /// The time.
+    pub clock: Clock,
+    store: Arc<Store>,
+    sellers: Vec<Arc<Seller>>,
+}
+
+/// A dealer at work.
+#[derive(Debug)]
+pub struct Seller {
+    /// Its configuration.
+    pub dealer: Dealer,
+    /// Its card.
+    pub card: PublishedCard,
+    profile: Arc<DealerInformation>,
+    inventory: RwLock<Arc<Inventory>>,
+    generation: AtomicI64,
+    limiter: Limiter,
+}
+
+/// Who calls.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// From where.
+    pub address: IpAddr,
+}
+
+impl Caller {
+    /// The name under which leads and idempotency keys are kept. Without credentials everybody is
+    /// the same nobody.
+    fn principal(&self) -> &'static str {
+        "anonymous"
+    }
+
+    fn limit_key(&self) -> Key {
+        Key::address(self.address)
+    }
+}
+
+/// What a message came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The skill's answer, in a version of the profile.
+    Reply(Version, Reply),
+    /// The profile says no.
+    Refusal(Version, aap::Refusal),
+    /// The protocol says no.
+    Protocol(ProtocolRefusal),
+    /// We broke.
+    Fault(Version, Fault),
+}
+
+impl Desk {
+    /// Sets everything up. `address` is where the process listens: cards name it when the
+    /// configuration names no public address.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open(
+        config: Config,
+        store: Arc<Store>,
+        clock: Clock,
+        address: std::net::SocketAddr,
+    ) -> Result<Self, Fault> {
+        let sellers = config
+            .dealers
+            .into_iter()
+            .map(|dealer| Seller::open(dealer, &store, &clock, address).map(Arc::new))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            server: config.server,
+            clock,
+            store,
+            sellers,
+        })
+    }
+
+    /// The dealer that a `Host` header leads to.
+    #[must_use]
+    pub fn seller(&self, host: Option<&str>) -> Option<&Arc<Seller>> {
+        let host = host.map(host_name).unwrap_or_default();
+        self.sellers.iter().find(|seller| {
+            let hosts = &seller.dealer.hosts;
+            hosts.is_empty() || hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+        })
+    }
+
+    /// Whether requests can be answered.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn check(&self) -> Result<(), Fault> {
+        self.store.check().await
+    }
+
+    /// Takes over inventories that another process has replaced, and forgets callers that have
+    /// gone. To be called now and then.
+    ///
+    /// # Errors
+    /// When the store fails; what was loaded before stays in use.
+    pub fn refresh(&self) -> Result<(), Fault> {
+        for seller in &self.sellers {
+            seller.limiter.tidy();
+            let id = &seller.dealer.id;
+            let generation = self.store.inventory_generation(id)?;
+            if generation != seller.generation.load(Ordering::SeqCst) {
+                let inventory = load(&self.store, &seller.dealer, self.clock.now())?;
+                tracing::info!(dealer = %id, listings = inventory.len(), "inventory replaced");
+                *seller
+                    .inventory
+                    .write()
+                    .unwrap_or_else(PoisonError::into_inner) = Arc::new(inventory);
+                seller.generation.store(generation, Ordering::SeqCst);
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers a message. `activated` are the extensions that the transport names.
+    pub async fn answer(
+        &self,
+        seller: &Arc<Seller>,
+        caller: &Caller,
+        activated: &[String],
+        request: &SendMessage<'_>,
+    ) -> Outcome {
+        if let Err(refusal) = check_envelope(&seller.dealer, request) {
+            return Outcome::Protocol(refusal);
+        }
+        let dealer = &seller.dealer;
+        let data: Vec<&Value> = request
+            .message
+            .parts
+            .iter()
+            .filter_map(|part| match part.content {
+                Content::Data(data) => Some(data),
+                Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
+            })
+            .collect();
+        let named = activated.iter().chain(&request.message.extensions);
+        let version = choose_version(dealer, named, data.first().copied());
+        if let Err(refusal) = seller.limiter.admit(&caller.limit_key()) {
+            return Outcome::Refusal(version, refusal);
+        }
+        let &[data] = data.as_slice() else {
+            return Outcome::Refusal(version, aap::data_part_problem(data.len()));
+        };
+        let now = self.clock.now();
+        let call = aap::identify(data, &dealer.skills)
+            .and_then(|skill| aap::parse(skill, version, data, &terms(dealer, now)));
+        match call {
+            Ok(call) => match self.act(seller, caller, call, now).await {
+                Ok(Ok(reply)) => Outcome::Reply(version, reply),
+                Ok(Err(refusal)) => Outcome::Refusal(version, refusal),
+                Err(fault) => Outcome::Fault(version, fault),
+            },
+            Err(refusal) => Outcome::Refusal(version, refusal),
+        }
+    }
+
+    async fn act(
+        &self,
+        seller: &Arc<Seller>,
+        caller: &Caller,
+        call: Call,
+        now: Timestamp,
+    ) -> Result<Result<Reply, aap::Refusal>, Fault> {
+        let inventory = seller.inventory();
+        Ok(match call {
+            Call::DealerInformation => Ok(skills::dealer_information(&seller.profile)),
+            Call::InventoryFacets(filters) => Ok(skills::facets(&inventory, &filters)),
+            Call::InventorySearch(search) => {
+                Ok(skills::search(&inventory, &search, seller.dealer.search))
+            }
+            Call::InventoryVehicle(query) => {
+                skills::vehicle(&seller.dealer, &inventory, &query, now)
+            }
+            Call::LeadSubmit(lead) => {
+                let (seller, principal) = (Arc::clone(seller), caller.principal());
+                let job = move |tx: &Transaction<'_>| {
+                    Submission {
+                        dealer: &seller.dealer,
+                        inventory: &inventory,
+                        principal,
+                        now,
+                        lead: &lead,
+                        fresh_id: uuid::Uuid::now_v7,
+                    }
+                    .submit(tx)
+                };
+                self.store.write(job).await?
+            }
+        })
+    }
+}
+
+impl Seller {
+    fn open(
+        dealer: Dealer,
+        store: &Store,
+        clock: &Clock,
+        address: std::net::SocketAddr,
+    ) -> Result<Self, Fault> {
+        let base_url = base_url(&dealer, address);
+        let card = card::publish(&dealer, &base_url, |hash| {
+            let fresh = uuid::Uuid::now_v7().to_string();
+            store.card_identity(&dealer.id, hash, fresh, clock.now())
+        })?;
+        let generation = store.inventory_generation(&dealer.id)?;
+        let inventory = load(store, &dealer, clock.now())?;
+        Ok(Self {
+            card,
+            profile: Arc::new(skills::profile(&dealer)),
+            inventory: RwLock::new(Arc::new(inventory)),
+            generation: AtomicI64::new(generation),
+            limiter: Limiter::new(dealer.rate_limit, clock.clone()),
+            dealer,
+        })
+    }
+
+    /// What is on offer now.
+    #[must_use]
+    pub fn inventory(&self) -> Arc<Inventory> {
+        Arc::clone(
+            &self
+                .inventory
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+}
+
+fn load(store: &Store, dealer: &Dealer, now: Timestamp) -> Result<Inventory, Fault> {
+    let (listings, gone) = store.inventory(&dealer.id, now, dealer.tombstone_lifetime)?;
+    Inventory::build(listings, gone).map_err(Fault::on("building the inventory index"))
+}
+
+/// The address under which the card says that the agent is: the public one, or the first host, or
+/// where the process listens.
+fn base_url(dealer: &Dealer, address: std::net::SocketAddr) -> String {
+    if let Some(url) = &dealer.public_url {
+        return url.trim_end_matches('/').to_owned();
+    }
+    match dealer.hosts.first() {
+        Some(host) => format!("https://{host}"),
+        None if address.ip().is_unspecified() => format!("http://localhost:{}", address.port()),
+        None => format!("http://{address}"),
+    }
+}
+
+/// A `Host` header without its port.
+fn host_name(host: &str) -> &str {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        Some(_) | None => host,
+    };
+    name.trim_end_matches('.')
+}
+
+fn terms(dealer: &Dealer, now: Timestamp) -> Terms {
+    Terms {
+        now,
+        clock_skew: dealer.leads.clock_skew,
+        consent_lifetime: dealer.leads.consent_lifetime,
+        test_drive_needs_vehicle: dealer.leads.test_drive_needs_vehicle,
+    }
+}
+
+/// What the protocol says about a message before anybody looks into its data (`E-031`, `E-032`,
+/// `E-034`, C-25, C-26).
+fn check_envelope(dealer: &Dealer, request: &SendMessage<'_>) -> Result<(), ProtocolRefusal> {
+    if request.message.task_id.is_some() {
+        let message = "this agent keeps no tasks; leave taskId out";
+        return Err(ProtocolRefusal::new(ProtocolCode::TaskNotFound, message));
+    }
+    if request.push_notification_config {
+        let message = "this agent sends no push notifications; the answer comes at once";
+        return Err(ProtocolRefusal::new(
+            ProtocolCode::PushNotificationNotSupported,
+            message,
+        ));
+    }
+    let unreadable = request.message.parts.iter().any(|part| {
+        let media_type = part.media_type.as_deref().unwrap_or_default();
+        matches!(part.content, Content::Data(_)) && !aap::accepts_media_type(media_type)
+    });
+    if unreadable {
+        let message = "a data part must have the media type application/json or of an AAP request";
+        return Err(
+            ProtocolRefusal::new(ProtocolCode::ContentTypeNotSupported, message).with(
+                "supportedMediaTypes",
+                "application/json, application/*+json",
+            ),
+        );
+    }
+    let modes = &request.accepted_output_modes;
+    let readable = |mode: &String| {
+        let essence = mode.split(';').next().unwrap_or_default().trim();
+        matches!(essence, "*/*" | "application/*" | "application/json")
+            || Skill::ALL
+                .iter()
+                .any(|skill| skill.response_media_type() == essence)
+    };
+    if dealer.strict_output_modes && !modes.is_empty() && !modes.iter().any(readable) {
+        let message = "acceptedOutputModes must include application/json or an AAP response type";
+        return Err(ProtocolRefusal::new(
+            ProtocolCode::ContentTypeNotSupported,
+            message,
+        ));
+    }
+    Ok(())
+}
+
+/// The profile version of a message: the highest that it names, else the one whose shape it has,
+/// else the dealer's highest (C-34).
+fn choose_version<'a>(
+    dealer: &Dealer,
+    named: impl Iterator<Item = &'a String>,
+    data: Option<&Value>,
+) -> Version {
+    let spoken = |version: &Version| dealer.versions.contains(version);
+    let highest = dealer.versions.last().copied().unwrap_or(Version::V1_1);
+    named
+        .filter_map(|uri| {
+            Version::ALL
+                .iter()
+                .copied()
+                .find(|version| version.uri() == uri)
+        })
+        .filter(spoken)
+        .max()
+        .or_else(|| {
+            let old = data.is_some_and(aap::has_v1_0_shape);
+            Some(Version::V1_0).filter(|version| old && spoken(version))
+        })
+        .unwrap_or(highest)
+}

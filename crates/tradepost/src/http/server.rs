@@ -1,0 +1,77 @@
+//! Listening, serving and stopping: connections in, requests to the router, and on the way out
+//! everything that has begun is finished.
+
+use std::future::Future;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tower::ServiceExt as _;
+
+use super::Peer;
+use crate::config::Server;
+
+/// The largest head of a request: request line and headers together.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+
+/// Serves until `stop` resolves, and then until every request in progress is answered, at most
+/// `shutdown_grace` long.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    server: &Server,
+    stop: impl Future<Output = ()>,
+) {
+    let mut builder = http1::Builder::new();
+    let patience = Duration::try_from(server.read_timeout).unwrap_or(Duration::MAX);
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience)
+        .max_buf_size(MAX_HEAD_BYTES);
+    let connections = GracefulShutdown::new();
+    tokio::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of descriptors, most likely: others have to finish first.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        // Answers are small and complete; waiting to fill a packet only delays them.
+        let _ = stream.set_nodelay(true);
+        let service = router.clone().map_request(
+            move |request: axum::http::Request<hyper::body::Incoming>| {
+                let mut request = request.map(axum::body::Body::new);
+                request.extensions_mut().insert(Peer(peer));
+                request
+            },
+        );
+        let connection =
+            builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+        let connection = connections.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended badly");
+            }
+        });
+    }
+    drop(listener);
+    let grace = Duration::try_from(server.shutdown_grace).unwrap_or(Duration::MAX);
+    if tokio::time::timeout(grace, connections.shutdown())
+        .await
+        .is_err()
+    {
+        tracing::warn!("some requests were still running when the grace period ended");
+    }
+}
