@@ -98,12 +98,7 @@ impl Desk {
             .into_iter()
             .map(|dealer| Seller::open(dealer, &store, &clock, address).map(Arc::new))
             .collect::<Result<_, _>>()?;
-        Ok(Self {
-            server: config.server,
-            clock,
-            store,
-            sellers,
-        })
+        Ok(Self { server: config.server, clock, store, sellers })
     }
 
     /// The dealer that a `Host` header leads to.
@@ -137,10 +132,8 @@ impl Desk {
             if generation != seller.generation.load(Ordering::SeqCst) {
                 let inventory = load(&self.store, &seller.dealer, self.clock.now())?;
                 tracing::info!(dealer = %id, listings = inventory.len(), "inventory replaced");
-                *seller
-                    .inventory
-                    .write()
-                    .unwrap_or_else(PoisonError::into_inner) = Arc::new(inventory);
+                *seller.inventory.write().unwrap_or_else(PoisonError::into_inner) =
+                    Arc::new(inventory);
                 seller.generation.store(generation, Ordering::SeqCst);
             }
         }
@@ -252,12 +245,7 @@ impl Seller {
     /// What is on offer now.
     #[must_use]
     pub fn inventory(&self) -> Arc<Inventory> {
-        Arc::clone(
-            &self
-                .inventory
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        Arc::clone(&self.inventory.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -306,10 +294,7 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage<'_>) -> Result<(), Prot
     }
     if request.push_notification_config {
         let message = "this agent sends no push notifications; the answer comes at once";
-        return Err(ProtocolRefusal::new(
-            ProtocolCode::PushNotificationNotSupported,
-            message,
-        ));
+        return Err(ProtocolRefusal::new(ProtocolCode::PushNotificationNotSupported, message));
     }
     let unreadable = request.message.parts.iter().any(|part| {
         let media_type = part.media_type.as_deref().unwrap_or_default();
@@ -317,27 +302,18 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage<'_>) -> Result<(), Prot
     });
     if unreadable {
         let message = "a data part must have the media type application/json or of an AAP request";
-        return Err(
-            ProtocolRefusal::new(ProtocolCode::ContentTypeNotSupported, message).with(
-                "supportedMediaTypes",
-                "application/json, application/*+json",
-            ),
-        );
+        return Err(ProtocolRefusal::new(ProtocolCode::ContentTypeNotSupported, message)
+            .with("supportedMediaTypes", "application/json, application/*+json"));
     }
     let modes = &request.accepted_output_modes;
     let readable = |mode: &String| {
         let essence = mode.split(';').next().unwrap_or_default().trim();
         matches!(essence, "*/*" | "application/*" | "application/json")
-            || Skill::ALL
-                .iter()
-                .any(|skill| skill.response_media_type() == essence)
+            || Skill::ALL.iter().any(|skill| skill.response_media_type() == essence)
     };
     if dealer.strict_output_modes && !modes.is_empty() && !modes.iter().any(readable) {
         let message = "acceptedOutputModes must include application/json or an AAP response type";
-        return Err(ProtocolRefusal::new(
-            ProtocolCode::ContentTypeNotSupported,
-            message,
-        ));
+        return Err(ProtocolRefusal::new(ProtocolCode::ContentTypeNotSupported, message));
     }
     Ok(())
 }
@@ -352,12 +328,7 @@ fn choose_version<'a>(
     let spoken = |version: &Version| dealer.versions.contains(version);
     let highest = dealer.versions.last().copied().unwrap_or(Version::V1_1);
     named
-        .filter_map(|uri| {
-            Version::ALL
-                .iter()
-                .copied()
-                .find(|version| version.uri() == uri)
-        })
+        .filter_map(|uri| Version::ALL.iter().copied().find(|version| version.uri() == uri))
         .filter(spoken)
         .max()
         .or_else(|| {

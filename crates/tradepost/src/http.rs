@@ -48,9 +48,7 @@ pub fn router(desk: Arc<Desk>) -> Router {
 
 /// The host that a request is for.
 fn host(request_uri: &axum::http::Uri, headers: &HeaderMap) -> Option<String> {
-    let header = headers
-        .get(header::HOST)
-        .and_then(|value| value.to_str().ok());
+    let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
     request_uri.host().or(header).map(str::to_owned)
 }
 

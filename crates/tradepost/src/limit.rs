@@ -43,9 +43,7 @@ pub struct Limiter {
 
 impl fmt::Debug for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limiter")
-            .field("limit", &self.limit)
-            .finish_non_exhaustive()
+        f.debug_struct("Limiter").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 
@@ -109,10 +107,7 @@ mod tests {
     #[test]
     fn a_burst_passes_and_then_one_request_for_each_part_of_the_window() {
         let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
-        let limit = RateLimit {
-            requests: 3,
-            window: SignedDuration::from_secs(60),
-        };
+        let limit = RateLimit { requests: 3, window: SignedDuration::from_secs(60) };
         let limiter = Limiter::new(limit, clock);
         let caller = Key::address([192, 0, 2, 1].into());
         for _ in 0..3 {

@@ -108,10 +108,7 @@ impl Store {
         let path = directory.join("tradepost.sqlite");
         let database = sqlite::Database::open(&path)?;
         let reader = Mutex::new(sqlite::Database::open(&path)?);
-        Ok(Self {
-            writer: writer::Writer::start(database)?,
-            reader,
-        })
+        Ok(Self { writer: writer::Writer::start(database)?, reader })
     }
 
     /// Runs `job` in a transaction and returns when it is on disk. When `job` fails or panics, or
@@ -128,9 +125,7 @@ impl Store {
             // The caller may have gone; its work is done all the same.
             let _ = sender.send(outcome);
         })?;
-        receiver
-            .await
-            .map_err(Fault::on("waiting for the writer"))?
+        receiver.await.map_err(Fault::on("waiting for the writer"))?
     }
 
     /// The same for callers without an executor.
@@ -142,16 +137,11 @@ impl Store {
         self.writer.submit(job, move |outcome| {
             let _ = sender.send(outcome);
         })?;
-        receiver
-            .recv()
-            .map_err(Fault::on("waiting for the writer"))?
+        receiver.recv().map_err(Fault::on("waiting for the writer"))?
     }
 
     fn read<T>(&self, job: impl FnOnce(&sqlite::Database) -> Result<T, Fault>) -> Result<T, Fault> {
-        let reader = self
-            .reader
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let reader = self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         job(&reader)
     }
 
@@ -168,10 +158,7 @@ impl Store {
         dry_run: bool,
     ) -> Result<Replacement, Fault> {
         let dealer_id = dealer_id.to_owned();
-        let rows = units
-            .iter()
-            .map(sqlite::inventory::Row::new)
-            .collect::<Result<Vec<_>, _>>()?;
+        let rows = units.iter().map(sqlite::inventory::Row::new).collect::<Result<Vec<_>, _>>()?;
         self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &rows, now, dry_run))
     }
 

@@ -20,13 +20,7 @@ use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 
 /// Records that the value here has another JSON type.
 pub fn wrong_type(at: &At<'_>, problems: &mut Problems, expected: &'static str) {
-    push(
-        at,
-        problems,
-        Keyword::Type,
-        format!("must be {expected}"),
-        Extra::Expected(expected),
-    );
+    push(at, problems, Keyword::Type, format!("must be {expected}"), Extra::Expected(expected));
 }
 
 /// Records a problem of the value here.
@@ -37,24 +31,13 @@ pub fn push(
     message: impl Into<String>,
     extra: Extra,
 ) {
-    problems.push(Problem {
-        pointer: at.pointer(),
-        keyword,
-        message: message.into(),
-        extra,
-    });
+    problems.push(Problem { pointer: at.pointer(), keyword, message: message.into(), extra });
 }
 
 /// Records that the object here lacks a required property.
 pub fn missing(at: &At<'_>, problems: &mut Problems, name: &'static str) {
     let message = format!("missing required property \"{name}\"");
-    push(
-        at,
-        problems,
-        Keyword::Required,
-        message,
-        Extra::Property(name),
-    );
+    push(at, problems, Keyword::Required, message, Extra::Property(name));
 }
 
 /// Records that the object here has a property that it may not have, and guesses which was meant.
@@ -68,13 +51,7 @@ pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static 
     if let Some((_, name)) = guess {
         message = format!("{message}; did you mean \"{name}\"?");
     }
-    push(
-        &at.key(key),
-        problems,
-        Keyword::AdditionalProperties,
-        message,
-        Extra::Allowed(known),
-    );
+    push(&at.key(key), problems, Keyword::AdditionalProperties, message, Extra::Allowed(known));
 }
 
 /// Records that none of `names` is present in the object here.
@@ -162,10 +139,7 @@ pub fn text_of(
 ) -> Option<String> {
     let text = str(value, at, problems)?;
     // Counting stops where the answer is known.
-    let length = text
-        .chars()
-        .take(max.unwrap_or(min).saturating_add(1))
-        .count();
+    let length = text.chars().take(max.unwrap_or(min).saturating_add(1)).count();
     if length < min {
         let message = if min == 1 {
             "must not be empty".to_owned()
@@ -210,23 +184,11 @@ pub fn integer(
         return None;
     };
     if number < min {
-        push(
-            at,
-            problems,
-            Keyword::Minimum,
-            format!("must be >= {min}"),
-            Extra::Limit(min),
-        );
+        push(at, problems, Keyword::Minimum, format!("must be >= {min}"), Extra::Limit(min));
         return None;
     }
     if let Some(max) = max.filter(|max| number > *max) {
-        push(
-            at,
-            problems,
-            Keyword::Maximum,
-            format!("must be <= {max}"),
-            Extra::Limit(max),
-        );
+        push(at, problems, Keyword::Maximum, format!("must be <= {max}"), Extra::Limit(max));
         return None;
     }
     Some(number)
@@ -252,24 +214,12 @@ pub fn number(
     };
     if number < f64::from(min) {
         let extra = Extra::Limit(i64::from(min));
-        push(
-            at,
-            problems,
-            Keyword::Minimum,
-            format!("must be >= {min}"),
-            extra,
-        );
+        push(at, problems, Keyword::Minimum, format!("must be >= {min}"), extra);
         return None;
     }
     if let Some(max) = max.filter(|max| number > f64::from(*max)) {
         let extra = Extra::Limit(i64::from(max));
-        push(
-            at,
-            problems,
-            Keyword::Maximum,
-            format!("must be <= {max}"),
-            extra,
-        );
+        push(at, problems, Keyword::Maximum, format!("must be <= {max}"), extra);
         return None;
     }
     Some(number.min(f64::MAX))
@@ -283,9 +233,7 @@ pub fn whole(number: &Number) -> Option<i64> {
     if let Ok(plain) = text.parse::<i64>() {
         return Some(plain);
     }
-    let (negative, text) = text
-        .strip_prefix('-')
-        .map_or((false, text), |rest| (true, rest));
+    let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (integral, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{integral}{fraction}");
@@ -294,13 +242,11 @@ pub fn whole(number: &Number) -> Option<i64> {
     if leading.is_empty() {
         return Some(0);
     }
-    let exponent = exponent
-        .parse::<i64>()
-        .unwrap_or(if exponent.starts_with('-') {
-            i64::MIN / 2
-        } else {
-            i64::MAX / 2
-        });
+    let exponent = exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') {
+        i64::MIN / 2
+    } else {
+        i64::MAX / 2
+    });
     // value = significant x 10^scale
     let dropped = i64::try_from(digits.len() - significant.len()).unwrap_or(i64::MAX / 4);
     let scale = exponent - i64::try_from(fraction.len()).unwrap_or(i64::MAX / 4) + dropped;
@@ -308,18 +254,10 @@ pub fn whole(number: &Number) -> Option<i64> {
         return None;
     }
     let saturated = if negative { i64::MIN } else { i64::MAX };
-    let magnitude = if scale > 19 {
-        None
-    } else {
-        leading.parse::<i128>().ok()
-    }
-    .and_then(|n| n.checked_mul(10_i128.checked_pow(u32::try_from(scale).ok()?)?));
+    let magnitude = if scale > 19 { None } else { leading.parse::<i128>().ok() }
+        .and_then(|n| n.checked_mul(10_i128.checked_pow(u32::try_from(scale).ok()?)?));
     let value = magnitude.map(|n| if negative { -n } else { n });
-    Some(
-        value
-            .and_then(|n| i64::try_from(n).ok())
-            .unwrap_or(saturated),
-    )
+    Some(value.and_then(|n| i64::try_from(n).ok()).unwrap_or(saturated))
 }
 
 /// A word of a closed vocabulary.
@@ -348,13 +286,7 @@ pub fn constant(
     if value.as_str() == Some(expected) {
         return Some(());
     }
-    push(
-        at,
-        problems,
-        Keyword::Const,
-        format!("must be \"{expected}\""),
-        Extra::None,
-    );
+    push(at, problems, Keyword::Const, format!("must be \"{expected}\""), Extra::None);
     None
 }
 
@@ -396,17 +328,8 @@ pub fn unique(value: &Value, at: &At<'_>, problems: &mut Problems) {
     // Words of a vocabulary: more than a few distinct items cannot occur before `maxItems` or
     // `enum` has spoken, so a set of canonical texts is enough.
     let mut seen = std::collections::HashSet::with_capacity(items.len());
-    if !items
-        .iter()
-        .all(|item| seen.insert(crate::canonical::to_string(item)))
-    {
-        push(
-            at,
-            problems,
-            Keyword::UniqueItems,
-            "must not repeat an item",
-            Extra::None,
-        );
+    if !items.iter().all(|item| seen.insert(crate::canonical::to_string(item))) {
+        push(at, problems, Keyword::UniqueItems, "must not repeat an item", Extra::None);
     }
 }
 
@@ -425,14 +348,7 @@ pub fn vin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String
 /// A telephone number in E.164.
 pub fn phone(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be E.164, e.g. +14155550123";
-    matching(
-        value,
-        at,
-        problems,
-        format::is_e164,
-        r"^\+[1-9]\d{1,14}$",
-        HINT,
-    )
+    matching(value, at, problems, format::is_e164, r"^\+[1-9]\d{1,14}$", HINT)
 }
 
 /// Text that matches a pattern.
@@ -448,53 +364,26 @@ pub fn matching(
     if accepts(text) {
         return Some(text.to_owned());
     }
-    push(
-        at,
-        problems,
-        Keyword::Pattern,
-        hint,
-        Extra::Pattern(pattern),
-    );
+    push(at, problems, Keyword::Pattern, hint, Extra::Pattern(pattern));
     None
 }
 
 /// An e-mail address.
 pub fn email(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an e-mail address such as name@example.com";
-    formatted(
-        value,
-        at,
-        problems,
-        |t| format::is_email(t).then(|| t.to_owned()),
-        "email",
-        HINT,
-    )
+    formatted(value, at, problems, |t| format::is_email(t).then(|| t.to_owned()), "email", HINT)
 }
 
 /// An absolute URI (RFC 3986).
 pub fn uri(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an absolute URI such as https://example.com/page";
-    formatted(
-        value,
-        at,
-        problems,
-        |t| format::is_uri(t).then(|| t.to_owned()),
-        "uri",
-        HINT,
-    )
+    formatted(value, at, problems, |t| format::is_uri(t).then(|| t.to_owned()), "uri", HINT)
 }
 
 /// A calendar date, `YYYY-MM-DD`.
 pub fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a calendar date, YYYY-MM-DD";
-    formatted(
-        value,
-        at,
-        problems,
-        |t| format::is_date(t).then(|| t.to_owned()),
-        "date",
-        HINT,
-    )
+    formatted(value, at, problems, |t| format::is_date(t).then(|| t.to_owned()), "date", HINT)
 }
 
 /// An RFC 3339 date and time with offset.

@@ -38,9 +38,7 @@ pub fn department(kind: AppointmentType) -> &'static str {
 pub fn horizon(rooftop: &Rooftop, now: Timestamp) -> Period {
     // A day more than is offered, for what begins late on the last day.
     let days = i64::from(rooftop.appointments.horizon_days) + 2;
-    let end = now
-        .saturating_add(SignedDuration::from_hours(24 * days))
-        .unwrap_or(Timestamp::MAX);
+    let end = now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(Timestamp::MAX);
     (now, end)
 }
 
@@ -68,10 +66,7 @@ pub fn decide(
         period.0 >= earliest && most_at_once(booked, period) < terms.capacity as usize
     };
     let open = opening(rooftop, department(request.kind), now);
-    let wanted = requested
-        .checked_add(duration)
-        .ok()
-        .map(|end| (requested, end));
+    let wanted = requested.checked_add(duration).ok().map(|end| (requested, end));
     if let Some(period) = wanted.filter(|&period| open.iter().any(|day| within(*day, period)))
         && free(period)
     {
@@ -96,20 +91,13 @@ pub fn decide(
     slots.sort_by_key(|slot| (slot.duration_since(requested).abs(), *slot));
     slots.truncate(proposals);
     slots.sort_unstable();
-    if slots.is_empty() {
-        Decision::Requested
-    } else {
-        Decision::Proposed(slots)
-    }
+    if slots.is_empty() { Decision::Requested } else { Decision::Proposed(slots) }
 }
 
 /// The periods in which a department is open, from today to the horizon.
 fn opening(rooftop: &Rooftop, department: &str, now: Timestamp) -> Vec<Period> {
     let schedule = rooftop.profile.schedules.iter().find(|schedule| {
-        schedule
-            .name
-            .as_deref()
-            .is_some_and(|name| name.eq_ignore_ascii_case(department))
+        schedule.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(department))
     });
     let Some(schedule) = schedule else {
         return Vec::new();
@@ -120,10 +108,7 @@ fn opening(rooftop: &Rooftop, department: &str, now: Timestamp) -> Vec<Period> {
         .filter(|date| !rooftop.appointments.closed_on.contains(date))
         .filter_map(|date| {
             let hours = hours_on(&schedule.value, date.weekday())?;
-            Some((
-                at(rooftop, date, &hours.open)?,
-                at(rooftop, date, &hours.close)?,
-            ))
+            Some((at(rooftop, date, &hours.open)?, at(rooftop, date, &hours.close)?))
         })
         .collect()
 }
@@ -146,10 +131,7 @@ fn hours_on(week: &WeeklyHours, day: Weekday) -> Option<&DayHours> {
 fn at(rooftop: &Rooftop, date: Date, time: &str) -> Option<Timestamp> {
     let (hour, minute) = time.split_once(':')?;
     let time = Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()?;
-    date.to_datetime(time)
-        .to_zoned(rooftop.time_zone.clone())
-        .ok()
-        .map(|at| at.timestamp())
+    date.to_datetime(time).to_zoned(rooftop.time_zone.clone()).ok().map(|at| at.timestamp())
 }
 
 fn within(outer: Period, inner: Period) -> bool {
@@ -158,19 +140,11 @@ fn within(outer: Period, inner: Period) -> bool {
 
 /// How many bookings run at the same moment at most, within a period.
 fn most_at_once(booked: &[Period], (start, end): Period) -> usize {
-    let overlapping = || {
-        booked
-            .iter()
-            .filter(|(from, to)| *from < end && *to > start)
-    };
+    let overlapping = || booked.iter().filter(|(from, to)| *from < end && *to > start);
     // The number only grows where a booking begins.
     overlapping()
         .map(|&(from, _)| from.max(start))
-        .map(|moment| {
-            overlapping()
-                .filter(|(from, to)| *from <= moment && *to > moment)
-                .count()
-        })
+        .map(|moment| overlapping().filter(|(from, to)| *from <= moment && *to > moment).count())
         .max()
         .unwrap_or(0)
 }

@@ -37,11 +37,7 @@ pub fn publish<E>(
     let identity = identify(&hex_hash(&write(&card(dealer, base_url, ""))))?;
     let body = write(&card(dealer, base_url, &identity.id));
     let etag = format!("\"{}\"", hex_hash(&body));
-    Ok(PublishedCard {
-        body,
-        etag,
-        identity,
-    })
+    Ok(PublishedCard { body, etag, identity })
 }
 
 fn write(card: &AgentCard) -> Vec<u8> {
@@ -50,13 +46,10 @@ fn write(card: &AgentCard) -> Vec<u8> {
 
 fn hex_hash(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    Sha256::digest(bytes)
-        .iter()
-        .take(16)
-        .fold(String::new(), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        })
+    Sha256::digest(bytes).iter().take(16).fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
 }
 
 fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
@@ -64,10 +57,7 @@ fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
         name: dealer.name.clone(),
         description: dealer.description.clone(),
         version: dealer.agent_version.clone(),
-        provider: dealer
-            .provider
-            .clone()
-            .map(|(organization, url)| Provider { organization, url }),
+        provider: dealer.provider.clone().map(|(organization, url)| Provider { organization, url }),
         supported_interfaces: vec![Interface {
             url: format!("{base_url}{ENDPOINT_PATH}"),
             protocol_binding: "JSONRPC",
@@ -77,12 +67,7 @@ fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
             streaming: false,
             push_notifications: false,
             // The newest version first: buyers that take the first they know get the best.
-            extensions: dealer
-                .versions
-                .iter()
-                .rev()
-                .map(|v| extension(dealer, *v, id))
-                .collect(),
+            extensions: dealer.versions.iter().rev().map(|v| extension(dealer, *v, id)).collect(),
         },
         default_input_modes: vec!["application/json".to_owned()],
         default_output_modes: vec!["application/json".to_owned()],
@@ -92,11 +77,7 @@ fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
             .map(|skill| Skill {
                 id: skill.name().to_owned(),
                 name: skill.title().to_owned(),
-                description: skill
-                    .docs()
-                    .split_whitespace()
-                    .collect::<Vec<_>>()
-                    .join(" "),
+                description: skill.docs().split_whitespace().collect::<Vec<_>>().join(" "),
                 tags: skill.tags().iter().map(|tag| (*tag).to_owned()).collect(),
                 input_modes: vec![skill.request_media_type(), "application/json".to_owned()],
                 output_modes: vec![skill.response_media_type(), "application/json".to_owned()],

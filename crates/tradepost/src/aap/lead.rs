@@ -69,9 +69,7 @@ impl Submission<'_> {
             None => None,
         };
         if let Some(lead_id) = &earlier
-            && appointment
-                .as_ref()
-                .is_some_and(|appointment| appointment.starts_at.is_some())
+            && appointment.as_ref().is_some_and(|appointment| appointment.starts_at.is_some())
         {
             tx.supersede_appointments(lead_id)?;
         }
@@ -90,11 +88,7 @@ impl Submission<'_> {
                 .and_then(|found| serde_json::from_str(found.json.as_json()).ok()),
             appointment,
         };
-        let department = self
-            .lead
-            .appointment
-            .as_ref()
-            .map(|a| appointment::department(a.kind));
+        let department = self.lead.appointment.as_ref().map(|a| appointment::department(a.kind));
         tx.put_lead(&NewLead {
             record: &record,
             department: department.unwrap_or_default(),
@@ -128,10 +122,7 @@ impl Submission<'_> {
             return Ok(None);
         };
         if claimed.payload_hash != hash {
-            return Ok(Some(Err(Refusal::idempotency_conflict(
-                key,
-                claimed.first_seen_at,
-            ))));
+            return Ok(Some(Err(Refusal::idempotency_conflict(key, claimed.first_seen_at))));
         }
         let (receipt, message) =
             serde_json::from_str(&claimed.reply).map_err(Fault::on("reading a stored answer"))?;
@@ -150,21 +141,14 @@ impl Submission<'_> {
         };
         let reply = serde_json::to_string(&(receipt, message))
             .map_err(Fault::on("writing an answer for its key"))?;
-        let claimed = ClaimedReply {
-            payload_hash,
-            reply,
-            first_seen_at: self.now,
-        };
+        let claimed = ClaimedReply { payload_hash, reply, first_seen_at: self.now };
         let since = before(self.now, self.dealer.leads.idempotency_lifetime);
         tx.claim(&self.dealer.id, self.principal, key, &claimed, since)
     }
 
     /// The listing that is meant. Only a test drive needs it to be there (C-22).
     fn look_up_vehicle(&self) -> Result<Subject, Refusal> {
-        let none = Subject {
-            listing: None,
-            remark: None,
-        };
+        let none = Subject { listing: None, remark: None };
         let Some(vehicle) = &self.lead.vehicle_of_interest else {
             return Ok(none);
         };
@@ -183,10 +167,7 @@ impl Submission<'_> {
             .is_some_and(|appointment| appointment.kind == AppointmentType::TestDrive);
         let remark = match self.inventory.find(&query) {
             Lookup::Listed(found) => {
-                return Ok(Subject {
-                    listing: Some(found),
-                    ..none
-                });
+                return Ok(Subject { listing: Some(found), ..none });
             }
             Lookup::Gone(tombstone) if skills::remembers(self.dealer, tombstone, self.now) => {
                 if drives {
@@ -201,10 +182,7 @@ impl Submission<'_> {
                 "The vehicle was not found in our inventory; an advisor will look into it."
             }
         };
-        Ok(Subject {
-            remark: Some(remark),
-            ..none
-        })
+        Ok(Subject { remark: Some(remark), ..none })
     }
 
     /// What equivalent leads have in common besides the customer: the vehicle and what the
@@ -223,25 +201,14 @@ impl Submission<'_> {
     /// that offers the appointment, or the first.
     fn rooftop(&self, listing: Option<&Found>) -> &Rooftop {
         let named = |name: &str| self.dealer.rooftops.iter().find(|r| r.profile.name == name);
-        let wanted = self
-            .lead
-            .vehicle_of_interest
-            .as_ref()
-            .and_then(|v| v.rooftop.as_deref());
-        let kind = self
-            .lead
-            .appointment
-            .as_ref()
-            .map(|appointment| appointment.kind);
+        let wanted = self.lead.vehicle_of_interest.as_ref().and_then(|v| v.rooftop.as_deref());
+        let kind = self.lead.appointment.as_ref().map(|appointment| appointment.kind);
         listing
             .and_then(|found| named(found.rooftop.as_deref()?))
             .or_else(|| named(wanted?))
             .or_else(|| {
                 let kind = kind?;
-                self.dealer
-                    .rooftops
-                    .iter()
-                    .find(|r| r.appointments.types.contains(&kind))
+                self.dealer.rooftops.iter().find(|r| r.appointments.types.contains(&kind))
             })
             .or_else(|| self.dealer.rooftops.first())
             .unwrap_or_else(|| unreachable!("a configured dealer has a rooftop"))
@@ -289,42 +256,27 @@ impl Submission<'_> {
     }
 
     fn receipt(&self, record: &LeadRecord, rooftop: &Rooftop) -> LeadReceipt {
-        let status = if record.duplicate {
-            "duplicate"
-        } else {
-            "received"
-        };
+        let status = if record.duplicate { "duplicate" } else { "received" };
         LeadReceipt {
             lead_id: record.lead_id.clone(),
             status: status.to_owned(),
-            appointment: record
-                .appointment
-                .as_ref()
-                .map(|appointment| AppointmentReceipt {
-                    appointment_id: appointment.appointment_id.clone(),
-                    status: appointment.status.clone(),
-                    confirmed_at: appointment.starts_at.map(rfc3339),
-                    proposed_times: (!appointment.proposed.is_empty())
-                        .then(|| appointment.proposed.iter().copied().map(rfc3339).collect()),
-                }),
+            appointment: record.appointment.as_ref().map(|appointment| AppointmentReceipt {
+                appointment_id: appointment.appointment_id.clone(),
+                status: appointment.status.clone(),
+                confirmed_at: appointment.starts_at.map(rfc3339),
+                proposed_times: (!appointment.proposed.is_empty())
+                    .then(|| appointment.proposed.iter().copied().map(rfc3339).collect()),
+            }),
             dealer: Some(DealerContact {
                 name: Some(rooftop.profile.name.clone()),
-                phone: rooftop
-                    .profile
-                    .phones
-                    .first()
-                    .map(|phone| phone.value.clone()),
+                phone: rooftop.profile.phones.first().map(|phone| phone.value.clone()),
             }),
         }
     }
 }
 
 fn reply(receipt: LeadReceipt, message: String) -> Reply {
-    Reply {
-        skill: Skill::LeadSubmit,
-        data: ReplyData::Lead(receipt),
-        message: Some(message),
-    }
+    Reply { skill: Skill::LeadSubmit, data: ReplyData::Lead(receipt), message: Some(message) }
 }
 
 /// The next step, in words (`R-LD-18`).
@@ -337,15 +289,12 @@ fn message(record: &LeadRecord, rooftop: &Rooftop, remark: Option<&str>) -> Stri
     };
     let appointment = record.appointment.as_ref().and_then(|appointment| {
         let local = |at: Timestamp| {
-            at.to_zoned(rooftop.time_zone.clone())
-                .strftime("%A %B %-d, %-I:%M %p %Z")
-                .to_string()
+            at.to_zoned(rooftop.time_zone.clone()).strftime("%A %B %-d, %-I:%M %p %Z").to_string()
         };
         Some(match appointment.status.as_str() {
-            "confirmed" => format!(
-                "The appointment is booked for {}.",
-                local(appointment.starts_at?)
-            ),
+            "confirmed" => {
+                format!("The appointment is booked for {}.", local(appointment.starts_at?))
+            }
             "proposed" => {
                 let times: Vec<_> = appointment.proposed.iter().copied().map(local).collect();
                 format!(
@@ -367,14 +316,8 @@ fn message(record: &LeadRecord, rooftop: &Rooftop, remark: Option<&str>) -> Stri
 
 /// The customer's addresses in the form in which they are compared.
 fn contacts(customer: &Customer) -> Vec<String> {
-    let email = customer
-        .email
-        .as_ref()
-        .map(|email| format!("email:{}", email.to_lowercase()));
-    let phone = customer
-        .phone
-        .as_ref()
-        .map(|phone| format!("phone:{phone}"));
+    let email = customer.email.as_ref().map(|email| format!("email:{}", email.to_lowercase()));
+    let phone = customer.phone.as_ref().map(|phone| format!("phone:{phone}"));
     email.into_iter().chain(phone).collect()
 }
 
@@ -390,10 +333,7 @@ fn vehicle_identity(vehicle: &Vehicle) -> String {
     if let Some(id) = &vehicle.vehicle_id {
         return format!("id:{}", fold(id));
     }
-    let year = vehicle
-        .year
-        .map(|year| year.to_string())
-        .unwrap_or_default();
+    let year = vehicle.year.map(|year| year.to_string()).unwrap_or_default();
     let make = vehicle.make.as_deref().map(fold).unwrap_or_default();
     let model = vehicle.model.as_deref().map(fold).unwrap_or_default();
     format!("car:{year}|{make}|{model}")

@@ -20,11 +20,7 @@ pub fn profile(dealer: &Dealer) -> DealerInformation {
     DealerInformation {
         name: dealer.name.clone(),
         welcome_message: dealer.welcome_message.clone(),
-        rooftops: dealer
-            .rooftops
-            .iter()
-            .map(|rooftop| rooftop.profile.clone())
-            .collect(),
+        rooftops: dealer.rooftops.iter().map(|rooftop| rooftop.profile.clone()).collect(),
     }
 }
 
@@ -47,11 +43,7 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> Reply {
 pub fn search(inventory: &Inventory, search: &Search, policy: SearchPolicy) -> Reply {
     let page = inventory.search(search, policy);
     let message = sentence(page.total, &search.filters);
-    Reply {
-        skill: Skill::InventorySearch,
-        data: ReplyData::Page(page),
-        message: Some(message),
-    }
+    Reply { skill: Skill::InventorySearch, data: ReplyData::Page(page), message: Some(message) }
 }
 
 /// `inventory.facets`.
@@ -128,13 +120,10 @@ pub fn unavailable(inventory: &Inventory, tombstone: &Tombstone) -> Refusal {
 /// `VEHICLE_NOT_FOUND`, with the identifiers that were looked for.
 #[must_use]
 pub fn not_found(dealer: &Dealer, query: &VehicleQuery) -> Refusal {
-    let identifiers: Vec<_> = [
-        ("vin", &query.vin),
-        ("stock", &query.stock),
-        ("vehicle_id", &query.vehicle_id),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name, value.as_deref()?)))
-    .collect();
+    let identifiers: Vec<_> =
+        [("vin", &query.vin), ("stock", &query.stock), ("vehicle_id", &query.vehicle_id)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+            .collect();
     Refusal::vehicle_not_found(&identifiers, &dealer.id)
 }

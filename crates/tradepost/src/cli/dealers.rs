@@ -53,10 +53,7 @@ pub fn mistakes_failure(path: &std::path::Path, mistakes: &[read::Mistake]) -> F
     failure.lines = mistakes
         .iter()
         .map(|mistake| {
-            let line = mistake
-                .line
-                .map(|line| format!(":{line}"))
-                .unwrap_or_default();
+            let line = mistake.line.map(|line| format!(":{line}")).unwrap_or_default();
             format!("{path}{line}: {}: {}", mistake.key, mistake.message)
         })
         .collect();

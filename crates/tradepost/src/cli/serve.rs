@@ -78,9 +78,7 @@ async fn serve(config: Config, store: Store, clock: Clock, context: &Context) ->
         Failure::new(1, format!("cannot listen on {wanted}: {error}"))
             .hint("choose another address with --listen")
     })?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| Failure::fault(&error))?;
+    let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
     let server = config.server.clone();
     let desk = Desk::open(config, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
@@ -88,9 +86,7 @@ async fn serve(config: Config, store: Store, clock: Clock, context: &Context) ->
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     tokio::spawn(keep_fresh(Arc::clone(&desk)));
     // Scripts wait for this line.
-    context
-        .output
-        .line(format!("listening on http://{address}"));
+    context.output.line(format!("listening on http://{address}"));
     http::server::serve(listener, http::router(desk), &server, stop).await;
     tracing::info!("stopped");
     Ok(())
@@ -125,21 +121,13 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 fn start_log(server: &Server) -> Result<(), Failure> {
     let filter = tracing_subscriber::EnvFilter::try_new(&server.log_filter)
         .map_err(|error| Failure::usage(format!("server.log_filter: {error}")))?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    let started = if server.log_json {
-        log.json().flatten_event(true).try_init()
-    } else {
-        log.try_init()
-    };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let started =
+        if server.log_json { log.json().flatten_event(true).try_init() } else { log.try_init() };
     started.map_err(|error| Failure::new(1, format!("starting the log: {error}")))?;
     // A panic's message may quote what a caller sent, so only its place is logged.
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic
-            .location()
-            .map(ToString::to_string)
-            .unwrap_or_default();
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "panicked");
     }));
     Ok(())

@@ -32,10 +32,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
     for (name, value) in [
         (header::ETAG, card.etag.clone()),
-        (
-            header::LAST_MODIFIED,
-            httpdate::fmt_http_date(card.identity.modified_at.into()),
-        ),
+        (header::LAST_MODIFIED, httpdate::fmt_http_date(card.identity.modified_at.into())),
     ] {
         if let Ok(value) = HeaderValue::from_str(&value) {
             headers.insert(name, value);
@@ -49,15 +46,12 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
 fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool {
     let tags = headers.get_all(header::IF_NONE_MATCH);
     if tags.iter().next().is_some() {
-        return tags
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .any(|list| {
-                list.split(',').map(str::trim).any(|tag| {
-                    // The comparison is the weak one.
-                    tag == "*" || tag.trim_start_matches("W/") == etag
-                })
-            });
+        return tags.iter().filter_map(|value| value.to_str().ok()).any(|list| {
+            list.split(',').map(str::trim).any(|tag| {
+                // The comparison is the weak one.
+                tag == "*" || tag.trim_start_matches("W/") == etag
+            })
+        });
     }
     let since = headers
         .get(header::IF_MODIFIED_SINCE)

@@ -40,9 +40,7 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
             let (mut response, stamp) = protocol_error(&Id::null(), &refusal);
             *response.status_mut() = status;
             // What is left of the body would be read as the next request.
-            response
-                .headers_mut()
-                .insert(header::CONNECTION, HeaderValue::from_static("close"));
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             (response, stamp)
         }
     };
@@ -57,10 +55,8 @@ async fn receive(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Bytes, (StatusCode, &'static str)> {
-    const TOO_LARGE: (StatusCode, &str) = (
-        StatusCode::PAYLOAD_TOO_LARGE,
-        "the body is larger than this agent accepts",
-    );
+    const TOO_LARGE: (StatusCode, &str) =
+        (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this agent accepts");
     if !is_json(headers) {
         let message = "the Content-Type must be application/json";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
@@ -78,30 +74,17 @@ async fn receive(
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(TOO_LARGE),
         Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body ended early")),
-        Err(_) => Err((
-            StatusCode::REQUEST_TIMEOUT,
-            "the body did not arrive in time",
-        )),
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")),
     }
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|v| v.to_str().ok())
-    else {
+    let Some(value) = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
         return false;
     };
-    let essence = value
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json"
-        || essence
-            .strip_prefix("application/")
-            .is_some_and(|rest| rest.ends_with("+json"))
+        || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
 }
 
 async fn answer(desk: &Desk, seller: &Arc<Seller>, parts: &Parts, bytes: &[u8]) -> Parcel {
@@ -120,25 +103,15 @@ async fn answer(desk: &Desk, seller: &Arc<Seller>, parts: &Parts, bytes: &[u8]) 
         Ok(message) => message,
         Err(refusal) => return protocol_error(id, &refusal),
     };
-    let caller = Caller {
-        address: address(desk, parts),
-    };
+    let caller = Caller { address: address(desk, parts) };
     let activated = activated_extensions(&parts.headers);
     // A panic in a skill is a fault like any other: the caller learns an error id.
     let outcome = AssertUnwindSafe(desk.answer(seller, &caller, &activated, &message))
         .catch_unwind()
         .await
         .unwrap_or_else(|_| {
-            let version = seller
-                .dealer
-                .versions
-                .last()
-                .copied()
-                .unwrap_or(Version::V1_1);
-            Outcome::Fault(
-                version,
-                Fault::new("answering a message", "a skill panicked"),
-            )
+            let version = seller.dealer.versions.last().copied().unwrap_or(Version::V1_1);
+            Outcome::Fault(version, Fault::new("answering a message", "a skill panicked"))
         });
     respond(desk, seller, id, &message, outcome)
 }
@@ -157,11 +130,8 @@ fn check_version(seller: &Seller, parts: &Parts) -> Result<(), ProtocolRefusal> 
         .headers
         .get(a2a::VERSION_HEADER)
         .map(|value| value.to_str().unwrap_or("?").trim().to_owned());
-    let mut asked = [in_header, in_query]
-        .into_iter()
-        .flatten()
-        .filter(|v| !v.is_empty())
-        .peekable();
+    let mut asked =
+        [in_header, in_query].into_iter().flatten().filter(|v| !v.is_empty()).peekable();
     if asked.peek().is_none() && seller.dealer.require_version {
         return a2a::check_version("");
     }
@@ -199,17 +169,10 @@ fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
 
 fn address(desk: &Desk, parts: &Parts) -> std::net::IpAddr {
     let forwarded = || {
-        let last = parts
-            .headers
-            .get_all("x-forwarded-for")
-            .iter()
-            .next_back()?;
+        let last = parts.headers.get_all("x-forwarded-for").iter().next_back()?;
         last.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
     };
-    let peer = parts
-        .extensions
-        .get::<Peer>()
-        .map_or([0, 0, 0, 0].into(), |peer| peer.0.ip());
+    let peer = parts.extensions.get::<Peer>().map_or([0, 0, 0, 0].into(), |peer| peer.0.ip());
     Some(desk.server.trust_forwarded_for)
         .filter(|trust| *trust)
         .and_then(|_| forwarded())
@@ -230,10 +193,9 @@ fn respond(
     let (version, (mut response, stamp)) = match outcome {
         Outcome::Protocol(refusal) => return protocol_error(id, &refusal),
         Outcome::Reply(version, reply) => (version, success(id, request, version, reply)),
-        Outcome::Refusal(version, refusal) => (
-            version,
-            refused(desk, id, stamp_error(desk, version, refusal)),
-        ),
+        Outcome::Refusal(version, refusal) => {
+            (version, refused(desk, id, stamp_error(desk, version, refusal)))
+        }
         Outcome::Fault(version, fault) => {
             let error = stamp_error(desk, version, Refusal::internal_error());
             tracing::error!(
@@ -262,40 +224,19 @@ fn success(id: &Id, request: &SendMessage<'_>, version: Version, reply: Reply) -
         message_id: fresh(),
         context_id: request.message.context_id.clone().unwrap_or_else(fresh),
         role: Role::Agent,
-        parts: [DataPart {
-            media_type: skill.response_media_type(),
-            data: reply,
-        }],
+        parts: [DataPart { media_type: skill.response_media_type(), data: reply }],
         extensions: vec![version.uri()],
     };
     let result = MessageResult { message };
-    let response = write(&Success {
-        jsonrpc: "2.0",
-        id,
-        result,
-    });
-    (
-        response,
-        Stamp {
-            code: "OK",
-            skill: Some(skill.name()),
-            ..unstamped()
-        },
-    )
+    let response = write(&Success { jsonrpc: "2.0", id, result });
+    (response, Stamp { code: "OK", skill: Some(skill.name()), ..unstamped() })
 }
 
 fn refused(_desk: &Desk, id: &Id, error: ErrorObject) -> Parcel {
     let code = error.refusal.code;
-    let body = ErrorBody {
-        code: code.jsonrpc(),
-        message: &error.jsonrpc_message(),
-        data: Some(&error),
-    };
-    let mut response = write(&Failure {
-        jsonrpc: "2.0",
-        id,
-        error: body,
-    });
+    let body =
+        ErrorBody { code: code.jsonrpc(), message: &error.jsonrpc_message(), data: Some(&error) };
+    let mut response = write(&Failure { jsonrpc: "2.0", id, error: body });
     if code == AapCode::RateLimited
         && let Some(seconds) = error.refusal.details.get("retry_after_seconds")
         && let Ok(value) = HeaderValue::from_str(&seconds.to_string())
@@ -303,14 +244,7 @@ fn refused(_desk: &Desk, id: &Id, error: ErrorObject) -> Parcel {
         response.headers_mut().insert(header::RETRY_AFTER, value);
     }
     let error_id = Some(error.error_id);
-    (
-        response,
-        Stamp {
-            code: code.name(),
-            error_id,
-            ..unstamped()
-        },
-    )
+    (response, Stamp { code: code.name(), error_id, ..unstamped() })
 }
 
 fn protocol_error(id: &Id, refusal: &ProtocolRefusal) -> Parcel {
@@ -319,27 +253,12 @@ fn protocol_error(id: &Id, refusal: &ProtocolRefusal) -> Parcel {
         message: &refusal.message,
         data: refusal.has_details().then_some(refusal),
     };
-    let response = write(&Failure {
-        jsonrpc: "2.0",
-        id,
-        error: body,
-    });
-    (
-        response,
-        Stamp {
-            code: refusal.code.name(),
-            ..unstamped()
-        },
-    )
+    let response = write(&Failure { jsonrpc: "2.0", id, error: body });
+    (response, Stamp { code: refusal.code.name(), ..unstamped() })
 }
 
 fn unstamped() -> Stamp {
-    Stamp {
-        dealer: String::new(),
-        code: "OK",
-        skill: None,
-        error_id: None,
-    }
+    Stamp { dealer: String::new(), code: "OK", skill: None, error_id: None }
 }
 
 fn write<T: Serialize>(envelope: &T) -> Response {

@@ -27,12 +27,7 @@ pub(super) async fn observe(request: Request, next: Next) -> Response {
     let status = response.status().as_u16();
     let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     match response.extensions_mut().remove::<Stamp>() {
-        Some(Stamp {
-            dealer,
-            code,
-            skill,
-            error_id,
-        }) => {
+        Some(Stamp { dealer, code, skill, error_id }) => {
             let (skill, error_id) = (skill.unwrap_or_default(), error_id.unwrap_or_default());
             if code == "OK" {
                 tracing::debug!(%method, path, status, micros, dealer, code, skill, "answered");

@@ -28,10 +28,7 @@ pub async fn serve(
 ) {
     let mut builder = http1::Builder::new();
     let patience = Duration::try_from(server.read_timeout).unwrap_or(Duration::MAX);
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience)
-        .max_buf_size(MAX_HEAD_BYTES);
+    builder.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(MAX_HEAD_BYTES);
     let connections = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
@@ -68,10 +65,7 @@ pub async fn serve(
     }
     drop(listener);
     let grace = Duration::try_from(server.shutdown_grace).unwrap_or(Duration::MAX);
-    if tokio::time::timeout(grace, connections.shutdown())
-        .await
-        .is_err()
-    {
+    if tokio::time::timeout(grace, connections.shutdown()).await.is_err() {
         tracing::warn!("some requests were still running when the grace period ended");
     }
 }

@@ -121,8 +121,7 @@ impl Database {
                 return Err(Fault::new("opening the database", cause));
             }
             for step in MIGRATIONS.iter().skip(done) {
-                tx.0.execute_batch(step)
-                    .map_err(on("migrating the database"))?;
+                tx.0.execute_batch(step).map_err(on("migrating the database"))?;
             }
             if done < MIGRATIONS.len() {
                 let version = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
@@ -139,9 +138,7 @@ impl Database {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let on = Fault::on::<rusqlite::Error>;
-        self.0
-            .execute_batch("BEGIN IMMEDIATE")
-            .map_err(on("beginning a transaction"))?;
+        self.0.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
         let outcome = work(&Transaction(&self.0)).and_then(|value| {
             self.0.execute_batch("COMMIT").map_err(on("committing"))?;
             Ok(value)
@@ -162,14 +159,8 @@ impl Transaction<'_> {
     /// Runs `work`, and undoes what it did when it says so.
     pub(super) fn savepoint(&self, work: impl FnOnce(&Self) -> bool) -> Result<(), Fault> {
         let on = Fault::on::<rusqlite::Error>;
-        self.0
-            .execute_batch("SAVEPOINT job")
-            .map_err(on("setting a savepoint"))?;
-        let end = if work(self) {
-            "RELEASE job"
-        } else {
-            "ROLLBACK TO job; RELEASE job"
-        };
+        self.0.execute_batch("SAVEPOINT job").map_err(on("setting a savepoint"))?;
+        let end = if work(self) { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
         self.0.execute_batch(end).map_err(on("ending a savepoint"))
     }
 
@@ -186,12 +177,7 @@ impl Transaction<'_> {
             .query_row(
                 "SELECT id, modified_at FROM cards WHERE dealer_id = ?1 AND content_hash = ?2",
                 params![dealer_id, content_hash],
-                |row| {
-                    Ok(CardIdentity {
-                        id: row.get(0)?,
-                        modified_at: moment(row.get(1)?),
-                    })
-                },
+                |row| Ok(CardIdentity { id: row.get(0)?, modified_at: moment(row.get(1)?) }),
             )
             .optional()
             .map_err(on("reading a card's identity"))?;
@@ -205,18 +191,11 @@ impl Transaction<'_> {
                 params![dealer_id, content_hash, fresh_id, now.as_millisecond()],
             )
             .map_err(on("writing a card's identity"))?;
-        Ok(CardIdentity {
-            id: fresh_id,
-            modified_at: now,
-        })
+        Ok(CardIdentity { id: fresh_id, modified_at: now })
     }
 }
 
 fn moment(milliseconds: i64) -> Timestamp {
-    let saturated = if milliseconds < 0 {
-        Timestamp::MIN
-    } else {
-        Timestamp::MAX
-    };
+    let saturated = if milliseconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(milliseconds).unwrap_or(saturated)
 }

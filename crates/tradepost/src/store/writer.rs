@@ -42,14 +42,9 @@ impl Writer {
             let outcome = catch_unwind(AssertUnwindSafe(|| job(tx)))
                 .unwrap_or_else(|_| Err(Fault::new("running a store job", "it panicked")));
             let keep = outcome.is_ok();
-            (
-                keep,
-                Box::new(move |committed| done(outcome.and_then(|t| committed.map(|()| t)))),
-            )
+            (keep, Box::new(move |committed| done(outcome.and_then(|t| committed.map(|()| t)))))
         });
-        self.queue
-            .send(job)
-            .map_err(|_| Fault::new("queueing a store job", "the writer is gone"))
+        self.queue.send(job).map_err(|_| Fault::new("queueing a store job", "the writer is gone"))
     }
 }
 

@@ -1,1 +1,18 @@
-//! t
+//! The integration tests: one binary, real servers on the loopback address, whole answers.
+
+#![expect(
+    unreachable_pub,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that meets what it does not expect has to fail, and nobody imports it"
+)]
+
+mod appointments;
+mod decisions;
+mod examples;
+mod hostile;
+mod leads;
+mod server;
+mod support;

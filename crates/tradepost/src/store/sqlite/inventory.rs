@@ -38,15 +38,9 @@ impl Row {
         let (Some(vehicle_id), Some(status), Some(updated_at)) =
             (&vehicle.vehicle_id, vehicle.status, vehicle.updated_at)
         else {
-            return Err(Fault::new(
-                "storing a unit",
-                "it lacks vehicle_id, status or updated_at",
-            ));
+            return Err(Fault::new("storing a unit", "it lacks vehicle_id, status or updated_at"));
         };
-        let bare = Vehicle {
-            updated_at: None,
-            ..vehicle.clone()
-        };
+        let bare = Vehicle { updated_at: None, ..vehicle.clone() };
         Ok(Self {
             vehicle_id: vehicle_id.clone(),
             vin: vehicle.vin.clone(),
@@ -144,9 +138,8 @@ impl Transaction<'_> {
             .0
             .prepare("UPDATE listings SET removed_at = ?3 WHERE dealer_id = ?1 AND vehicle_id = ?2")
             .map_err(on("preparing to remove listings"))?;
-        for (vehicle_id, _) in before
-            .iter()
-            .filter(|(id, unit)| !unit.removed && !seen.contains(id.as_str()))
+        for (vehicle_id, _) in
+            before.iter().filter(|(id, unit)| !unit.removed && !seen.contains(id.as_str()))
         {
             done.removed += 1;
             if !dry_run {
@@ -177,11 +170,7 @@ impl Transaction<'_> {
             .map_err(on("preparing to read listings"))?;
         statement
             .query_map(params![dealer_id], |row| {
-                let unit = Before {
-                    body: row.get(1)?,
-                    status: row.get(2)?,
-                    removed: row.get(3)?,
-                };
+                let unit = Before { body: row.get(1)?, status: row.get(2)?, removed: row.get(3)? };
                 Ok((row.get(0)?, unit))
             })
             .and_then(Iterator::collect)
@@ -223,9 +212,8 @@ impl Database {
         let (mut listings, mut gone) = (Vec::new(), Vec::new());
         while let Some(row) = rows.next().map_err(on("reading the inventory"))? {
             let get = || -> rusqlite::Result<_> {
-                let make_model = row
-                    .get::<_, Option<String>>(3)?
-                    .zip(row.get::<_, Option<String>>(4)?);
+                let make_model =
+                    row.get::<_, Option<String>>(3)?.zip(row.get::<_, Option<String>>(4)?);
                 let tombstone = Tombstone {
                     vehicle_id: row.get(0)?,
                     vin: row.get(1)?,
@@ -235,12 +223,7 @@ impl Database {
                     removed_at: moment(row.get::<_, Option<i64>>(8)?.unwrap_or_default()),
                 };
                 let removed = row.get::<_, Option<i64>>(8)?.is_some();
-                Ok((
-                    tombstone,
-                    removed,
-                    row.get::<_, String>(6)?,
-                    moment(row.get(7)?),
-                ))
+                Ok((tombstone, removed, row.get::<_, String>(6)?, moment(row.get(7)?)))
             };
             let (tombstone, removed, body, updated_at) = get().map_err(on("reading a listing"))?;
             if removed {
@@ -257,22 +240,10 @@ fn listing(body: &str, updated_at: Timestamp) -> Result<Vehicle, Fault> {
     let value = serde_json::from_str(body).map_err(Fault::on("reading a listing's JSON"))?;
     let mut problems = Problems::new();
     let version = Version::V1_1;
-    let vehicle = Vehicle::read(
-        &value,
-        &At::Root,
-        &mut problems,
-        version,
-        Vocabularies::Sale,
-    );
+    let vehicle = Vehicle::read(&value, &At::Root, &mut problems, version, Vocabularies::Sale);
     let vehicle = problems.into_result(vehicle).map_err(|problems| {
-        let first = problems
-            .listed()
-            .first()
-            .map(|p| format!("{} {}", p.pointer, p.message));
+        let first = problems.listed().first().map(|p| format!("{} {}", p.pointer, p.message));
         Fault::new("reading a listing", first.unwrap_or_default())
     })?;
-    Ok(Vehicle {
-        updated_at: Some(updated_at),
-        ..vehicle
-    })
+    Ok(Vehicle { updated_at: Some(updated_at), ..vehicle })
 }

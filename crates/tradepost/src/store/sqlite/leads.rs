@@ -53,16 +53,13 @@ impl Transaction<'_> {
             )
             .and_then(|mut statement| {
                 statement
-                    .query_row(
-                        params![dealer_id, principal, key, since.as_millisecond()],
-                        |row| {
-                            Ok(ClaimedReply {
-                                payload_hash: row.get(0)?,
-                                reply: row.get(1)?,
-                                first_seen_at: moment(row.get(2)?),
-                            })
-                        },
-                    )
+                    .query_row(params![dealer_id, principal, key, since.as_millisecond()], |row| {
+                        Ok(ClaimedReply {
+                            payload_hash: row.get(0)?,
+                            reply: row.get(1)?,
+                            first_seen_at: moment(row.get(2)?),
+                        })
+                    })
                     .optional()
             })
             .map_err(Fault::on("reading an idempotency key"))
@@ -126,9 +123,7 @@ impl Transaction<'_> {
                 .and_then(|mut statement| {
                     let since = since.as_millisecond();
                     statement
-                        .query_row(params![dealer_id, contact, subject, since], |row| {
-                            row.get(0)
-                        })
+                        .query_row(params![dealer_id, contact, subject, since], |row| row.get(0))
                         .optional()
                 })
                 .map_err(Fault::on("looking for an equivalent lead"))?;
@@ -233,11 +228,7 @@ impl Transaction<'_> {
             return Ok(());
         };
         let millis = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
-        let proposed: Vec<_> = appointment
-            .proposed
-            .iter()
-            .map(|t| t.as_millisecond())
-            .collect();
+        let proposed: Vec<_> = appointment.proposed.iter().map(|t| t.as_millisecond()).collect();
         self.0
             .prepare_cached(
                 "INSERT INTO appointments (appointment_id, lead_seq, dealer_id, rooftop, department,
@@ -280,22 +271,16 @@ impl Database {
                  ORDER BY l.received_at DESC, l.seq DESC"
             ))
             .and_then(|mut statement| {
-                statement
-                    .query_map(params![dealer_id], lead_record)
-                    .and_then(Iterator::collect)
+                statement.query_map(params![dealer_id], lead_record).and_then(Iterator::collect)
             })
             .map_err(Fault::on("reading leads"))
     }
 
     pub(in crate::store) fn lead(&self, lead_id: &str) -> Result<Vec<LeadRecord>, Fault> {
         self.0
-            .prepare(&format!(
-                "SELECT {LEAD_COLUMNS} WHERE l.lead_id = ?1 ORDER BY l.seq"
-            ))
+            .prepare(&format!("SELECT {LEAD_COLUMNS} WHERE l.lead_id = ?1 ORDER BY l.seq"))
             .and_then(|mut statement| {
-                statement
-                    .query_map(params![lead_id], lead_record)
-                    .and_then(Iterator::collect)
+                statement.query_map(params![lead_id], lead_record).and_then(Iterator::collect)
             })
             .map_err(Fault::on("reading a lead"))
     }
@@ -328,10 +313,7 @@ fn lead_record(row: &Row<'_>) -> rusqlite::Result<LeadRecord> {
         principal: row.get(5)?,
         payload: json(&row.get::<_, String>(6)?, 6)?,
         rooftop: row.get(7)?,
-        listing: row
-            .get::<_, Option<String>>(8)?
-            .map(|text| json(&text, 8))
-            .transpose()?,
+        listing: row.get::<_, Option<String>>(8)?.map(|text| json(&text, 8)).transpose()?,
         appointment,
     })
 }

@@ -1,0 +1,185 @@
+//! What the tests share: a dealer that is always the same, a server for it, a client that adds
+//! nothing, and the published schemas, against which every answer is checked.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use expect_test::Expect;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tradepost::clock::{Clock, Hand};
+use tradepost::config::Config;
+use tradepost::desk::Desk;
+use tradepost::http;
+use tradepost::store::Store;
+
+pub mod client;
+pub mod dealer;
+pub mod layout;
+pub mod schemas;
+
+pub use client::Response;
+
+/// The moment at which the tests' clock starts: just after the published examples were written.
+pub const NOW: &str = "2026-04-30T12:00:00Z";
+
+/// A running server.
+pub struct TestServer {
+    pub address: SocketAddr,
+    pub hand: Hand,
+    pub store: Arc<Store>,
+    pub directory: tempfile::TempDir,
+    runtime: Option<tokio::runtime::Runtime>,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+}
+
+/// The usual dealer.
+pub fn start() -> TestServer {
+    start_with(|_| {})
+}
+
+/// The usual dealer, changed.
+pub fn start_with(change: impl FnOnce(&mut Config)) -> TestServer {
+    let mut config = dealer::config();
+    change(&mut config);
+    let directory = tempfile::tempdir().unwrap();
+    let store = Arc::new(Store::open(directory.path()).unwrap());
+    let (clock, hand) = Clock::manual(NOW.parse().unwrap());
+    dealer::stock(&store, &config);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let server = config.server.clone();
+    let (address, listener) = runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        (listener.local_addr().unwrap(), listener)
+    });
+    // The card names a fixed address, so that it can be compared.
+    let named = "127.0.0.1:8080".parse().unwrap();
+    let desk = Arc::new(Desk::open(config, Arc::clone(&store), clock, named).unwrap());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    runtime.spawn(async move {
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        http::server::serve(listener, http::router(desk), &server, stopped).await;
+    });
+    TestServer { address, hand, store, directory, runtime: Some(runtime), stop: Some(stop) }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl TestServer {
+    /// Sends a body to the endpoint.
+    pub fn post(&self, body: impl AsRef<[u8]>) -> Response {
+        self.post_with(&[("Content-Type", "application/json")], body)
+    }
+
+    /// Sends a body with these headers to the endpoint.
+    pub fn post_with(&self, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Response {
+        let response = client::request(self.address, "POST", "/a2a", headers, body.as_ref());
+        schemas::check_answer(&response);
+        response
+    }
+
+    /// Sends a payload in the usual envelope.
+    pub fn call(&self, payload: &Value) -> Response {
+        self.post(envelope(payload).to_string())
+    }
+
+    /// The payload that answers a payload.
+    pub fn payload(&self, payload: &Value) -> Value {
+        let response = self.call(payload);
+        let answer = response.json();
+        answer
+            .pointer("/result/message/parts/0/data")
+            .cloned()
+            .unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    /// The error object that answers a payload.
+    pub fn error(&self, payload: &Value) -> Value {
+        let answer = self.call(payload).json();
+        answer.pointer("/error/data").cloned().unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    /// Compares the whole answer to a payload: a row of the decision table.
+    pub fn check(&self, row: &str, payload: &Value, expected: &Expect) {
+        self.check_body(row, envelope(payload).to_string(), expected);
+    }
+
+    /// Compares the whole answer to a body.
+    pub fn check_body(&self, row: &str, body: impl AsRef<[u8]>, expected: &Expect) {
+        compare(row, &self.post(body), expected);
+    }
+
+    /// The card.
+    pub fn card(&self) -> Response {
+        client::request(self.address, "GET", "/.well-known/agent-card.json", &[], b"")
+    }
+
+    /// Moves the clock.
+    pub fn advance(&self, by: SignedDuration) {
+        self.hand.advance(by);
+    }
+}
+
+/// Compares a whole answer. `row` names the requirement, and shows in a failure.
+pub fn compare(row: &str, response: &Response, expected: &Expect) {
+    assert!(!row.is_empty());
+    expected.assert_eq(&response.snapshot());
+}
+
+/// A `SendMessage` request with one data part.
+pub fn envelope(payload: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {
+        "messageId": "m-1", "contextId": "c-1", "role": "ROLE_USER", "parts": [{"data": payload}],
+    }}})
+}
+
+/// A moment.
+pub fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+/// A lead that is accepted; the tests change it.
+pub fn lead() -> Value {
+    json!({
+        "type": "lead.submit.request",
+        "customer": {"first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.com"},
+        "consent": {
+            "granted_at": "2026-04-30T11:00:00Z", "allowed_channels": ["email"],
+            "consent_text": "You may answer me by e-mail.", "scope": ["lead_submission"],
+        },
+        "source_agent": {"name": "test-agent"},
+    })
+}
+
+/// A value with members replaced or, where the new value is null, removed. Paths are JSON
+/// Pointers; a null that is meant goes through [`with_null`].
+pub fn with(mut value: Value, changes: &[(&str, Value)]) -> Value {
+    for (pointer, change) in changes {
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        let parent = value.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+        if change.is_null() {
+            parent.shift_remove(name);
+        } else {
+            parent.insert(name.to_owned(), change.clone());
+        }
+    }
+    value
+}
+
+/// A value with a member set to null.
+pub fn with_null(mut value: Value, pointer: &str) -> Value {
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    let parent = value.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+    parent.insert(name.to_owned(), Value::Null);
+    value
+}
