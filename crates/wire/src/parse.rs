@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use serde_json::{Number, Value};
 
 use crate::catalog::Vocabulary;
+use crate::decimal::Decimal;
 use crate::format;
 use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 
@@ -38,7 +39,12 @@ pub fn push(
     extra: Extra,
 ) {
     problems.push(Problem {
-        pointer: at.pointer(),
+        // What is only counted needs no address.
+        pointer: if problems.is_full() {
+            String::new()
+        } else {
+            at.pointer()
+        },
         keyword,
         message: message.into(),
         extra,
@@ -59,15 +65,20 @@ pub fn missing(at: &At<'_>, problems: &mut Problems, name: &'static str) {
 
 /// Records that the object here has a property that it may not have, and guesses which was meant.
 pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static [&'static str]) {
-    let guess = known
-        .iter()
-        .map(|name| (strsim::damerau_levenshtein(name, clip(key)), *name))
-        .min()
-        .filter(|(distance, name)| *distance <= 2 && *distance < name.len());
-    let mut message = format!("unknown property \"{}\"", clip(key));
-    if let Some((_, name)) = guess {
-        message = format!("{message}; did you mean \"{name}\"?");
-    }
+    // A guess costs a comparison with every known name, and a hostile body has room for tens of
+    // thousands of keys: only those that the answer lists are worth one.
+    let guess = if problems.is_full() {
+        None
+    } else {
+        did_you_mean(clip(key), known)
+    };
+    let message = match guess {
+        Some(name) => format!(
+            "unknown property \"{}\"; did you mean \"{name}\"?",
+            clip(key)
+        ),
+        None => format!("unknown property \"{}\"", clip(key)),
+    };
     push(
         &at.key(key),
         problems,
@@ -75,6 +86,19 @@ pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static 
         message,
         Extra::Allowed(known),
     );
+}
+
+/// The known name that differs from `key` by at most two slips, and by at most one in three
+/// characters: `maek` is `make`, while `zip` is not `vin`.
+fn did_you_mean(key: &str, known: &'static [&'static str]) -> Option<&'static str> {
+    let length = key.chars().count();
+    known
+        .iter()
+        .filter(|name| name.len().abs_diff(length) <= 2)
+        .map(|name| (strsim::damerau_levenshtein(name, key), *name))
+        .min()
+        .filter(|(slips, name)| *slips <= 2 && slips * 3 <= name.len().max(length))
+        .map(|(_, name)| name)
 }
 
 /// Records that none of `names` is present in the object here.
@@ -246,7 +270,7 @@ pub fn number(
     min: i32,
     max: Option<i32>,
 ) -> Option<f64> {
-    let Some(number) = value.as_number().map(|n| n.as_f64().unwrap_or(f64::MAX)) else {
+    let Some(number) = value.as_number().map(finite) else {
         wrong_type(at, problems, "number");
         return None;
     };
@@ -272,7 +296,24 @@ pub fn number(
         );
         return None;
     }
-    Some(number.min(f64::MAX))
+    Some(number)
+}
+
+/// The nearest finite float. What is too large or too small for one keeps its sign, so that
+/// bounds hold for `-1e400` and `-1e-400` too.
+fn finite(number: &Number) -> f64 {
+    let exact = Decimal::of(number.as_str());
+    let float = number.as_str().parse::<f64>().unwrap_or_default().abs();
+    let magnitude = if exact.digits.is_empty() {
+        0.0
+    } else {
+        float.clamp(f64::MIN_POSITIVE, f64::MAX)
+    };
+    if exact.negative {
+        -magnitude
+    } else {
+        magnitude
+    }
 }
 
 /// The whole number that a JSON number denotes, saturating at the bounds of `i64`; `None` when it
@@ -280,52 +321,14 @@ pub fn number(
 #[must_use]
 pub fn whole(number: &Number) -> Option<i64> {
     let text = number.as_str();
-    if let Ok(plain) = text.parse::<i64>() {
-        return Some(plain);
-    }
-    let (negative, text) = text
-        .strip_prefix('-')
-        .map_or((false, text), |rest| (true, rest));
-    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let (integral, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{integral}{fraction}");
-    let significant = digits.trim_end_matches('0');
-    let leading = significant.trim_start_matches('0');
-    if leading.is_empty() {
-        return Some(0);
-    }
-    let exponent = exponent
-        .parse::<i64>()
-        .unwrap_or(if exponent.starts_with('-') {
-            i64::MIN / 2
-        } else {
-            i64::MAX / 2
-        });
-    // value = significant x 10^scale
-    let dropped = i64::try_from(digits.len() - significant.len()).unwrap_or(i64::MAX / 4);
-    let scale = exponent - i64::try_from(fraction.len()).unwrap_or(i64::MAX / 4) + dropped;
-    if scale < 0 {
-        return None;
-    }
-    let saturated = if negative { i64::MIN } else { i64::MAX };
-    let magnitude = if scale > 19 {
-        None
-    } else {
-        leading.parse::<i128>().ok()
-    }
-    .and_then(|n| n.checked_mul(10_i128.checked_pow(u32::try_from(scale).ok()?)?));
-    let value = magnitude.map(|n| if negative { -n } else { n });
-    Some(
-        value
-            .and_then(|n| i64::try_from(n).ok())
-            .unwrap_or(saturated),
-    )
+    text.parse()
+        .map_or_else(|_| Decimal::of(text).whole(), Some)
 }
 
-/// A word of a closed vocabulary.
+/// A word of a closed vocabulary. What is no text at all violates `type` and `enum`, as it does in
+/// the schemas, and the buyer reads the permitted words either way.
 pub fn word<T: Vocabulary>(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<T> {
-    let text = str(value, at, problems)?;
-    let word = T::from_name(text);
+    let word = str(value, at, problems).and_then(T::from_name);
     if word.is_none() {
         not_one_of(at, problems, T::NAMES);
     }
@@ -353,7 +356,7 @@ pub fn constant(
         problems,
         Keyword::Const,
         format!("must be \"{expected}\""),
-        Extra::None,
+        Extra::Only(expected),
     );
     None
 }
@@ -393,8 +396,7 @@ pub fn list<'v, T>(
 /// Records repeated items of the array here.
 pub fn unique(value: &Value, at: &At<'_>, problems: &mut Problems) {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    // Words of a vocabulary: more than a few distinct items cannot occur before `maxItems` or
-    // `enum` has spoken, so a set of canonical texts is enough.
+    // A set of canonical texts keeps the work linear in the size of a hostile array.
     let mut seen = std::collections::HashSet::with_capacity(items.len());
     if !items
         .iter()
@@ -540,6 +542,38 @@ mod tests {
         ] {
             let number: Number = serde_json::from_str(text).unwrap();
             assert_eq!(whole(&number), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn guesses_are_close_and_never_another_word() {
+        let known: &'static [&'static str] = &["make", "model", "vin", "exterior_color", "zip"];
+        for (key, expected) in [
+            ("maek", Some("make")),
+            ("Make", Some("make")),
+            ("exteriorcolour", Some("exterior_color")),
+            ("vim", Some("vin")),
+            ("id", None),
+            ("page", None),
+            ("zap_it", None),
+            ("", None),
+        ] {
+            assert_eq!(did_you_mean(key, known), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_a_float_keep_their_sign() {
+        for (text, least) in [
+            ("-1e400", true),
+            ("-1e-400", true),
+            ("1e400", false),
+            ("0", false),
+        ] {
+            let value: Value = serde_json::from_str(text).unwrap();
+            let mut problems = Problems::new();
+            let read = number(&value, &At::Root, &mut problems, 0, None);
+            assert_eq!(read.is_none(), least, "{text}");
         }
     }
 }
