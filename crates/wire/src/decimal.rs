@@ -52,25 +52,38 @@ impl Decimal {
 
     /// The whole number that this is, saturating at the bounds of `i64`; `None` with a fraction.
     pub(crate) fn whole(&self) -> Option<i64> {
-        if self.exponent < 0 {
-            return None;
-        }
-        let power = u32::try_from(self.exponent).ok().filter(|e| *e <= 19);
-        let magnitude = self.digits.parse::<i128>().ok();
-        let value = if self.digits.is_empty() {
-            Some(0)
-        } else {
-            magnitude
-                .zip(power)
-                .and_then(|(m, power)| m.checked_mul(10_i128.pow(power)))
-        };
+        (self.exponent >= 0).then(|| self.neighbours().0)
+    }
+
+    /// The nearest whole numbers at or below, and at or above, saturating at the bounds of `i64`.
+    pub(crate) fn neighbours(&self) -> (i64, i64) {
         let saturated = if self.negative { i64::MIN } else { i64::MAX };
-        let value = value.map(|n| if self.negative { -n } else { n });
-        Some(
-            value
-                .and_then(|n| i64::try_from(n).ok())
-                .unwrap_or(saturated),
-        )
+        let truncated = self
+            .truncated()
+            .map(|n| if self.negative { -n } else { n })
+            .and_then(|n| i64::try_from(n).ok())
+            .unwrap_or(saturated);
+        if self.exponent >= 0 {
+            (truncated, truncated)
+        } else if self.negative {
+            (truncated.saturating_sub(1), truncated)
+        } else {
+            (truncated, truncated.saturating_add(1))
+        }
+    }
+
+    /// The digits before the decimal point; `None` when there are more than `i128` has room for.
+    fn truncated(&self) -> Option<i128> {
+        let length = i128::try_from(self.digits.len()).ok()?;
+        let kept = usize::try_from((length + self.exponent.min(0)).max(0)).ok()?;
+        let kept = self.digits.get(..kept)?;
+        if kept.is_empty() {
+            return Some(0);
+        }
+        let zeros = u32::try_from(self.exponent.max(0)).ok()?;
+        kept.parse::<i128>()
+            .ok()?
+            .checked_mul(10_i128.checked_pow(zeros)?)
     }
 }
 
@@ -110,6 +123,22 @@ mod tests {
             ("1e-999999999999999999999999999999999999999999", None),
         ] {
             assert_eq!(Decimal::of(text).whole(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn fractions_lie_between_their_neighbours() {
+        for (text, expected) in [
+            ("2020.5", (2020, 2021)),
+            ("-0.5", (-1, 0)),
+            ("1e-400", (0, 1)),
+            ("-1e-400", (-1, 0)),
+            ("2100.00000000000000000000001", (2100, 2101)),
+            ("7", (7, 7)),
+            ("-1e400", (i64::MIN, i64::MIN)),
+            ("9223372036854775807.5", (i64::MAX, i64::MAX)),
+        ] {
+            assert_eq!(Decimal::of(text).neighbours(), expected, "{text}");
         }
     }
 }

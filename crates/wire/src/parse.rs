@@ -221,7 +221,8 @@ pub fn boolean(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<bo
 }
 
 /// A whole number from `min` to `max`, also when written as `2020.0` or `2e3`: clients that pass
-/// numbers through protobuf send every one as a float. Beyond `i64` it saturates.
+/// numbers through protobuf send every one as a float. Beyond `i64` it saturates. The bounds hold
+/// for fractions too: `0.5` is no integer and, as a year, too small.
 pub fn integer(
     value: &Value,
     at: &At<'_>,
@@ -229,31 +230,39 @@ pub fn integer(
     min: i64,
     max: Option<i64>,
 ) -> Option<i64> {
-    let Some(number) = value.as_number().and_then(whole) else {
+    let Some(number) = value.as_number() else {
         wrong_type(at, problems, "integer");
         return None;
     };
-    if number < min {
-        push(
-            at,
-            problems,
-            Keyword::Minimum,
-            format!("must be >= {min}"),
-            Extra::Limit(min),
-        );
-        return None;
+    let decimal = Decimal::of(number.as_str());
+    let whole = decimal.whole();
+    if whole.is_none() {
+        wrong_type(at, problems, "integer");
     }
-    if let Some(max) = max.filter(|max| number > *max) {
-        push(
-            at,
-            problems,
-            Keyword::Maximum,
-            format!("must be <= {max}"),
-            Extra::Limit(max),
-        );
-        return None;
+    let within = within(&decimal, at, problems, min, max);
+    whole.filter(|_| within)
+}
+
+/// Records when a number is not from `min` to `max`.
+fn within(
+    number: &Decimal,
+    at: &At<'_>,
+    problems: &mut Problems,
+    min: i64,
+    max: Option<i64>,
+) -> bool {
+    let (below, above) = number.neighbours();
+    if below < min {
+        let message = format!("must be >= {min}");
+        push(at, problems, Keyword::Minimum, message, Extra::Limit(min));
+        return false;
     }
-    Some(number)
+    if let Some(max) = max.filter(|max| above > *max) {
+        let message = format!("must be <= {max}");
+        push(at, problems, Keyword::Maximum, message, Extra::Limit(max));
+        return false;
+    }
+    true
 }
 
 /// A whole number >= 0, saturating at `u32::MAX`.
@@ -262,58 +271,23 @@ pub fn count(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32>
     Some(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// A finite number from `min` to `max`.
+/// A number from `min` to `max`. What is beyond a float is the largest one.
 pub fn number(
     value: &Value,
     at: &At<'_>,
     problems: &mut Problems,
-    min: i32,
-    max: Option<i32>,
+    min: i64,
+    max: Option<i64>,
 ) -> Option<f64> {
-    let Some(number) = value.as_number().map(finite) else {
+    let Some(number) = value.as_number().map(Number::as_str) else {
         wrong_type(at, problems, "number");
         return None;
     };
-    if number < f64::from(min) {
-        let extra = Extra::Limit(i64::from(min));
-        push(
-            at,
-            problems,
-            Keyword::Minimum,
-            format!("must be >= {min}"),
-            extra,
-        );
+    if !within(&Decimal::of(number), at, problems, min, max) {
         return None;
     }
-    if let Some(max) = max.filter(|max| number > f64::from(*max)) {
-        let extra = Extra::Limit(i64::from(max));
-        push(
-            at,
-            problems,
-            Keyword::Maximum,
-            format!("must be <= {max}"),
-            extra,
-        );
-        return None;
-    }
-    Some(number)
-}
-
-/// The nearest finite float. What is too large or too small for one keeps its sign, so that
-/// bounds hold for `-1e400` and `-1e-400` too.
-fn finite(number: &Number) -> f64 {
-    let exact = Decimal::of(number.as_str());
-    let float = number.as_str().parse::<f64>().unwrap_or_default().abs();
-    let magnitude = if exact.digits.is_empty() {
-        0.0
-    } else {
-        float.clamp(f64::MIN_POSITIVE, f64::MAX)
-    };
-    if exact.negative {
-        -magnitude
-    } else {
-        magnitude
-    }
+    let float = number.parse::<f64>().unwrap_or_default();
+    Some(float.clamp(f64::MIN, f64::MAX))
 }
 
 /// The whole number that a JSON number denotes, saturating at the bounds of `i64`; `None` when it

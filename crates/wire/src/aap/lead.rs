@@ -480,7 +480,7 @@ fn read_source_agent(
 ) -> Option<SourceAgent> {
     match version {
         Version::V1_0 => {
-            let name = parse::text(value, at, problems)?;
+            let name = parse::text_of(value, at, problems, 1, None)?;
             Some(SourceAgent {
                 name,
                 url: None,
