@@ -476,7 +476,7 @@ pub fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Strin
 /// An RFC 3339 date and time with offset.
 pub fn timestamp(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Timestamp> {
     const HINT: &str =
-        "must be an RFC 3339 date and time that needs an offset, e.g. 2026-05-03T11:00:00-07:00";
+        "must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00";
     formatted(value, at, problems, format::timestamp, "date-time", HINT)
 }
 
