@@ -1,8 +1,10 @@
 //! Canonical JSON: equal documents become equal texts. Members sorted as RFC 8785 sorts them
 //! (UTF-16 code units), numbers by value (`2020.0` is `2020`), no white space. Numbers differ from
-//! RFC 8785 in one point: whole numbers beyond 2^53 keep every digit.
+//! RFC 8785 in one point: every digit counts, also where a float would round it away.
 
 use serde_json::{Number, Value};
+
+use crate::decimal::Decimal;
 
 /// The canonical text of a value.
 #[must_use]
@@ -59,20 +61,28 @@ fn write_text(out: &mut String, text: &str) {
 }
 
 fn write_number(out: &mut String, number: &Number) {
-    let text = number.as_str();
-    match crate::parse::whole(number) {
-        Some(i64::MAX | i64::MIN) => {
-            // Saturated: the digits themselves are the value, unless there is an exponent.
-            match number.as_f64().filter(|_| text.contains(['.', 'e', 'E'])) {
-                Some(float) if float.is_finite() => out.push_str(&format!("{float:e}")),
-                Some(_) | None => out.push_str(text),
-            }
+    let Decimal { negative, digits, exponent } = Decimal::of(number.as_str());
+    if negative {
+        out.push('-');
+    }
+    let length = i128::try_from(digits.len()).unwrap_or(i128::MAX / 10);
+    // Where the decimal point stands, counted from the first digit; ECMA-262 Number::toString.
+    let point = length + exponent;
+    let zeros = |count: i128| "0".repeat(usize::try_from(count).unwrap_or_default());
+    let split = |at: i128| digits.split_at_checked(usize::try_from(at).unwrap_or_default());
+    match (point, split(point)) {
+        _ if digits.is_empty() => out.push('0'),
+        (1..=21, _) if exponent >= 0 => {
+            out.push_str(&digits);
+            out.push_str(&zeros(exponent));
         }
-        Some(whole) => out.push_str(&whole.to_string()),
-        None => match number.as_f64() {
-            Some(float) if float.is_finite() => out.push_str(&format!("{float:e}")),
-            Some(_) | None => out.push_str(text),
-        },
+        (1..=21, Some((whole, fraction))) => out.push_str(&format!("{whole}.{fraction}")),
+        (-5..=0, _) => out.push_str(&format!("0.{}{digits}", zeros(-point))),
+        _ => {
+            let (first, rest) = split(1).unwrap_or((&digits, ""));
+            let dot = if rest.is_empty() { "" } else { "." };
+            out.push_str(&format!("{first}{dot}{rest}e{:+}", point - 1));
+        }
     }
 }
 
@@ -93,5 +103,22 @@ mod tests {
         assert_eq!(canonical(r#"{"b":1,"a":2}"#), r#"{"a":2,"b":1}"#);
         assert_ne!(canonical("9007199254740993"), canonical("9007199254740992"));
         assert_ne!(canonical("1"), canonical("\"1\""));
+    }
+
+    #[test]
+    fn numbers_are_written_by_value_and_as_rfc_8785_spells_them() {
+        for (text, expected) in [
+            ("-0.0", "0"),
+            ("1e21", "1e+21"),
+            ("100e18", "100000000000000000000"),
+            ("0.000001", "0.000001"),
+            ("10e-8", "1e-7"),
+            ("-1.50e0", "-1.5"),
+            ("9223372036854775807.0", "9223372036854775807"),
+            ("12345678901234567890123", "1.2345678901234567890123e+22"),
+            ("1e400", "1e+400"),
+        ] {
+            assert_eq!(canonical(text), expected, "{text}");
+        }
     }
 }

@@ -81,8 +81,8 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
     if text.trim_ascii().is_empty() {
         return Err(Reject::new(Code::ParseError, "the body is empty; send a JSON-RPC request"));
     }
-    if too_deep(bytes) {
-        return Err(Reject::new(Code::ParseError, "the body nests deeper than 64 levels"));
+    if let Some((code, message)) = danger(text) {
+        return Err(Reject::new(code, message));
     }
     let Ok(body) = serde_json::from_str::<Body>(text) else {
         return Err(Reject::new(Code::ParseError, "the body is not valid JSON"));
@@ -120,32 +120,56 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
     Ok(Request { id, method, params: envelope.params })
 }
 
-/// Whether brackets nest deeper than [`MAX_DEPTH`], found without recursion.
-fn too_deep(bytes: &[u8]) -> bool {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for byte in bytes {
-        if in_string {
+/// What serde_json calls the members by which it passes numbers and raw text through serde. In a
+/// document they would be taken for such: `{"$serde_json::private::RawValue": "[…]"}` is parsed a
+/// second time, past the depth guard.
+const RESERVED: &str = "$serde_json::private::";
+
+/// What must not reach the parser: brackets that nest deeper than [`MAX_DEPTH`], and member names
+/// that begin with [`RESERVED`]. Found without recursion.
+fn danger(text: &str) -> Option<(Code, &'static str)> {
+    let (mut depth, mut opened, mut escaped) = (0_usize, None, false);
+    for (index, byte) in text.bytes().enumerate() {
+        if let Some(start) = opened {
             match byte {
                 _ if escaped => escaped = false,
                 b'\\' => escaped = true,
-                b'"' => in_string = false,
+                b'"' => {
+                    opened = None;
+                    let (literal, rest) = text.get(start..)?.split_at_checked(index + 1 - start)?;
+                    if is_reserved(literal, rest) {
+                        return Some((
+                            Code::InvalidRequest,
+                            "the body has a member whose name is reserved; rename it",
+                        ));
+                    }
+                }
                 _ => {}
             }
             continue;
         }
         match byte {
-            b'"' => in_string = true,
+            b'"' => opened = Some(index),
             b'[' | b'{' => {
                 depth += 1;
                 if depth > MAX_DEPTH {
-                    return true;
+                    return Some((Code::ParseError, "the body nests deeper than 64 levels"));
                 }
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
-    false
+    None
+}
+
+/// Whether a string literal is a member's name, that is followed by a colon, and a reserved one.
+fn is_reserved(literal: &str, rest: &str) -> bool {
+    // Any character can hide in an escape; decoding only what has one keeps this cheap.
+    let decoded =
+        if literal.contains('\\') { serde_json::from_str::<String>(literal).ok() } else { None };
+    let name = decoded.as_deref().unwrap_or(literal.trim_matches('"'));
+    name.starts_with(RESERVED) && rest.trim_ascii_start().starts_with(':')
 }
 
 enum Body {
@@ -187,7 +211,8 @@ impl<'de> Visitor<'de> for BodyVisitor {
                 "id" => envelope.id = Some(members.next_value()?),
                 "method" => envelope.method = Some(members.next_value()?),
                 "params" => envelope.params = Some(members.next_value()?),
-                // How serde_json hands a number to a visitor when numbers keep their text.
+                // How serde_json hands a number to a visitor when numbers keep their text; no
+                // document has this name (see `RESERVED`).
                 "$serde_json::private::Number" => {
                     members.next_value::<IgnoredAny>()?;
                     other = true;
@@ -247,6 +272,22 @@ mod tests {
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
             assert_eq!(outcome(&body), format!("{id} m"));
         }
+    }
+
+    #[test]
+    fn names_that_the_parser_reserves_are_refused_and_values_are_not() {
+        let smuggled = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"\u0024serde_json::private::RawValue" : "{}1{}"}}}}"#,
+            "[".repeat(100),
+            "]".repeat(100)
+        );
+        let number = r#"{"jsonrpc":"2.0","id":1,"method":"m",
+            "params":{"a":{"$serde_json::private::Number":"5"}}}"#;
+        let value = r#"{"jsonrpc":"2.0","id":1,"method":"m",
+            "params":["$serde_json::private::Number", "\u0024"]}"#;
+        assert_eq!(outcome(&smuggled), "null -32600");
+        assert_eq!(outcome(number), "null -32600");
+        assert_eq!(outcome(value), "1 m");
     }
 
     #[test]

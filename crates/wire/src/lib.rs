@@ -8,6 +8,7 @@ pub mod a2a;
 pub mod aap;
 pub mod canonical;
 pub mod catalog;
+mod decimal;
 pub mod format;
 pub mod jsonrpc;
 pub mod parse;

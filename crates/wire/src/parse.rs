@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use serde_json::{Number, Value};
 
 use crate::catalog::Vocabulary;
+use crate::decimal::Decimal;
 use crate::format;
 use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 
@@ -31,7 +32,13 @@ pub fn push(
     message: impl Into<String>,
     extra: Extra,
 ) {
-    problems.push(Problem { pointer: at.pointer(), keyword, message: message.into(), extra });
+    problems.push(Problem {
+        // What is only counted needs no address.
+        pointer: if problems.is_full() { String::new() } else { at.pointer() },
+        keyword,
+        message: message.into(),
+        extra,
+    });
 }
 
 /// Records that the object here lacks a required property.
@@ -42,16 +49,27 @@ pub fn missing(at: &At<'_>, problems: &mut Problems, name: &'static str) {
 
 /// Records that the object here has a property that it may not have, and guesses which was meant.
 pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static [&'static str]) {
-    let guess = known
-        .iter()
-        .map(|name| (strsim::damerau_levenshtein(name, clip(key)), *name))
-        .min()
-        .filter(|(distance, name)| *distance <= 2 && *distance < name.len());
-    let mut message = format!("unknown property \"{}\"", clip(key));
-    if let Some((_, name)) = guess {
-        message = format!("{message}; did you mean \"{name}\"?");
-    }
+    // A guess costs a comparison with every known name, and a hostile body has room for tens of
+    // thousands of keys: only those that the answer lists are worth one.
+    let guess = if problems.is_full() { None } else { did_you_mean(clip(key), known) };
+    let message = match guess {
+        Some(name) => format!("unknown property \"{}\"; did you mean \"{name}\"?", clip(key)),
+        None => format!("unknown property \"{}\"", clip(key)),
+    };
     push(&at.key(key), problems, Keyword::AdditionalProperties, message, Extra::Allowed(known));
+}
+
+/// The known name that differs from `key` by at most two slips, and by at most one in three
+/// characters: `maek` is `make`, while `zip` is not `vin`.
+fn did_you_mean(key: &str, known: &'static [&'static str]) -> Option<&'static str> {
+    let length = key.chars().count();
+    known
+        .iter()
+        .filter(|name| name.len().abs_diff(length) <= 2)
+        .map(|name| (strsim::damerau_levenshtein(name, key), *name))
+        .min()
+        .filter(|(slips, name)| *slips <= 2 && slips * 3 <= name.len().max(length))
+        .map(|(_, name)| name)
 }
 
 /// Records that none of `names` is present in the object here.
@@ -171,7 +189,8 @@ pub fn boolean(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<bo
 }
 
 /// A whole number from `min` to `max`, also when written as `2020.0` or `2e3`: clients that pass
-/// numbers through protobuf send every one as a float. Beyond `i64` it saturates.
+/// numbers through protobuf send every one as a float. Beyond `i64` it saturates. The bounds hold
+/// for fractions too: `0.5` is no integer and, as a year, too small.
 pub fn integer(
     value: &Value,
     at: &At<'_>,
@@ -179,19 +198,39 @@ pub fn integer(
     min: i64,
     max: Option<i64>,
 ) -> Option<i64> {
-    let Some(number) = value.as_number().and_then(whole) else {
+    let Some(number) = value.as_number() else {
         wrong_type(at, problems, "integer");
         return None;
     };
-    if number < min {
-        push(at, problems, Keyword::Minimum, format!("must be >= {min}"), Extra::Limit(min));
-        return None;
+    let decimal = Decimal::of(number.as_str());
+    let whole = decimal.whole();
+    if whole.is_none() {
+        wrong_type(at, problems, "integer");
     }
-    if let Some(max) = max.filter(|max| number > *max) {
-        push(at, problems, Keyword::Maximum, format!("must be <= {max}"), Extra::Limit(max));
-        return None;
+    let within = within(&decimal, at, problems, min, max);
+    whole.filter(|_| within)
+}
+
+/// Records when a number is not from `min` to `max`.
+fn within(
+    number: &Decimal,
+    at: &At<'_>,
+    problems: &mut Problems,
+    min: i64,
+    max: Option<i64>,
+) -> bool {
+    let (below, above) = number.neighbours();
+    if below < min {
+        let message = format!("must be >= {min}");
+        push(at, problems, Keyword::Minimum, message, Extra::Limit(min));
+        return false;
     }
-    Some(number)
+    if let Some(max) = max.filter(|max| above > *max) {
+        let message = format!("must be <= {max}");
+        push(at, problems, Keyword::Maximum, message, Extra::Limit(max));
+        return false;
+    }
+    true
 }
 
 /// A whole number >= 0, saturating at `u32::MAX`.
@@ -200,29 +239,23 @@ pub fn count(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32>
     Some(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// A finite number from `min` to `max`.
+/// A number from `min` to `max`. What is beyond a float is the largest one.
 pub fn number(
     value: &Value,
     at: &At<'_>,
     problems: &mut Problems,
-    min: i32,
-    max: Option<i32>,
+    min: i64,
+    max: Option<i64>,
 ) -> Option<f64> {
-    let Some(number) = value.as_number().map(|n| n.as_f64().unwrap_or(f64::MAX)) else {
+    let Some(number) = value.as_number().map(Number::as_str) else {
         wrong_type(at, problems, "number");
         return None;
     };
-    if number < f64::from(min) {
-        let extra = Extra::Limit(i64::from(min));
-        push(at, problems, Keyword::Minimum, format!("must be >= {min}"), extra);
+    if !within(&Decimal::of(number), at, problems, min, max) {
         return None;
     }
-    if let Some(max) = max.filter(|max| number > f64::from(*max)) {
-        let extra = Extra::Limit(i64::from(max));
-        push(at, problems, Keyword::Maximum, format!("must be <= {max}"), extra);
-        return None;
-    }
-    Some(number.min(f64::MAX))
+    let float = number.parse::<f64>().unwrap_or_default();
+    Some(float.clamp(f64::MIN, f64::MAX))
 }
 
 /// The whole number that a JSON number denotes, saturating at the bounds of `i64`; `None` when it
@@ -230,40 +263,13 @@ pub fn number(
 #[must_use]
 pub fn whole(number: &Number) -> Option<i64> {
     let text = number.as_str();
-    if let Ok(plain) = text.parse::<i64>() {
-        return Some(plain);
-    }
-    let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
-    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let (integral, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{integral}{fraction}");
-    let significant = digits.trim_end_matches('0');
-    let leading = significant.trim_start_matches('0');
-    if leading.is_empty() {
-        return Some(0);
-    }
-    let exponent = exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') {
-        i64::MIN / 2
-    } else {
-        i64::MAX / 2
-    });
-    // value = significant x 10^scale
-    let dropped = i64::try_from(digits.len() - significant.len()).unwrap_or(i64::MAX / 4);
-    let scale = exponent - i64::try_from(fraction.len()).unwrap_or(i64::MAX / 4) + dropped;
-    if scale < 0 {
-        return None;
-    }
-    let saturated = if negative { i64::MIN } else { i64::MAX };
-    let magnitude = if scale > 19 { None } else { leading.parse::<i128>().ok() }
-        .and_then(|n| n.checked_mul(10_i128.checked_pow(u32::try_from(scale).ok()?)?));
-    let value = magnitude.map(|n| if negative { -n } else { n });
-    Some(value.and_then(|n| i64::try_from(n).ok()).unwrap_or(saturated))
+    text.parse().map_or_else(|_| Decimal::of(text).whole(), Some)
 }
 
-/// A word of a closed vocabulary.
+/// A word of a closed vocabulary. What is no text at all violates `type` and `enum`, as it does in
+/// the schemas, and the buyer reads the permitted words either way.
 pub fn word<T: Vocabulary>(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<T> {
-    let text = str(value, at, problems)?;
-    let word = T::from_name(text);
+    let word = str(value, at, problems).and_then(T::from_name);
     if word.is_none() {
         not_one_of(at, problems, T::NAMES);
     }
@@ -286,7 +292,7 @@ pub fn constant(
     if value.as_str() == Some(expected) {
         return Some(());
     }
-    push(at, problems, Keyword::Const, format!("must be \"{expected}\""), Extra::None);
+    push(at, problems, Keyword::Const, format!("must be \"{expected}\""), Extra::Only(expected));
     None
 }
 
@@ -325,8 +331,7 @@ pub fn list<'v, T>(
 /// Records repeated items of the array here.
 pub fn unique(value: &Value, at: &At<'_>, problems: &mut Problems) {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    // Words of a vocabulary: more than a few distinct items cannot occur before `maxItems` or
-    // `enum` has spoken, so a set of canonical texts is enough.
+    // A set of canonical texts keeps the work linear in the size of a hostile array.
     let mut seen = std::collections::HashSet::with_capacity(items.len());
     if !items.iter().all(|item| seen.insert(crate::canonical::to_string(item))) {
         push(at, problems, Keyword::UniqueItems, "must not repeat an item", Extra::None);
@@ -389,7 +394,7 @@ pub fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Strin
 /// An RFC 3339 date and time with offset.
 pub fn timestamp(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Timestamp> {
     const HINT: &str =
-        "must be an RFC 3339 date and time that needs an offset, e.g. 2026-05-03T11:00:00-07:00";
+        "must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00";
     formatted(value, at, problems, format::timestamp, "date-time", HINT)
 }
 
@@ -429,6 +434,33 @@ mod tests {
         ] {
             let number: Number = serde_json::from_str(text).unwrap();
             assert_eq!(whole(&number), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn guesses_are_close_and_never_another_word() {
+        let known: &'static [&'static str] = &["make", "model", "vin", "exterior_color", "zip"];
+        for (key, expected) in [
+            ("maek", Some("make")),
+            ("Make", Some("make")),
+            ("exteriorcolour", Some("exterior_color")),
+            ("vim", Some("vin")),
+            ("id", None),
+            ("page", None),
+            ("zap_it", None),
+            ("", None),
+        ] {
+            assert_eq!(did_you_mean(key, known), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_a_float_keep_their_sign() {
+        for (text, least) in [("-1e400", true), ("-1e-400", true), ("1e400", false), ("0", false)] {
+            let value: Value = serde_json::from_str(text).unwrap();
+            let mut problems = Problems::new();
+            let read = number(&value, &At::Root, &mut problems, 0, None);
+            assert_eq!(read.is_none(), least, "{text}");
         }
     }
 }

@@ -56,6 +56,8 @@ pub enum Extra {
     Property(&'static str),
     /// `allowed`: the permitted values or names.
     Allowed(&'static [&'static str]),
+    /// `allowed`: the only permitted value.
+    Only(&'static str),
     /// `allowed`, where the value belongs to the other condition vocabulary (C-07).
     OtherVocabulary(&'static [&'static str]),
     /// `expected`: the JSON type.
@@ -109,6 +111,7 @@ impl Serialize for Problem {
             Extra::Allowed(names) | Extra::OtherVocabulary(names) => {
                 unit.serialize_entry("allowed", names)?;
             }
+            Extra::Only(name) => unit.serialize_entry("allowed", &[name])?,
             Extra::Expected(name) => unit.serialize_entry("expected", name)?,
             Extra::Limit(limit) => unit.serialize_entry("limit", limit)?,
             Extra::Pattern(pattern) => unit.serialize_entry("pattern", pattern)?,
@@ -136,13 +139,31 @@ impl Problems {
         Self::default()
     }
 
-    /// Records a problem.
+    /// Records a problem, unless the same one is listed already: clipped keys can coincide.
     pub fn push(&mut self, problem: Problem) {
+        if !self.is_full() && self.kept.contains(&problem) {
+            return;
+        }
         self.total += 1;
         self.absences += usize::from(problem.is_absence());
         self.other_vocabulary += usize::from(problem.is_other_vocabulary());
         if self.kept.len() < MAX_LISTED {
             self.kept.push(problem);
+        }
+    }
+
+    /// Whether further problems are only counted.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.kept.len() >= MAX_LISTED
+    }
+
+    /// Gives a listed problem a better message, where more is known than the schema says.
+    pub fn reword(&mut self, pointer: &str, keyword: Keyword, message: &str) {
+        for problem in &mut self.kept {
+            if problem.pointer == pointer && problem.keyword == keyword {
+                message.clone_into(&mut problem.message);
+            }
         }
     }
 
@@ -282,9 +303,9 @@ mod tests {
     #[test]
     fn problems_beyond_the_limit_are_counted_and_not_kept() {
         let mut problems = Problems::new();
-        for _ in 0..120 {
+        for index in 0..120 {
             problems.push(Problem {
-                pointer: String::new(),
+                pointer: At::Root.index(index).pointer(),
                 keyword: Keyword::Required,
                 message: String::new(),
                 extra: Extra::None,
@@ -292,5 +313,15 @@ mod tests {
         }
         assert_eq!((problems.listed().len(), problems.total()), (MAX_LISTED, 120));
         assert!(problems.all_absences());
+    }
+
+    #[test]
+    fn keys_that_are_clipped_to_the_same_text_are_one_problem() {
+        let mut problems = Problems::new();
+        for end in ["a", "b"] {
+            let key = "k".repeat(MAX_KEY) + end;
+            crate::parse::unknown(&At::Root, &mut problems, &key, &["make"]);
+        }
+        assert_eq!((problems.listed().len(), problems.total()), (1, 1));
     }
 }

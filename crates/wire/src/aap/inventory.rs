@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::aap::vehicle::{Condition, zip_code};
+use crate::aap::vehicle::Condition;
 use crate::aap::{Raw, Skill, Version};
 use crate::catalog::words;
 use crate::parse::{self, read_object};
@@ -179,7 +179,8 @@ pub(super) fn read_vehicle(
                 optional "vin" => vin: parse::vin,
                 optional "stock" => stock: parse::text,
                 optional "vehicle_id" => vehicle_id: parse::text,
-                optional "zip" => zip: zip_code,
+                // Any text: only a vehicle's ZIP code has a pattern.
+                optional "zip" => zip: parse::text,
             });
             // Only desking would use the ZIP code, and this dealer does none (§1.3).
             let _: Option<String> = zip;

@@ -13,7 +13,7 @@ use crate::aap::{Skill, Terms, Version};
 use crate::canonical;
 use crate::catalog::{Vocabulary, words};
 use crate::parse::{self, read_object};
-use crate::problem::{At, Problems};
+use crate::problem::{At, Keyword, Problems};
 
 words! {
     /// A way to contact somebody.
@@ -206,6 +206,19 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
             parse::text_of(v, at, p, 1, Some(128))
         },
     });
+    if version == Version::V1_1 {
+        // A buyer of v1.0 has the name of its agent in both places (C-35).
+        of_consent.reword(
+            "/consent/source_agent",
+            Keyword::AdditionalProperties,
+            "unknown property \"source_agent\"; in v1.1 it is an object at the top level",
+        );
+        problems.reword(
+            "/source_agent",
+            Keyword::Type,
+            "must be object; in v1.1 it has a name and may have url and agent_card_url",
+        );
+    }
     if data.as_object().is_some_and(|members| !members.contains_key("consent")) {
         return Err(Refusal::consent_missing(problems));
     }
@@ -401,7 +414,7 @@ fn read_source_agent(
 ) -> Option<SourceAgent> {
     match version {
         Version::V1_0 => {
-            let name = parse::text(value, at, problems)?;
+            let name = parse::text_of(value, at, problems, 1, None)?;
             Some(SourceAgent { name, url: None, agent_card_url: None })
         }
         Version::V1_1 => {

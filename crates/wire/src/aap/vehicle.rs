@@ -325,7 +325,7 @@ fn only_v1_0(
 }
 
 /// A US ZIP code (v1.0 only).
-pub(crate) fn zip_code(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn zip_code(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     fn is_zip(text: &str) -> bool {
         let (five, four) = text.split_once('-').unwrap_or((text, "0000"));
         let digits =
@@ -344,10 +344,13 @@ fn condition_of(
     problems: &mut Problems,
     vocabulary: Vocabularies,
 ) -> Option<AnyCondition> {
-    let text = parse::str(value, at, problems)?;
     let here = match vocabulary {
         Vocabularies::Sale => Condition::NAMES,
         Vocabularies::TradeIn => TradeInCondition::NAMES,
+    };
+    let Some(text) = parse::str(value, at, problems) else {
+        parse::not_one_of(at, problems, here);
+        return None;
     };
     match AnyCondition::from_name(text) {
         Some(word) if here.contains(&text) => Some(word),

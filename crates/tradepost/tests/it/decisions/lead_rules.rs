@@ -27,7 +27,11 @@ const OPEN: &str = "2026-05-01T18:00:00Z";
 #[test]
 fn a_test_drive_needs_a_vehicle_that_is_there() {
     let server = start();
-    check(&server, "E-097", &[test_drive(OPEN)], expect![[r#"
+    check(
+        &server,
+        "E-097",
+        &[test_drive(OPEN)],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: a test drive needs a vehicle_of_interest",
@@ -37,24 +41,39 @@ fn a_test_drive_needs_a_vehicle_that_is_there() {
                 "errors":[
                   {"instanceLocation":"","keyword":"required","error":"missing required property \"vehicle_of_interest\"","property":"vehicle_of_interest"}]},
               "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
-    check(&server, "E-098", &[test_drive(OPEN), interest(UNKNOWN_VIN)], expect![[r#"
+    "#]],
+    );
+    check(
+        &server,
+        "E-098",
+        &[test_drive(OPEN), interest(UNKNOWN_VIN)],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
             "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
               "details":{"vin":"1M8GDM9AXKP042788","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
-    check(&server, "E-099", &[test_drive(OPEN), interest(SOLD_VIN)], expect![[r#"
+    "#]],
+    );
+    check(
+        &server,
+        "E-099",
+        &[test_drive(OPEN), interest(SOLD_VIN)],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
             "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
               "details":{"vin":"5YJ3E1EA7KF000316","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
+    "#]],
+    );
     assert!(server.store.leads(None).unwrap().is_empty(), "a refused lead is not stored");
     // Without a test drive no lead is lost over a vehicle (C-22).
-    check(&server, "E-100", &[interest(UNKNOWN_VIN)], expect![[r#"
+    check(
+        &server,
+        "E-100",
+        &[interest(UNKNOWN_VIN)],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
@@ -63,8 +82,13 @@ fn a_test_drive_needs_a_vehicle_that_is_there() {
                     "data":{"lead_id":"lead_<id>","status":"received","dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
                     "message":"Demo Toyota San Francisco received the lead and will follow up on a permitted channel. The vehicle was not found in our inventory; an advisor will look into it."},
                   "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
-    "#]]);
-    check(&server, "E-100", &[interest(SOLD_VIN)], expect![[r#"
+    "#]],
+    );
+    check(
+        &server,
+        "E-100",
+        &[interest(SOLD_VIN)],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
@@ -73,7 +97,8 @@ fn a_test_drive_needs_a_vehicle_that_is_there() {
                     "data":{"lead_id":"lead_<id>","status":"received","dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
                     "message":"Demo Toyota San Francisco received the lead and will follow up on a permitted channel. The vehicle was not found in our inventory; an advisor will look into it."},
                   "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
-    "#]]);
+    "#]],
+    );
     let relaxed = start_with(|config| config.dealers[0].leads.test_drive_needs_vehicle = false);
     let answer = relaxed.call(&with(lead(), &[test_drive(OPEN)])).json();
     assert!(answer.get("result").is_some(), "R-LD-25");
@@ -83,34 +108,54 @@ fn a_test_drive_needs_a_vehicle_that_is_there() {
 fn an_appointment_is_confirmed_or_others_are_proposed() {
     let server = start();
     let vehicle = interest(LISTED_VIN);
-    check(&server, "E-101", &[test_drive("2026-04-29T18:00:00Z"), vehicle.clone()], expect![[r#"
+    check(
+        &server,
+        "E-101",
+        &[test_drive("2026-04-29T18:00:00Z"), vehicle.clone()],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
             "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
               "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
-    check(&server, "E-102", &[test_drive("2026-05-01T09:00:00Z"), vehicle.clone()], expect![[r#"
+    "#]],
+    );
+    check(
+        &server,
+        "E-102",
+        &[test_drive("2026-05-01T09:00:00Z"), vehicle.clone()],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
             "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
               "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
-    check(&server, "E-102", &[test_drive("2026-05-25T18:00:00Z"), vehicle.clone()], expect![[r#"
+    "#]],
+    );
+    check(
+        &server,
+        "E-102",
+        &[test_drive("2026-05-25T18:00:00Z"), vehicle.clone()],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
             "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
               "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
-    check(&server, "E-102", &[test_drive(OPEN), vehicle], expect![[r#"
+    "#]],
+    );
+    check(
+        &server,
+        "E-102",
+        &[test_drive(OPEN), vehicle],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
             "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
               "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -121,13 +166,18 @@ fn a_strict_dealer_refuses_what_it_can_neither_book_nor_propose() {
             rooftop.appointments.capacity = 0;
         }
     });
-    check(&server, "E-103", &[test_drive(OPEN), interest(LISTED_VIN)], expect![[r#"
+    check(
+        &server,
+        "E-103",
+        &[test_drive(OPEN), interest(LISTED_VIN)],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
             "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
               "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
+    "#]],
+    );
     assert_eq!(server.store.leads(None).unwrap().len(), 1, "the lead is kept (R-LD-28)");
 }
 
@@ -197,13 +247,17 @@ fn a_caller_over_its_rate_is_told_when_to_come_back() {
     server.call(&json!({}));
     let response = server.call(&json!({}));
     assert_eq!(response.header("retry-after"), Some("30"), "R-ER-07");
-    compare("E-107", &response, &expect![[r#"
+    compare(
+        "E-107",
+        &response,
+        &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32002,"message":"RATE_LIMITED: the request rate is above the dealer's limit",
             "data":{"type":"aap.error","error_id":"err_<id>","code":"RATE_LIMITED","message":"the request rate is above the dealer's limit","retryable":true,
               "details":{"retry_after_ms":30000,"retry_after_seconds":30,"limit":2,"window_ms":60000},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
+    "#]],
+    );
     server.advance(SignedDuration::from_millis(29_999));
     assert_eq!(server.error(&dealer)["code"], "RATE_LIMITED");
     server.advance(SignedDuration::from_millis(1));
@@ -215,12 +269,17 @@ fn a_store_that_fails_is_an_internal_error_that_tells_nothing() {
     let server = start();
     let database = rusqlite::Connection::open(server.directory.path().join("tradepost.sqlite"));
     database.unwrap().execute_batch("DROP TABLE lead_subjects").unwrap();
-    check(&server, "E-108", &[("/message", json!("secret-marker"))], expect![[r#"
+    check(
+        &server,
+        "E-108",
+        &[("/message", json!("secret-marker"))],
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32603,"message":"INTERNAL_ERROR: the dealer's agent failed to answer; try again later",
             "data":{"type":"aap.error","error_id":"err_<id>","code":"INTERNAL_ERROR","message":"the dealer's agent failed to answer; try again later",
               "retryable":true,"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]]);
+    "#]],
+    );
     assert!(server.store.leads(None).unwrap().is_empty(), "nothing is half stored");
 }

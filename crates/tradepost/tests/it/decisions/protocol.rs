@@ -96,14 +96,18 @@ fn protocol_versions_other_than_1_0_are_refused() {
     let body = dealer_information().to_string();
     let json = ("Content-Type", "application/json");
     let ask = |version: &str| server.post_with(&[json, ("A2A-Version", version)], &body);
-    compare("E-022", &ask("0.3"), &expect![[r#"
+    compare(
+        "E-022",
+        &ask("0.3"),
+        &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32009,"message":"this agent speaks A2A 1.0 only; send A2A-Version: 1.0",
             "data":[
               {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"VERSION_NOT_SUPPORTED","domain":"a2a-protocol.org",
                 "metadata":{"supportedVersions":"1.0"}}]}}
-    "#]]);
+    "#]],
+    );
     for version in ["2.0", "abc", "1.1"] {
         assert_eq!(ask(version).json()["error"]["code"], -32009, "E-022 {version}");
     }
@@ -135,38 +139,58 @@ fn parameters_of_the_wrong_shape_are_refused_with_every_field() {
         server.check_body(row, body.to_string(), &expected);
     };
     let good = dealer_information();
-    check("E-025", with(good.clone(), &[("/params", Value::Null)]), expect![[r#"
+    check(
+        "E-025",
+        with(good.clone(), &[("/params", Value::Null)]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"params","description":"must be object"}]}]}}
-    "#]]);
-    check("E-025", with(good.clone(), &[("/params", json!([1]))]), expect![[r#"
+    "#]],
+    );
+    check(
+        "E-025",
+        with(good.clone(), &[("/params", json!([1]))]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"params","description":"must be object"}]}]}}
-    "#]]);
-    check("E-025", with(good.clone(), &[("/params", json!("x"))]), expect![[r#"
+    "#]],
+    );
+    check(
+        "E-025",
+        with(good.clone(), &[("/params", json!("x"))]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"params","description":"must be object"}]}]}}
-    "#]]);
-    check("E-026", with(good.clone(), &[("/params/message", Value::Null)]), expect![[r#"
+    "#]],
+    );
+    check(
+        "E-026",
+        with(good.clone(), &[("/params/message", Value::Null)]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[
               {"@type":"type.googleapis.com/google.rpc.BadRequest",
                 "fieldViolations":[{"field":"message","description":"missing required property \"message\""}]}]}}
-    "#]]);
-    check("E-026", with_null(good.clone(), "/params/message"), expect![[r#"
+    "#]],
+    );
+    check(
+        "E-026",
+        with_null(good.clone(), "/params/message"),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message","description":"must be object"}]}]}}
-    "#]]);
+    "#]],
+    );
     check(
         "E-027",
         with(good.clone(), &[("/params/message/messageId", Value::Null)]),
@@ -179,47 +203,70 @@ fn parameters_of_the_wrong_shape_are_refused_with_every_field() {
                     "fieldViolations":[{"field":"message.messageId","description":"missing required property \"messageId\""}]}]}}
         "#]],
     );
-    check("E-027", with(good.clone(), &[("/params/message/messageId", json!(""))]), expect![[r#"
+    check(
+        "E-027",
+        with(good.clone(), &[("/params/message/messageId", json!(""))]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.messageId","description":"must not be empty"}]}]}}
-    "#]]);
+    "#]],
+    );
     for role in [Value::Null, json!("user"), json!("ROLE_AGENT"), json!(99)] {
         let answer =
             server.post(with(good.clone(), &[("/params/message/role", role)]).to_string()).json();
         assert_eq!(answer["error"]["code"], -32602, "E-028 {answer}");
     }
-    check("E-028", with(good.clone(), &[("/params/message/role", json!("user"))]), expect![[r#"
+    check(
+        "E-028",
+        with(good.clone(), &[("/params/message/role", json!("user"))]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[
               {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.role","description":"must be ROLE_USER in a request"}]}]}}
-    "#]]);
-    check("E-029", with(good.clone(), &[("/params/message/parts", Value::Null)]), expect![[r#"
+    "#]],
+    );
+    check(
+        "E-029",
+        with(good.clone(), &[("/params/message/parts", Value::Null)]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[
               {"@type":"type.googleapis.com/google.rpc.BadRequest",
                 "fieldViolations":[{"field":"message.parts","description":"missing required property \"parts\""}]}]}}
-    "#]]);
-    check("E-029", with(good.clone(), &[("/params/message/parts", json!({}))]), expect![[r#"
+    "#]],
+    );
+    check(
+        "E-029",
+        with(good.clone(), &[("/params/message/parts", json!({}))]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.parts","description":"must be array"}]}]}}
-    "#]]);
-    check("E-029", with(good.clone(), &[("/params/message/parts", json!([]))]), expect![[r#"
+    "#]],
+    );
+    check(
+        "E-029",
+        with(good.clone(), &[("/params/message/parts", json!([]))]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
             "data":[
               {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.parts","description":"must have at least 1 item"}]}]}}
-    "#]]);
+    "#]],
+    );
     let parts = json!([{"mediaType": "text/plain"}, {"text": "a", "data": {}}]);
-    check("E-030", with(good.clone(), &[("/params/message/parts", parts)]), expect![[r#"
+    check(
+        "E-030",
+        with(good.clone(), &[("/params/message/parts", parts)]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 2 fields are wrong",
@@ -228,9 +275,13 @@ fn parameters_of_the_wrong_shape_are_refused_with_every_field() {
                 "fieldViolations":[
                   {"field":"message.parts[0]","description":"must have exactly one of text, raw, url, data"},
                   {"field":"message.parts[1]","description":"must have exactly one of text, raw, url, data"}]}]}}
-    "#]]);
+    "#]],
+    );
     let several = json!({"role": 2, "parts": [{"text": 1}], "contextId": 5});
-    check("E-027", with(good, &[("/params/message", several)]), expect![[r#"
+    check(
+        "E-027",
+        with(good, &[("/params/message", several)]),
+        expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
           "error":{"code":-32602,"message":"Invalid parameters: 4 fields are wrong",
@@ -241,7 +292,8 @@ fn parameters_of_the_wrong_shape_are_refused_with_every_field() {
                   {"field":"message.parts[0].text","description":"must be string"},
                   {"field":"message.contextId","description":"must be string"},
                   {"field":"message.messageId","description":"missing required property \"messageId\""}]}]}}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

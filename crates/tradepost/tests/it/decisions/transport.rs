@@ -12,10 +12,14 @@ fn bytes_that_are_no_json_are_a_parse_error() {
         {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the body is not valid JSON"}}
     "#]];
     server.check_body("E-001", r#"{"jsonrpc": "2.0", "id": 1,"#, &parse_error);
-    server.check_body("E-001", b"\xff\xfe{}", &expect![[r#"
+    server.check_body(
+        "E-001",
+        b"\xff\xfe{}",
+        &expect![[r#"
         200
         {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the body is not valid UTF-8"}}
-    "#]]);
+    "#]],
+    );
     server.check_body("E-002", "", &expect![[r#"
         200
         {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the body is empty; send a JSON-RPC request"}}
@@ -31,19 +35,31 @@ fn transport_limits_have_their_http_status() {
     let server = start();
     let json = ("Content-Type", "application/json");
     let large = vec![b' '; 256 * 1024 + 1];
-    compare("E-004", &server.post_with(&[json], large), &expect![[r#"
+    compare(
+        "E-004",
+        &server.post_with(&[json], large),
+        &expect![[r#"
         413
         {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body is larger than this agent accepts"}}
-    "#]]);
+    "#]],
+    );
     let text = server.post_with(&[("Content-Type", "text/plain")], "{}");
-    compare("E-005", &text, &expect![[r#"
+    compare(
+        "E-005",
+        &text,
+        &expect![[r#"
         415
         {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Content-Type must be application/json"}}
-    "#]]);
-    compare("E-005", &server.post_with(&[], "{}"), &expect![[r#"
+    "#]],
+    );
+    compare(
+        "E-005",
+        &server.post_with(&[], "{}"),
+        &expect![[r#"
         415
         {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Content-Type must be application/json"}}
-    "#]]);
+    "#]],
+    );
     for accepted in ["application/json; charset=utf-8", "application/a2a+json", "APPLICATION/JSON"]
     {
         let response = server.post_with(&[("Content-Type", accepted)], "[]");
@@ -54,10 +70,14 @@ fn transport_limits_have_their_http_status() {
         let response = ask(method);
         assert_eq!((response.status, response.header("allow")), (405, Some("POST")), "E-006");
     }
-    compare("E-006", &ask("GET"), &expect![[r#"
+    compare(
+        "E-006",
+        &ask("GET"),
+        &expect![[r#"
         405
         {"error":{"code":405,"status":"UNIMPLEMENTED","message":"send JSON-RPC requests with POST"}}
-    "#]]);
+    "#]],
+    );
     let response = client::request(server.address, "POST", "/a2a/", &[json], b"[]");
     assert_eq!(response.status, 200, "both spellings of the path are served");
 }
@@ -81,14 +101,22 @@ fn json_that_is_no_request_is_invalid() {
         200
         {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body must be a JSON-RPC request object"}}
     "#]]);
-    server.check_body("E-009", r#"{"id":"a","method":"SendMessage"}"#, &expect![[r#"
+    server.check_body(
+        "E-009",
+        r#"{"id":"a","method":"SendMessage"}"#,
+        &expect![[r#"
         200
         {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"message":"jsonrpc must be \"2.0\""}}
-    "#]]);
-    server.check_body("E-009", r#"{"jsonrpc":2.0,"id":7,"method":"SendMessage"}"#, &expect![[r#"
+    "#]],
+    );
+    server.check_body(
+        "E-009",
+        r#"{"jsonrpc":2.0,"id":7,"method":"SendMessage"}"#,
+        &expect![[r#"
         200
         {"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"jsonrpc must be \"2.0\""}}
-    "#]]);
+    "#]],
+    );
     server.check_body("E-010", r#"{"jsonrpc":"2.0","method":"SendMessage"}"#, &expect![[r#"
         200
         {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id is missing; notifications are not supported and not processed"}}
@@ -101,10 +129,14 @@ fn json_that_is_no_request_is_invalid() {
             {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id must be a string, a number or null"}}
         "#]],
     );
-    server.check_body("E-013", r#"{"jsonrpc":"2.0","id":1,"method":null}"#, &expect![[r#"
+    server.check_body(
+        "E-013",
+        r#"{"jsonrpc":"2.0","id":1,"method":null}"#,
+        &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"method must be a string"}}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -150,10 +182,14 @@ fn an_unknown_host_looks_like_an_unknown_path() {
     assert_eq!(ask("one.example", card).json()["name"], "Demo Auto Group");
     assert_eq!(ask("TWO.example.:443", card).json()["name"], "Second");
     let unknown = ask("three.example", card);
-    compare("E-111", &unknown, &expect![[r#"
+    compare(
+        "E-111",
+        &unknown,
+        &expect![[r#"
         404
         {"error":{"code":404,"status":"NOT_FOUND","message":"nothing is here"}}
-    "#]]);
+    "#]],
+    );
     assert_eq!(unknown.body, ask("one.example", "/nothing").body);
     let json = ("Content-Type", "application/json");
     let post = client::request(server.address, "POST", "/a2a", &[("Host", "x"), json], b"{}");

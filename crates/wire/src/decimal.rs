@@ -1,0 +1,122 @@
+//! The exact value of a JSON number, whatever its spelling: `2020`, `2020.0` and `2.02e3` are one
+//! number. Works on the text, so that no digit is lost and no exponent overflows.
+
+/// `±digits × 10^exponent`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Decimal {
+    /// Whether it is below zero; never set for zero.
+    pub(crate) negative: bool,
+    /// Without zeros at either end; empty for zero.
+    pub(crate) digits: String,
+    /// The power of ten of the last digit; 0 for zero.
+    pub(crate) exponent: i128,
+}
+
+impl Decimal {
+    /// Reads the text of a JSON number. An exponent beyond `i128` saturates at a tenth of it, so
+    /// that callers can add the length of any text.
+    pub(crate) fn of(text: &str) -> Self {
+        let (negative, magnitude) =
+            text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let mut digits = format!("{whole}{fraction}");
+        let written = digits.len();
+        digits.truncate(digits.trim_end_matches('0').len());
+        let dropped = written - digits.len();
+        let digits = digits.trim_start_matches('0').to_owned();
+        if digits.is_empty() {
+            return Self { negative: false, digits, exponent: 0 };
+        }
+        let limit = i128::MAX / 10;
+        let beyond = if exponent.starts_with('-') { -limit } else { limit };
+        let exponent =
+            exponent.parse::<i128>().map_or(beyond, |exponent| exponent.clamp(-limit, limit));
+        let length = |n: usize| i128::try_from(n).unwrap_or(limit);
+        Self { negative, digits, exponent: exponent - length(fraction.len()) + length(dropped) }
+    }
+
+    /// The whole number that this is, saturating at the bounds of `i64`; `None` with a fraction.
+    pub(crate) fn whole(&self) -> Option<i64> {
+        (self.exponent >= 0).then(|| self.neighbours().0)
+    }
+
+    /// The nearest whole numbers at or below, and at or above, saturating at the bounds of `i64`.
+    pub(crate) fn neighbours(&self) -> (i64, i64) {
+        let saturated = if self.negative { i64::MIN } else { i64::MAX };
+        let truncated = self
+            .truncated()
+            .map(|n| if self.negative { -n } else { n })
+            .and_then(|n| i64::try_from(n).ok())
+            .unwrap_or(saturated);
+        if self.exponent >= 0 {
+            (truncated, truncated)
+        } else if self.negative {
+            (truncated.saturating_sub(1), truncated)
+        } else {
+            (truncated, truncated.saturating_add(1))
+        }
+    }
+
+    /// The digits before the decimal point; `None` when there are more than `i128` has room for.
+    fn truncated(&self) -> Option<i128> {
+        let length = i128::try_from(self.digits.len()).ok()?;
+        let kept = usize::try_from((length + self.exponent.min(0)).max(0)).ok()?;
+        let kept = self.digits.get(..kept)?;
+        if kept.is_empty() {
+            return Some(0);
+        }
+        let zeros = u32::try_from(self.exponent.max(0)).ok()?;
+        kept.parse::<i128>().ok()?.checked_mul(10_i128.checked_pow(zeros)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_number_are_one_decimal() {
+        for (one, other) in [
+            ("2020", "2.02e3"),
+            ("-0", "0e99999999999999999999999999999999999999999999"),
+            ("0.10", "1e-1"),
+            ("9223372036854775807", "9223372036854775807.0"),
+            ("123456789012345678901234567890", "1.2345678901234567890123456789e29"),
+        ] {
+            assert_eq!(Decimal::of(one), Decimal::of(other), "{one} {other}");
+        }
+        assert_ne!(Decimal::of("1e400"), Decimal::of("-1e400"));
+    }
+
+    #[test]
+    fn exponents_at_the_edge_of_every_integer_type_do_not_overflow() {
+        for (text, expected) in [
+            ("1.5e-9223372036854775808", None),
+            ("10e9223372036854775807", Some(i64::MAX)),
+            ("-10e9223372036854775807", Some(i64::MIN)),
+            ("1.5e-170141183460469231731687303715884105728", None),
+            ("10e170141183460469231731687303715884105727", Some(i64::MAX)),
+            ("10e999999999999999999999999999999999999999999", Some(i64::MAX)),
+            ("1e-999999999999999999999999999999999999999999", None),
+        ] {
+            assert_eq!(Decimal::of(text).whole(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn fractions_lie_between_their_neighbours() {
+        for (text, expected) in [
+            ("2020.5", (2020, 2021)),
+            ("-0.5", (-1, 0)),
+            ("1e-400", (0, 1)),
+            ("-1e-400", (-1, 0)),
+            ("2100.00000000000000000000001", (2100, 2101)),
+            ("7", (7, 7)),
+            ("-1e400", (i64::MIN, i64::MIN)),
+            ("9223372036854775807.5", (i64::MAX, i64::MAX)),
+        ] {
+            assert_eq!(Decimal::of(text).neighbours(), expected, "{text}");
+        }
+    }
+}

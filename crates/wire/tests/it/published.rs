@@ -1,0 +1,43 @@
+//! Where the published material is, and reading it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// The workspace's root.
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A published file or folder; says so when it is absent.
+pub(crate) fn path(relative: &str) -> Option<PathBuf> {
+    let path = workspace().join("../shared").join(relative);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: {relative} is not beside the workspace");
+    None
+}
+
+/// A published text.
+pub(crate) fn text(relative: &str) -> Option<String> {
+    path(relative).map(|path| fs::read_to_string(path).unwrap())
+}
+
+/// A published JSON document.
+pub(crate) fn json(relative: &str) -> Option<Value> {
+    text(relative).map(|text| serde_json::from_str(&text).unwrap())
+}
+
+/// The cells of the rows of Markdown tables whose first cell satisfies `wanted`. A pipe behind a
+/// backslash belongs to its cell.
+pub(crate) fn rows(markdown: &str, wanted: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
+    let cells = |line: &str| {
+        let line = line.trim().trim_matches('|').replace("\\|", "\u{1}");
+        let cells = line.split('|').map(|cell| cell.replace('\u{1}', "|").trim().to_owned());
+        cells.collect::<Vec<_>>()
+    };
+    let rows = markdown.lines().filter(|line| line.contains('|')).map(cells);
+    rows.filter(|row| wanted(&row[0])).collect()
+}
