@@ -5,9 +5,11 @@
 //! schema, the channel, the idempotency key, and then the dealer's own data.
 
 use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use serde_json::Value;
 use tradepost_wire::a2a::error::{Code as ProtocolCode, Refusal as ProtocolRefusal};
@@ -81,6 +83,9 @@ pub enum Outcome {
     Fault(Version, Fault),
 }
 
+/// The profile's yes or no, or a fault.
+type Handled = Result<Result<Reply, aap::Refusal>, Fault>;
+
 impl Desk {
     /// Sets everything up. `address` is where the process listens: cards name it when the
     /// configuration names no public address.
@@ -151,7 +156,6 @@ impl Desk {
         if let Err(refusal) = check_envelope(&seller.dealer, request) {
             return Outcome::Protocol(refusal);
         }
-        let dealer = &seller.dealer;
         let data: Vec<&Value> = request
             .message
             .parts
@@ -162,23 +166,38 @@ impl Desk {
             })
             .collect();
         let named = activated.iter().chain(&request.message.extensions);
-        let version = choose_version(dealer, named, data.first().copied());
-        if let Err(refusal) = seller.limiter.admit(&caller.limit_key()) {
-            return Outcome::Refusal(version, refusal);
+        let version = choose_version(&seller.dealer, named, data.first().copied());
+        // A panic in a skill is a fault like any other: the caller learns an error id.
+        let handled = AssertUnwindSafe(self.handle(seller, caller, version, &data))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| Err(Fault::new("answering a message", "a skill panicked")));
+        match handled {
+            Ok(Ok(reply)) => Outcome::Reply(version, reply),
+            Ok(Err(refusal)) => Outcome::Refusal(version, refusal),
+            Err(fault) => Outcome::Fault(version, fault),
         }
-        let &[data] = data.as_slice() else {
-            return Outcome::Refusal(version, aap::data_part_problem(data.len()));
+    }
+
+    async fn handle(
+        &self,
+        seller: &Arc<Seller>,
+        caller: &Caller,
+        version: Version,
+        data: &[&Value],
+    ) -> Handled {
+        if let Err(refusal) = seller.limiter.admit(&caller.limit_key()) {
+            return Ok(Err(refusal));
+        }
+        let &[data] = data else {
+            return Ok(Err(aap::data_part_problem(data.len())));
         };
-        let now = self.clock.now();
+        let (dealer, now) = (&seller.dealer, self.clock.now());
         let call = aap::identify(data, &dealer.skills)
             .and_then(|skill| aap::parse(skill, version, data, &terms(dealer, now)));
         match call {
-            Ok(call) => match self.act(seller, caller, call, now).await {
-                Ok(Ok(reply)) => Outcome::Reply(version, reply),
-                Ok(Err(refusal)) => Outcome::Refusal(version, refusal),
-                Err(fault) => Outcome::Fault(version, fault),
-            },
-            Err(refusal) => Outcome::Refusal(version, refusal),
+            Ok(call) => self.act(seller, caller, call, now).await,
+            Err(refusal) => Ok(Err(refusal)),
         }
     }
 
@@ -188,7 +207,7 @@ impl Desk {
         caller: &Caller,
         call: Call,
         now: Timestamp,
-    ) -> Result<Result<Reply, aap::Refusal>, Fault> {
+    ) -> Handled {
         let inventory = seller.inventory();
         Ok(match call {
             Call::DealerInformation => Ok(skills::dealer_information(&seller.profile)),

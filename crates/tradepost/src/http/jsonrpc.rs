@@ -1,7 +1,6 @@
 //! The JSON-RPC binding: bytes become a message for the desk, and what the desk says becomes
 //! bytes. Errors are HTTP 200 (C-30) except where the transport itself refuses.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +10,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::FutureExt as _;
 use http_body_util::{BodyExt as _, Limited};
 use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
@@ -19,12 +17,11 @@ use tradepost_wire::a2a::{self, Answer, DataPart, MessageResult, Operation, Role
 use tradepost_wire::aap::error::{Code as AapCode, ErrorObject};
 use tradepost_wire::aap::{Refusal, Reply, Version};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::jsonrpc::{self, Id, Request as RpcRequest};
+use tradepost_wire::jsonrpc::{self, Id};
 
 use super::observe::Stamp;
 use super::{Peer, host, json_response, not_found};
 use crate::desk::{Caller, Desk, Outcome, Seller};
-use crate::fault::Fault;
 
 /// `POST /a2a`.
 pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Response {
@@ -98,26 +95,15 @@ async fn answer(desk: &Desk, seller: &Arc<Seller>, parts: &Parts, bytes: &[u8]) 
     let id = &request.id;
     let message = check_version(seller, parts)
         .and_then(|()| operation(&request.method))
-        .and_then(|()| read_message(&request));
+        .and_then(|()| a2a::send_message(request.params.as_ref()));
     let message = match message {
         Ok(message) => message,
         Err(refusal) => return protocol_error(id, &refusal),
     };
     let caller = Caller { address: address(desk, parts) };
     let activated = activated_extensions(&parts.headers);
-    // A panic in a skill is a fault like any other: the caller learns an error id.
-    let outcome = AssertUnwindSafe(desk.answer(seller, &caller, &activated, &message))
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|_| {
-            let version = seller.dealer.versions.last().copied().unwrap_or(Version::V1_1);
-            Outcome::Fault(version, Fault::new("answering a message", "a skill panicked"))
-        });
+    let outcome = desk.answer(seller, &caller, &activated, &message).await;
     respond(desk, seller, id, &message, outcome)
-}
-
-fn read_message(request: &RpcRequest) -> Result<SendMessage<'_>, ProtocolRefusal> {
-    a2a::send_message(request.params.as_ref())
 }
 
 /// The version that a request asks for, by header or query (A2A §3.6, C-33).
@@ -194,7 +180,7 @@ fn respond(
         Outcome::Protocol(refusal) => return protocol_error(id, &refusal),
         Outcome::Reply(version, reply) => (version, success(id, request, version, reply)),
         Outcome::Refusal(version, refusal) => {
-            (version, refused(desk, id, stamp_error(desk, version, refusal)))
+            (version, refused(id, stamp_error(desk, version, refusal)))
         }
         Outcome::Fault(version, fault) => {
             let error = stamp_error(desk, version, Refusal::internal_error());
@@ -204,7 +190,7 @@ fn respond(
                 cause = %fault.chain(),
                 "a message could not be answered"
             );
-            (version, refused(desk, id, error))
+            (version, refused(id, error))
         }
     };
     let uri = HeaderValue::from_static(version.uri());
@@ -232,7 +218,7 @@ fn success(id: &Id, request: &SendMessage<'_>, version: Version, reply: Reply) -
     (response, Stamp { code: "OK", skill: Some(skill.name()), ..unstamped() })
 }
 
-fn refused(_desk: &Desk, id: &Id, error: ErrorObject) -> Parcel {
+fn refused(id: &Id, error: ErrorObject) -> Parcel {
     let code = error.refusal.code;
     let body =
         ErrorBody { code: code.jsonrpc(), message: &error.jsonrpc_message(), data: Some(&error) };

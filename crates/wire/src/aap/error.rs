@@ -128,20 +128,14 @@ impl Refusal {
     /// `SCHEMA_VALIDATION_FAILED`.
     #[must_use]
     pub fn schema_validation_failed(problems: Problems) -> Self {
-        let message = match problems.total() {
-            1 => "the request failed validation with 1 error".to_owned(),
-            n => format!("the request failed validation with {n} errors"),
-        };
+        let message = format!("the request failed validation: {}", summary(&problems));
         Self::new(Code::SchemaValidationFailed, message, Value::Null, problems)
     }
 
     /// `MISSING_REQUIRED_FIELD`.
     #[must_use]
     pub fn missing_required_field(problems: Problems) -> Self {
-        let message = match problems.listed() {
-            [only] => only.message.clone(),
-            _ => format!("{} required fields are missing", problems.total()),
-        };
+        let message = summary(&problems);
         Self::new(Code::MissingRequiredField, message, Value::Null, problems)
     }
 
@@ -207,7 +201,7 @@ impl Refusal {
     /// `INVALID_CONSENT` for a malformed grant; the grant's problems come first (C-04).
     #[must_use]
     pub fn malformed_consent(problems: Problems) -> Self {
-        let message = "the consent grant is malformed";
+        let message = format!("the consent grant is malformed: {}", summary(&problems));
         Self::new(Code::InvalidConsent, message, json!({"reason": "malformed"}), problems)
     }
 
@@ -306,6 +300,26 @@ impl Refusal {
     pub fn stamp(self, version: Version, error_id: String, created_at: Timestamp) -> ErrorObject {
         ErrorObject { version, error_id, created_at, refusal: self }
     }
+}
+
+/// The first problems in words: an SDK that drops the details still tells them (C-11).
+fn summary(problems: &Problems) -> String {
+    const IN_WORDS: usize = 3;
+    let mut text = problems
+        .listed()
+        .iter()
+        .take(IN_WORDS)
+        .map(|problem| match problem.pointer.as_str() {
+            "" => problem.message.clone(),
+            pointer => format!("{pointer}: {}", problem.message),
+        })
+        .collect::<Vec<_>>()
+        .join("; ");
+    let more = problems.total().saturating_sub(IN_WORDS);
+    if more > 0 {
+        text = format!("{text}; and {more} more");
+    }
+    text
 }
 
 /// An identifier of at most 64 characters; a longer one is no identifier.

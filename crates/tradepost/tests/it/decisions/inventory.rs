@@ -34,9 +34,10 @@ fn a_message_has_exactly_one_data_part() {
     server.check_body("E-035", parts(json!([{"text": "Which cars do you have?"}])), &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
+          "error":{"code":-32602,
+            "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: the message has no data part; send exactly one with an AAP payload",
+            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+              "message":"the request failed validation: the message has no data part; send exactly one with an AAP payload","retryable":false,
               "details":{"errors":[
                   {"instanceLocation":"","keyword":"required","error":"the message has no data part; send exactly one with an AAP payload","property":"data"}]},
               "created_at":"2026-04-30T12:00:00Z"}}}
@@ -44,9 +45,10 @@ fn a_message_has_exactly_one_data_part() {
     server.check_body("E-036", parts(json!([data, data])), &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
+          "error":{"code":-32602,
+            "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: the message has several data parts; send exactly one AAP payload",
+            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+              "message":"the request failed validation: the message has several data parts; send exactly one AAP payload","retryable":false,
               "details":{"errors":[
                   {"instanceLocation":"","keyword":"maxItems","error":"the message has several data parts; send exactly one AAP payload","limit":1}]},
               "created_at":"2026-04-30T12:00:00Z"}}}
@@ -65,128 +67,134 @@ fn a_payload_says_what_it_is() {
         "E-037",
         json!([1, 2]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"","keyword":"type","error":"must be object","expected":"object"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: must be object",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation: must be object",
+                  "retryable":false,"details":{"errors":[{"instanceLocation":"","keyword":"type","error":"must be object","expected":"object"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-037",
         json!("inventory.search.request"),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"","keyword":"type","error":"must be object","expected":"object"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: must be object",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation: must be object",
+                  "retryable":false,"details":{"errors":[{"instanceLocation":"","keyword":"type","error":"must be object","expected":"object"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-037",
         json!(5),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"","keyword":"type","error":"must be object","expected":"object"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: must be object",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation: must be object",
+                  "retryable":false,"details":{"errors":[{"instanceLocation":"","keyword":"type","error":"must be object","expected":"object"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-037",
         Value::Null,
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"","keyword":"type","error":"must be object","expected":"object"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: must be object",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation: must be object",
+                  "retryable":false,"details":{"errors":[{"instanceLocation":"","keyword":"type","error":"must be object","expected":"object"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-038",
         json!({}),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[{"instanceLocation":"","keyword":"required","error":"missing required property \"type\"","property":"type"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: missing required property \"type\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: missing required property \"type\"","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"","keyword":"required","error":"missing required property \"type\"","property":"type"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-039",
         json!({"type": 5}),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"/type","keyword":"type","error":"must be string","expected":"string"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /type: must be string",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /type: must be string","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/type","keyword":"type","error":"must be string","expected":"string"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-039",
         json!({"type": "Inventory Search"}),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/type","keyword":"pattern","error":"must be a payload type such as inventory.search.request",
-                    "pattern":"^[a-z_]+(\\.[a-z_]+){1,2}$"}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /type: must be a payload type such as inventory.search.request",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /type: must be a payload type such as inventory.search.request","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/type","keyword":"pattern","error":"must be a payload type such as inventory.search.request",
+                        "pattern":"^[a-z_]+(\\.[a-z_]+){1,2}$"}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-040",
         json!({"type": "inventory.search.response"}),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/type","keyword":"enum",
-                    "error":"must be one of dealer.information.request, inventory.facets.request, inventory.search.request, inventory.vehicle.request, lead.submit.request",
-                    "allowed":[
-                      "dealer.information.request",
-                      "inventory.facets.request",
-                      "inventory.search.request",
-                      "inventory.vehicle.request",
-                      "lead.submit.request"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /type: must be one of dealer.information.request, inventory.facets.request, inventory.search.request, inventory.vehicle.request, lead.submit.request",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /type: must be one of dealer.information.request, inventory.facets.request, inventory.search.request, inventory.vehicle.request, lead.submit.request",
+                  "retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/type","keyword":"enum",
+                        "error":"must be one of dealer.information.request, inventory.facets.request, inventory.search.request, inventory.vehicle.request, lead.submit.request",
+                        "allowed":[
+                          "dealer.information.request",
+                          "inventory.facets.request",
+                          "inventory.search.request",
+                          "inventory.vehicle.request",
+                          "lead.submit.request"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-040",
         json!({"type": "aap.error"}),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/type","keyword":"enum",
-                    "error":"must be one of dealer.information.request, inventory.facets.request, inventory.search.request, inventory.vehicle.request, lead.submit.request",
-                    "allowed":[
-                      "dealer.information.request",
-                      "inventory.facets.request",
-                      "inventory.search.request",
-                      "inventory.vehicle.request",
-                      "lead.submit.request"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /type: must be one of dealer.information.request, inventory.facets.request, inventory.search.request, inventory.vehicle.request, lead.submit.request",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /type: must be one of dealer.information.request, inventory.facets.request, inventory.search.request, inventory.vehicle.request, lead.submit.request",
+                  "retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/type","keyword":"enum",
+                        "error":"must be one of dealer.information.request, inventory.facets.request, inventory.search.request, inventory.vehicle.request, lead.submit.request",
+                        "allowed":[
+                          "dealer.information.request",
+                          "inventory.facets.request",
+                          "inventory.search.request",
+                          "inventory.vehicle.request",
+                          "lead.submit.request"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-041",
@@ -240,218 +248,225 @@ fn unknown_and_wrong_members_are_all_reported() {
         "E-043",
         dealer,
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/dealer_id","keyword":"additionalProperties","error":"unknown property \"dealer_id\"","allowed":["type"]}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /dealer_id: unknown property \"dealer_id\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /dealer_id: unknown property \"dealer_id\"","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/dealer_id","keyword":"additionalProperties","error":"unknown property \"dealer_id\"","allowed":["type"]}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-044",
         filters(json!({"maek": ["Honda"]})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/filters/maek","keyword":"additionalProperties","error":"unknown property \"maek\"; did you mean \"make\"?",
-                    "allowed":[
-                      "make",
-                      "model",
-                      "trim",
-                      "condition",
-                      "transmission",
-                      "fuel",
-                      "driveline",
-                      "body",
-                      "exterior_color",
-                      "interior_color",
-                      "rooftops",
-                      "year_min",
-                      "year_max",
-                      "price_min",
-                      "price_max",
-                      "mileage_max",
-                      "vin",
-                      "stock",
-                      "query"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/maek: unknown property \"maek\"; did you mean \"make\"?",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /filters/maek: unknown property \"maek\"; did you mean \"make\"?","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/filters/maek","keyword":"additionalProperties","error":"unknown property \"maek\"; did you mean \"make\"?",
+                        "allowed":[
+                          "make",
+                          "model",
+                          "trim",
+                          "condition",
+                          "transmission",
+                          "fuel",
+                          "driveline",
+                          "body",
+                          "exterior_color",
+                          "interior_color",
+                          "rooftops",
+                          "year_min",
+                          "year_max",
+                          "price_min",
+                          "price_max",
+                          "mileage_max",
+                          "vin",
+                          "stock",
+                          "query"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-045",
         filters(json!({"make": "Honda"})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"/filters/make","keyword":"type","error":"must be array","expected":"array"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/make: must be array",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /filters/make: must be array","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/filters/make","keyword":"type","error":"must be array","expected":"array"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-046",
         filters(json!({"year_min": "2020"})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[{"instanceLocation":"/filters/year_min","keyword":"type","error":"must be integer","expected":"integer"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/year_min: must be integer",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /filters/year_min: must be integer","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/filters/year_min","keyword":"type","error":"must be integer","expected":"integer"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-046",
         filters(json!({"year_min": 2020.5})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[{"instanceLocation":"/filters/year_min","keyword":"type","error":"must be integer","expected":"integer"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/year_min: must be integer",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /filters/year_min: must be integer","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/filters/year_min","keyword":"type","error":"must be integer","expected":"integer"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-047",
         filters(json!({"year_min": 1800, "price_min": -1})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 2 errors",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 2 errors",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/filters/year_min","keyword":"minimum","error":"must be >= 1900","limit":1900},
-                  {"instanceLocation":"/filters/price_min","keyword":"minimum","error":"must be >= 0","limit":0}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/year_min: must be >= 1900; /filters/price_min: must be >= 0",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /filters/year_min: must be >= 1900; /filters/price_min: must be >= 0","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/filters/year_min","keyword":"minimum","error":"must be >= 1900","limit":1900},
+                      {"instanceLocation":"/filters/price_min","keyword":"minimum","error":"must be >= 0","limit":0}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-048",
         filters(json!({"condition": ["good"]})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/filters/condition/0","keyword":"enum","error":"must be one of new, used, cpo","allowed":["new","used","cpo"]}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/condition/0: must be one of new, used, cpo",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /filters/condition/0: must be one of new, used, cpo","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/filters/condition/0","keyword":"enum","error":"must be one of new, used, cpo","allowed":["new","used","cpo"]}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-049",
         search(json!({"filters": null})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"/filters","keyword":"type","error":"must be object","expected":"object"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters: must be object",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /filters: must be object","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/filters","keyword":"type","error":"must be object","expected":"object"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-050",
         filters(json!({"query": "é".repeat(201)})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[{"instanceLocation":"/filters/query","keyword":"maxLength","error":"must have at most 200 characters","limit":200}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/query: must have at most 200 characters",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /filters/query: must have at most 200 characters","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/filters/query","keyword":"maxLength","error":"must have at most 200 characters","limit":200}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-051",
         search(json!({"pagination": {"limit": 0}})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"/pagination/limit","keyword":"minimum","error":"must be >= 1","limit":1}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /pagination/limit: must be >= 1",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /pagination/limit: must be >= 1","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/pagination/limit","keyword":"minimum","error":"must be >= 1","limit":1}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-051",
         search(json!({"pagination": {"limit": 1001}})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"/pagination/limit","keyword":"maximum","error":"must be <= 1000","limit":1000}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /pagination/limit: must be <= 1000",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /pagination/limit: must be <= 1000","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/pagination/limit","keyword":"maximum","error":"must be <= 1000","limit":1000}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-053",
         search(json!({"sort": {"field": "price"}})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: missing required property \"order\"",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD","message":"missing required property \"order\"","retryable":false,
-              "details":{"errors":[{"instanceLocation":"/sort","keyword":"required","error":"missing required property \"order\"","property":"order"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: /sort: missing required property \"order\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD","message":"/sort: missing required property \"order\"",
+                  "retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/sort","keyword":"required","error":"missing required property \"order\"","property":"order"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-055",
         search(json!({"pagination": {"page": 2}})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/pagination/page","keyword":"additionalProperties","error":"unknown property \"page\"","allowed":["skip","limit"]}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /pagination/page: unknown property \"page\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /pagination/page: unknown property \"page\"","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/pagination/page","keyword":"additionalProperties","error":"unknown property \"page\"","allowed":["skip","limit"]}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-056",
         search(json!({"customer": {"email": "ada@example.com"}})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/customer","keyword":"additionalProperties","error":"unknown property \"customer\"",
-                    "allowed":["type","filters","pagination","sort","privacy"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /customer: unknown property \"customer\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /customer: unknown property \"customer\"","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/customer","keyword":"additionalProperties","error":"unknown property \"customer\"",
+                        "allowed":["type","filters","pagination","sort","privacy"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     let facets = json!({"type": "inventory.facets.request", "pagination": {}});
     check(
         "E-058",
         facets,
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/pagination","keyword":"additionalProperties","error":"unknown property \"pagination\"","allowed":["type","filters"]}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /pagination: unknown property \"pagination\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /pagination: unknown property \"pagination\"","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/pagination","keyword":"additionalProperties","error":"unknown property \"pagination\"","allowed":["type","filters"]}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     let many = json!({
         "filters": {"year_min": "x", "make": [1, "Honda", 2], "colour": []},
@@ -464,44 +479,47 @@ fn unknown_and_wrong_members_are_all_reported() {
         "E-046",
         search(many),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 10 errors",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 10 errors",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/filters/year_min","keyword":"type","error":"must be integer","expected":"integer"},
-                  {"instanceLocation":"/filters/make/0","keyword":"type","error":"must be string","expected":"string"},
-                  {"instanceLocation":"/filters/make/2","keyword":"type","error":"must be string","expected":"string"},
-                  {"instanceLocation":"/filters/colour","keyword":"additionalProperties","error":"unknown property \"colour\"",
-                    "allowed":[
-                      "make",
-                      "model",
-                      "trim",
-                      "condition",
-                      "transmission",
-                      "fuel",
-                      "driveline",
-                      "body",
-                      "exterior_color",
-                      "interior_color",
-                      "rooftops",
-                      "year_min",
-                      "year_max",
-                      "price_min",
-                      "price_max",
-                      "mileage_max",
-                      "vin",
-                      "stock",
-                      "query"]},
-                  {"instanceLocation":"/pagination/skip","keyword":"minimum","error":"must be >= 0","limit":0},
-                  {"instanceLocation":"/pagination/limit","keyword":"type","error":"must be integer","expected":"integer"},
-                  {"instanceLocation":"/sort","keyword":"required","error":"missing required property \"field\"","property":"field"},
-                  {"instanceLocation":"/sort","keyword":"required","error":"missing required property \"order\"","property":"order"},
-                  {"instanceLocation":"/privacy/anonymous","keyword":"type","error":"must be boolean","expected":"boolean"},
-                  {"instanceLocation":"/page","keyword":"additionalProperties","error":"unknown property \"page\"",
-                    "allowed":["type","filters","pagination","sort","privacy"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/year_min: must be integer; /filters/make/0: must be string; /filters/make/2: must be string; and 8 more",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /filters/year_min: must be integer; /filters/make/0: must be string; /filters/make/2: must be string; and 8 more",
+                  "retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/filters/year_min","keyword":"type","error":"must be integer","expected":"integer"},
+                      {"instanceLocation":"/filters/make/0","keyword":"type","error":"must be string","expected":"string"},
+                      {"instanceLocation":"/filters/make/2","keyword":"type","error":"must be string","expected":"string"},
+                      {"instanceLocation":"/filters/colour","keyword":"additionalProperties","error":"unknown property \"colour\"",
+                        "allowed":[
+                          "make",
+                          "model",
+                          "trim",
+                          "condition",
+                          "transmission",
+                          "fuel",
+                          "driveline",
+                          "body",
+                          "exterior_color",
+                          "interior_color",
+                          "rooftops",
+                          "year_min",
+                          "year_max",
+                          "price_min",
+                          "price_max",
+                          "mileage_max",
+                          "vin",
+                          "stock",
+                          "query"]},
+                      {"instanceLocation":"/pagination/skip","keyword":"minimum","error":"must be >= 0","limit":0},
+                      {"instanceLocation":"/pagination/limit","keyword":"type","error":"must be integer","expected":"integer"},
+                      {"instanceLocation":"/pagination/limit","keyword":"minimum","error":"must be >= 1","limit":1},
+                      {"instanceLocation":"/sort","keyword":"required","error":"missing required property \"field\"","property":"field"},
+                      {"instanceLocation":"/sort","keyword":"required","error":"missing required property \"order\"","property":"order"},
+                      {"instanceLocation":"/privacy/anonymous","keyword":"type","error":"must be boolean","expected":"boolean"},
+                      {"instanceLocation":"/page","keyword":"additionalProperties","error":"unknown property \"page\"",
+                        "allowed":["type","filters","pagination","sort","privacy"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
 }
 
@@ -546,15 +564,16 @@ fn a_vehicle_is_found_or_the_reason_is_told() {
         "E-060",
         vehicle(json!({"vin": &LISTED_VIN[1..]})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/vin","keyword":"pattern","error":"must be 17 characters A-Z and 0-9 without I, O and Q; use upper case",
-                    "pattern":"^[A-HJ-NPR-Z0-9]{17}$"}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /vin: must be 17 characters A-Z and 0-9 without I, O and Q; use upper case",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /vin: must be 17 characters A-Z and 0-9 without I, O and Q; use upper case","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/vin","keyword":"pattern","error":"must be 17 characters A-Z and 0-9 without I, O and Q; use upper case",
+                        "pattern":"^[A-HJ-NPR-Z0-9]{17}$"}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     for vin in [LISTED_VIN.to_lowercase(), LISTED_VIN.replace('1', "I")] {
         let error = server.error(&vehicle(json!({"vin": vin})));
@@ -603,15 +622,27 @@ fn what_only_v1_0_knows_is_unknown_to_a_v1_1_dealer() {
     server.check("E-061", &vehicle(json!({"vin": LISTED_VIN, "zip": "94107"})), &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
+          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /zip: unknown property \"zip\"",
+            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+              "message":"the request failed validation: /zip: unknown property \"zip\"","retryable":false,
               "details":{"errors":[
-                  {"instanceLocation":"/zip","keyword":"additionalProperties","error":"unknown property \"zip\"; did you mean \"vin\"?",
-                    "allowed":["type","vin","stock","vehicle_id"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+                  {"instanceLocation":"/zip","keyword":"additionalProperties","error":"unknown property \"zip\"","allowed":["type","vin","stock","vehicle_id"]}]},
+              "created_at":"2026-04-30T12:00:00Z"}}}
     "#]]);
     let sort = search(json!({"sort": {"field": "offered_price", "order": "asc"}}));
-    server.check("E-054", &sort, &expect![[""]]);
+    server.check("E-054", &sort, &expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32602,
+            "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /sort/field: must be one of price, list_price, msrp, mileage, year, make, model, stock, updated_at",
+            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+              "message":"the request failed validation: /sort/field: must be one of price, list_price, msrp, mileage, year, make, model, stock, updated_at",
+              "retryable":false,
+              "details":{"errors":[
+                  {"instanceLocation":"/sort/field","keyword":"enum",
+                    "error":"must be one of price, list_price, msrp, mileage, year, make, model, stock, updated_at",
+                    "allowed":["price","list_price","msrp","mileage","year","make","model","stock","updated_at"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+    "#]]);
     // A dealer that speaks both serves the same requests as v1.0 (C-34).
     let both = start();
     for payload in [vehicle(json!({"vin": LISTED_VIN, "zip": "94107"})), sort] {

@@ -54,8 +54,9 @@ fn a_malformed_consent_is_invalid_whatever_else_is_wrong() {
     server.check("E-067", &with_null(lead(), "/consent"), &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
+          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent: must be object",
+            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed: /consent: must be object",
+              "retryable":false,
               "details":{"reason":"malformed","errors":[{"instanceLocation":"/consent","keyword":"type","error":"must be object","expected":"object"}]},
               "created_at":"2026-04-30T12:00:00Z"}}}
     "#]]);
@@ -64,13 +65,14 @@ fn a_malformed_consent_is_invalid_whatever_else_is_wrong() {
         "E-067",
         &[("/consent", json!("yes"))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed","errors":[{"instanceLocation":"/consent","keyword":"type","error":"must be object","expected":"object"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent: must be object",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed: /consent: must be object",
+                  "retryable":false,
+                  "details":{"reason":"malformed","errors":[{"instanceLocation":"/consent","keyword":"type","error":"must be object","expected":"object"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     let scope = |scope: Value| vec![("/consent/scope", scope)];
     check(
@@ -78,57 +80,63 @@ fn a_malformed_consent_is_invalid_whatever_else_is_wrong() {
         "E-068",
         &scope(json!(["marketing"])),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[{"instanceLocation":"/consent/scope/0","keyword":"enum","error":"must be one of lead_submission","allowed":["lead_submission"]}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent/scope/0: must be one of lead_submission",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/scope/0: must be one of lead_submission","retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[{"instanceLocation":"/consent/scope/0","keyword":"enum","error":"must be one of lead_submission","allowed":["lead_submission"]}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-068",
         &scope(json!([])),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[{"instanceLocation":"/consent/scope","keyword":"minItems","error":"must have at least 1 item","limit":1}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent/scope: must have at least 1 item",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/scope: must have at least 1 item","retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[{"instanceLocation":"/consent/scope","keyword":"minItems","error":"must have at least 1 item","limit":1}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-068",
         &scope(json!(["lead_submission", "marketing"])),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[
-                  {"instanceLocation":"/consent/scope","keyword":"maxItems","error":"must have at most 1 item","limit":1},
-                  {"instanceLocation":"/consent/scope/1","keyword":"enum","error":"must be one of lead_submission","allowed":["lead_submission"]}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,
+                "message":"INVALID_CONSENT: the consent grant is malformed: /consent/scope: must have at most 1 item; /consent/scope/1: must be one of lead_submission",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/scope: must have at most 1 item; /consent/scope/1: must be one of lead_submission",
+                  "retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[
+                      {"instanceLocation":"/consent/scope","keyword":"maxItems","error":"must have at most 1 item","limit":1},
+                      {"instanceLocation":"/consent/scope/1","keyword":"enum","error":"must be one of lead_submission","allowed":["lead_submission"]}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-068",
         &scope(json!("lead_submission")),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed","errors":[{"instanceLocation":"/consent/scope","keyword":"type","error":"must be array","expected":"array"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent/scope: must be array",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/scope: must be array","retryable":false,
+                  "details":{"reason":"malformed","errors":[{"instanceLocation":"/consent/scope","keyword":"type","error":"must be array","expected":"array"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     let channels = |channels: Value| vec![("/consent/allowed_channels", channels)];
     check(
@@ -136,57 +144,61 @@ fn a_malformed_consent_is_invalid_whatever_else_is_wrong() {
         "E-069",
         &channels(json!([])),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[{"instanceLocation":"/consent/allowed_channels","keyword":"minItems","error":"must have at least 1 item","limit":1}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent/allowed_channels: must have at least 1 item",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/allowed_channels: must have at least 1 item","retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[{"instanceLocation":"/consent/allowed_channels","keyword":"minItems","error":"must have at least 1 item","limit":1}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-069",
         &channels(json!(["fax"])),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[
-                  {"instanceLocation":"/consent/allowed_channels/0","keyword":"enum","error":"must be one of email, phone, sms",
-                    "allowed":["email","phone","sms"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent/allowed_channels/0: must be one of email, phone, sms",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/allowed_channels/0: must be one of email, phone, sms","retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[
+                      {"instanceLocation":"/consent/allowed_channels/0","keyword":"enum","error":"must be one of email, phone, sms",
+                        "allowed":["email","phone","sms"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-069",
         &channels(json!(["email", "email"])),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[{"instanceLocation":"/consent/allowed_channels","keyword":"uniqueItems","error":"must not repeat an item"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent/allowed_channels: must not repeat an item",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/allowed_channels: must not repeat an item","retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[{"instanceLocation":"/consent/allowed_channels","keyword":"uniqueItems","error":"must not repeat an item"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-070",
         &[("/consent/consent_text", json!(""))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[{"instanceLocation":"/consent/consent_text","keyword":"minLength","error":"must not be empty","limit":1}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent/consent_text: must not be empty",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/consent_text: must not be empty","retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[{"instanceLocation":"/consent/consent_text","keyword":"minLength","error":"must not be empty","limit":1}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
@@ -207,30 +219,34 @@ fn a_malformed_consent_is_invalid_whatever_else_is_wrong() {
         "E-071",
         &granted(json!("2026-04-30T11:00:00")),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[
-                  {"instanceLocation":"/consent/granted_at","keyword":"format",
-                    "error":"must be an RFC 3339 date and time that needs an offset, e.g. 2026-05-03T11:00:00-07:00","format":"date-time"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,
+                "message":"INVALID_CONSENT: the consent grant is malformed: /consent/granted_at: must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/granted_at: must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00",
+                  "retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[
+                      {"instanceLocation":"/consent/granted_at","keyword":"format",
+                        "error":"must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00","format":"date-time"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-071",
         &granted(json!(1_777_546_800)),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[{"instanceLocation":"/consent/granted_at","keyword":"type","error":"must be string","expected":"string"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed: /consent/granted_at: must be string",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/granted_at: must be string","retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[{"instanceLocation":"/consent/granted_at","keyword":"type","error":"must be string","expected":"string"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
@@ -274,15 +290,19 @@ fn a_malformed_consent_is_invalid_whatever_else_is_wrong() {
         "E-073",
         &[("/consent/source_agent", json!("agent"))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[
-                  {"instanceLocation":"/consent/source_agent","keyword":"additionalProperties","error":"unknown property \"source_agent\"",
-                    "allowed":["granted_at","allowed_channels","consent_text","scope","expires_at"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,
+                "message":"INVALID_CONSENT: the consent grant is malformed: /consent/source_agent: unknown property \"source_agent\"; in v1.1 it is an object at the top level",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/source_agent: unknown property \"source_agent\"; in v1.1 it is an object at the top level",
+                  "retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[
+                      {"instanceLocation":"/consent/source_agent","keyword":"additionalProperties",
+                        "error":"unknown property \"source_agent\"; in v1.1 it is an object at the top level",
+                        "allowed":["granted_at","allowed_channels","consent_text","scope","expires_at"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     let several =
         [("/consent/scope", json!(["marketing"])), ("/customer/phone", json!("(415) 555-0123"))];
@@ -291,16 +311,19 @@ fn a_malformed_consent_is_invalid_whatever_else_is_wrong() {
         "E-068",
         &several,
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: the consent grant is malformed",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent grant is malformed","retryable":false,
-              "details":{"reason":"malformed",
-                "errors":[
-                  {"instanceLocation":"/consent/scope/0","keyword":"enum","error":"must be one of lead_submission","allowed":["lead_submission"]},
-                  {"instanceLocation":"/customer/phone","keyword":"pattern","error":"must be E.164, e.g. +14155550123","pattern":"^\\+[1-9]\\d{1,14}$"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,
+                "message":"INVALID_CONSENT: the consent grant is malformed: /consent/scope/0: must be one of lead_submission; /customer/phone: must be E.164, e.g. +14155550123",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT",
+                  "message":"the consent grant is malformed: /consent/scope/0: must be one of lead_submission; /customer/phone: must be E.164, e.g. +14155550123",
+                  "retryable":false,
+                  "details":{"reason":"malformed",
+                    "errors":[
+                      {"instanceLocation":"/consent/scope/0","keyword":"enum","error":"must be one of lead_submission","allowed":["lead_submission"]},
+                      {"instanceLocation":"/customer/phone","keyword":"pattern","error":"must be E.164, e.g. +14155550123","pattern":"^\\+[1-9]\\d{1,14}$"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
 }
 
@@ -340,9 +363,10 @@ fn customers_are_complete_and_reachable() {
     server.check("E-075", &with_null(lead(), "/customer"), &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"/customer","keyword":"type","error":"must be object","expected":"object"}]},
+          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /customer: must be object",
+            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+              "message":"the request failed validation: /customer: must be object","retryable":false,
+              "details":{"errors":[{"instanceLocation":"/customer","keyword":"type","error":"must be object","expected":"object"}]},
               "created_at":"2026-04-30T12:00:00Z"}}}
     "#]]);
     let nameless = [("/customer/first_name", Value::Null), ("/customer/last_name", Value::Null)];
@@ -351,80 +375,98 @@ fn customers_are_complete_and_reachable() {
         "E-076",
         &nameless,
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: 2 required fields are missing",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD","message":"2 required fields are missing","retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/customer","keyword":"required","error":"missing required property \"first_name\"","property":"first_name"},
-                  {"instanceLocation":"/customer","keyword":"required","error":"missing required property \"last_name\"","property":"last_name"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"MISSING_REQUIRED_FIELD: /customer: missing required property \"first_name\"; /customer: missing required property \"last_name\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD",
+                  "message":"/customer: missing required property \"first_name\"; /customer: missing required property \"last_name\"","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/customer","keyword":"required","error":"missing required property \"first_name\"","property":"first_name"},
+                      {"instanceLocation":"/customer","keyword":"required","error":"missing required property \"last_name\"","property":"last_name"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-077",
         &[("/customer/email", Value::Null)],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: at least one of email, phone is required",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD","message":"at least one of email, phone is required",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/customer","keyword":"anyOf","error":"at least one of email, phone is required","anyOf":["email","phone"]}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: /customer: at least one of email, phone is required",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD","message":"/customer: at least one of email, phone is required",
+                  "retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/customer","keyword":"anyOf","error":"at least one of email, phone is required","anyOf":["email","phone"]}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     for email in ["ada", "a@b", "", "ada@example.com "] {
         let error = server.error(&with(lead(), &[("/customer/email", json!(email))]));
         assert_eq!(error["details"]["errors"][0]["keyword"], "format", "E-078 {email}");
     }
-    check(&server, "E-078", &[("/customer/email", json!("John <a@b.com>"))], expect![[""]]);
+    check(
+        &server,
+        "E-078",
+        &[("/customer/email", json!("John <a@b.com>"))],
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32602,
+            "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /customer/email: must be an e-mail address such as name@example.com",
+            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+              "message":"the request failed validation: /customer/email: must be an e-mail address such as name@example.com","retryable":false,
+              "details":{"errors":[
+                  {"instanceLocation":"/customer/email","keyword":"format","error":"must be an e-mail address such as name@example.com","format":"email"}]},
+              "created_at":"2026-04-30T12:00:00Z"}}}
+    "#]],
+    );
     check(
         &server,
         "E-079",
         &[("/customer/phone", json!("(415) 555-0123"))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/customer/phone","keyword":"pattern","error":"must be E.164, e.g. +14155550123","pattern":"^\\+[1-9]\\d{1,14}$"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /customer/phone: must be E.164, e.g. +14155550123",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /customer/phone: must be E.164, e.g. +14155550123","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/customer/phone","keyword":"pattern","error":"must be E.164, e.g. +14155550123","pattern":"^\\+[1-9]\\d{1,14}$"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-080",
         &[("/customer/preferred_contact", json!("fax"))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/customer/preferred_contact","keyword":"enum","error":"must be one of email, phone, sms, any",
-                    "allowed":["email","phone","sms","any"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /customer/preferred_contact: must be one of email, phone, sms, any",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /customer/preferred_contact: must be one of email, phone, sms, any","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/customer/preferred_contact","keyword":"enum","error":"must be one of email, phone, sms, any",
+                        "allowed":["email","phone","sms","any"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-081",
         &[("/customer/address", json!({"street": "x"}))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/customer/address/street","keyword":"additionalProperties","error":"unknown property \"street\"",
-                    "allowed":["country","state","city","address_line_1","address_line_2","zip"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /customer/address/street: unknown property \"street\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /customer/address/street: unknown property \"street\"","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/customer/address/street","keyword":"additionalProperties","error":"unknown property \"street\"",
+                        "allowed":["country","state","city","address_line_1","address_line_2","zip"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
 }
 
@@ -484,39 +526,45 @@ fn the_source_agent_has_a_name() {
         "E-085",
         &[("/source_agent", json!("test-agent"))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"/source_agent","keyword":"type","error":"must be object","expected":"object"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /source_agent: must be object; in v1.1 it has a name and may have url and agent_card_url",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /source_agent: must be object; in v1.1 it has a name and may have url and agent_card_url",
+                  "retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/source_agent","keyword":"type","error":"must be object; in v1.1 it has a name and may have url and agent_card_url",
+                        "expected":"object"}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-086",
         &[("/source_agent", json!({}))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: missing required property \"name\"",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD","message":"missing required property \"name\"","retryable":false,
-              "details":{"errors":[{"instanceLocation":"/source_agent","keyword":"required","error":"missing required property \"name\"","property":"name"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: /source_agent: missing required property \"name\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD","message":"/source_agent: missing required property \"name\"",
+                  "retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/source_agent","keyword":"required","error":"missing required property \"name\"","property":"name"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-086",
         &[("/source_agent", json!({"name": ""}))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,"details":{"errors":[{"instanceLocation":"/source_agent/name","keyword":"minLength","error":"must not be empty","limit":1}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /source_agent/name: must not be empty",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /source_agent/name: must not be empty","retryable":false,
+                  "details":{"errors":[{"instanceLocation":"/source_agent/name","keyword":"minLength","error":"must not be empty","limit":1}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
 }
 
@@ -563,15 +611,16 @@ fn conditions_come_from_the_vocabulary_of_their_place() {
         "E-089",
         &[mint],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/vehicle_of_interest/condition","keyword":"enum","error":"must be one of new, used, cpo","allowed":["new","used","cpo"]}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /vehicle_of_interest/condition: must be one of new, used, cpo",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /vehicle_of_interest/condition: must be one of new, used, cpo","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/vehicle_of_interest/condition","keyword":"enum","error":"must be one of new, used, cpo","allowed":["new","used","cpo"]}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
@@ -596,16 +645,18 @@ fn conditions_come_from_the_vocabulary_of_their_place() {
         "E-091",
         &[interest, phone],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 2 errors",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 2 errors",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/customer/phone","keyword":"pattern","error":"must be E.164, e.g. +14155550123","pattern":"^\\+[1-9]\\d{1,14}$"},
-                  {"instanceLocation":"/vehicle_of_interest/condition","keyword":"enum","error":"must be one of new, used, cpo","allowed":["new","used","cpo"]}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /customer/phone: must be E.164, e.g. +14155550123; /vehicle_of_interest/condition: must be one of new, used, cpo",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /customer/phone: must be E.164, e.g. +14155550123; /vehicle_of_interest/condition: must be one of new, used, cpo",
+                  "retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/customer/phone","keyword":"pattern","error":"must be E.164, e.g. +14155550123","pattern":"^\\+[1-9]\\d{1,14}$"},
+                      {"instanceLocation":"/vehicle_of_interest/condition","keyword":"enum","error":"must be one of new, used, cpo","allowed":["new","used","cpo"]}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
 }
 
@@ -618,33 +669,35 @@ fn everything_else_is_checked_too() {
         "E-092",
         &[("/vehicle_of_interest", vehicle)],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 3 errors",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 3 errors",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/vehicle_of_interest/year","keyword":"type","error":"must be integer","expected":"integer"},
-                  {"instanceLocation":"/vehicle_of_interest/vin","keyword":"pattern",
-                    "error":"must be 17 characters A-Z and 0-9 without I, O and Q; use upper case","pattern":"^[A-HJ-NPR-Z0-9]{17}$"},
-                  {"instanceLocation":"/vehicle_of_interest/photos/0","keyword":"format","error":"must be an absolute URI such as https://example.com/page",
-                    "format":"uri"}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /vehicle_of_interest/year: must be integer; /vehicle_of_interest/vin: must be 17 characters A-Z and 0-9 without I, O and Q; use upper case; /vehicle_of_interest/photos/0: must be an absolute URI such as https://example.com/page",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /vehicle_of_interest/year: must be integer; /vehicle_of_interest/vin: must be 17 characters A-Z and 0-9 without I, O and Q; use upper case; /vehicle_of_interest/photos/0: must be an absolute URI such as https://example.com/page",
+                  "retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/vehicle_of_interest/year","keyword":"type","error":"must be integer","expected":"integer"},
+                      {"instanceLocation":"/vehicle_of_interest/vin","keyword":"pattern",
+                        "error":"must be 17 characters A-Z and 0-9 without I, O and Q; use upper case","pattern":"^[A-HJ-NPR-Z0-9]{17}$"},
+                      {"instanceLocation":"/vehicle_of_interest/photos/0","keyword":"format","error":"must be an absolute URI such as https://example.com/page",
+                        "format":"uri"}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-093",
         &[("/appointment", json!({}))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: missing required property \"appointment_type\"",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD","message":"missing required property \"appointment_type\"",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/appointment","keyword":"required","error":"missing required property \"appointment_type\"",
-                    "property":"appointment_type"}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD: /appointment: missing required property \"appointment_type\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"MISSING_REQUIRED_FIELD",
+                  "message":"/appointment: missing required property \"appointment_type\"","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/appointment","keyword":"required","error":"missing required property \"appointment_type\"",
+                        "property":"appointment_type"}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     let visit = json!({"appointment_type": "visit"});
     check(
@@ -652,15 +705,16 @@ fn everything_else_is_checked_too() {
         "E-093",
         &[("/appointment", visit)],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/appointment/appointment_type","keyword":"enum","error":"must be one of sales, service, test_drive, trade_in",
-                    "allowed":["sales","service","test_drive","trade_in"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /appointment/appointment_type: must be one of sales, service, test_drive, trade_in",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /appointment/appointment_type: must be one of sales, service, test_drive, trade_in","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/appointment/appointment_type","keyword":"enum","error":"must be one of sales, service, test_drive, trade_in",
+                        "allowed":["sales","service","test_drive","trade_in"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     let floating = json!({"appointment_type": "sales", "appointment_at": "2026-05-03T11:00:00"});
     check(
@@ -668,16 +722,18 @@ fn everything_else_is_checked_too() {
         "E-094",
         &[("/appointment", floating)],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/appointment/appointment_at","keyword":"format",
-                    "error":"must be an RFC 3339 date and time that needs an offset, e.g. 2026-05-03T11:00:00-07:00","format":"date-time"}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /appointment/appointment_at: must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /appointment/appointment_at: must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00",
+                  "retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/appointment/appointment_at","keyword":"format",
+                        "error":"must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00","format":"date-time"}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     let long = json!({
         "appointment_type": "sales", "duration_minutes": 10, "notes": "n".repeat(2001),
@@ -692,42 +748,44 @@ fn everything_else_is_checked_too() {
         "E-095",
         &changes,
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 4 errors",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 4 errors",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/appointment/duration_minutes","keyword":"minimum","error":"must be >= 15","limit":15},
-                  {"instanceLocation":"/appointment/notes","keyword":"maxLength","error":"must have at most 2000 characters","limit":2000},
-                  {"instanceLocation":"/message","keyword":"maxLength","error":"must have at most 4000 characters","limit":4000},
-                  {"instanceLocation":"/idempotency_key","keyword":"maxLength","error":"must have at most 128 characters","limit":128}]},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /appointment/duration_minutes: must be >= 15; /appointment/notes: must have at most 2000 characters; /message: must have at most 4000 characters; and 1 more",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /appointment/duration_minutes: must be >= 15; /appointment/notes: must have at most 2000 characters; /message: must have at most 4000 characters; and 1 more",
+                  "retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/appointment/duration_minutes","keyword":"minimum","error":"must be >= 15","limit":15},
+                      {"instanceLocation":"/appointment/notes","keyword":"maxLength","error":"must have at most 2000 characters","limit":2000},
+                      {"instanceLocation":"/message","keyword":"maxLength","error":"must have at most 4000 characters","limit":4000},
+                      {"instanceLocation":"/idempotency_key","keyword":"maxLength","error":"must have at most 128 characters","limit":128}]},
+                  "created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,
         "E-096",
         &[("/priority", json!("high"))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED","message":"the request failed validation with 1 error",
-              "retryable":false,
-              "details":{"errors":[
-                  {"instanceLocation":"/priority","keyword":"additionalProperties","error":"unknown property \"priority\"",
-                    "allowed":[
-                      "type",
-                      "customer",
-                      "consent",
-                      "vehicle_of_interest",
-                      "trade_in",
-                      "appointment",
-                      "message",
-                      "source_agent",
-                      "submitted_at",
-                      "idempotency_key"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /priority: unknown property \"priority\"",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
+                  "message":"the request failed validation: /priority: unknown property \"priority\"","retryable":false,
+                  "details":{"errors":[
+                      {"instanceLocation":"/priority","keyword":"additionalProperties","error":"unknown property \"priority\"",
+                        "allowed":[
+                          "type",
+                          "customer",
+                          "consent",
+                          "vehicle_of_interest",
+                          "trade_in",
+                          "appointment",
+                          "message",
+                          "source_agent",
+                          "submitted_at",
+                          "idempotency_key"]}]},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
 }
