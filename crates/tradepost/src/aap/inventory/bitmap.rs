@@ -1,0 +1,163 @@
+//! A set of rows as one bit each.
+
+/// A set of rows. It has room for a fixed number of rows; every set over one inventory has the
+/// same room.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Bitmap {
+    words: Vec<u64>,
+}
+
+impl Bitmap {
+    /// The empty set over `rows` rows.
+    pub(super) fn empty(rows: usize) -> Self {
+        Self {
+            words: vec![0; rows.div_ceil(64)],
+        }
+    }
+
+    /// The rows whose code satisfies a condition; `codes` has one entry per row.
+    pub(super) fn scan(codes: &[u32], mut keep: impl FnMut(u32) -> bool) -> Self {
+        let word = |codes: &[u32]| {
+            let bits = codes.iter().zip(0u32..);
+            bits.fold(0, |word, (code, bit)| word | u64::from(keep(*code)) << bit)
+        };
+        Self {
+            words: codes.chunks(64).map(word).collect(),
+        }
+    }
+
+    pub(super) fn insert(&mut self, row: u32) {
+        if let Some(word) = self.words.get_mut(row as usize / 64) {
+            *word |= 1 << (row % 64);
+        }
+    }
+
+    pub(super) fn contains(&self, row: u32) -> bool {
+        let word = self.words.get(row as usize / 64);
+        word.is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    pub(super) fn union(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+    }
+
+    pub(super) fn intersect(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
+    /// Leaves out the rows that do not satisfy a condition.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
+        for (word, base) in self.words.iter_mut().zip((0u32..).step_by(64)) {
+            for bit in Bits(*word) {
+                *word &= !(u64::from(!keep(base + bit)) << bit);
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
+    }
+
+    /// The rows, ascending.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
+        let words = self.words.iter().zip((0u32..).step_by(64));
+        words.flat_map(|(word, base)| Bits(*word).map(move |bit| base + bit))
+    }
+
+    /// Some of the rows, ascending: `skip` are left out at the start. Whole words are skipped at
+    /// the cost of counting them.
+    pub(super) fn page(&self, mut skip: usize, limit: usize) -> Vec<u32> {
+        let mut page = Vec::with_capacity(limit);
+        for (word, base) in self.words.iter().zip((0u32..).step_by(64)) {
+            let here = word.count_ones() as usize;
+            if here <= skip {
+                skip -= here;
+                continue;
+            }
+            let bits = Bits(*word).skip(skip).take(limit - page.len());
+            page.extend(bits.map(|bit| base + bit));
+            skip = 0;
+            if page.len() >= limit {
+                break;
+            }
+        }
+        page
+    }
+
+    /// How much work it is to combine two sets, in words.
+    pub(super) fn words(rows: usize) -> usize {
+        rows.div_ceil(64)
+    }
+}
+
+/// The positions of the ones in a word, ascending.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        if self.0 == 0 {
+            return None;
+        }
+        let bit = self.0.trailing_zeros();
+        self.0 &= self.0 - 1;
+        Some(bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(rows: &[u32]) -> Bitmap {
+        let mut set = Bitmap::empty(200);
+        rows.iter().for_each(|row| set.insert(*row));
+        set
+    }
+
+    #[test]
+    fn a_set_holds_what_was_put_in() {
+        let set = of(&[0, 63, 64, 130, 199]);
+        assert_eq!(set.rows().collect::<Vec<_>>(), [0, 63, 64, 130, 199]);
+        assert_eq!(set.len(), 5);
+        assert!(set.contains(63) && !set.contains(62) && !set.contains(100_000));
+    }
+
+    #[test]
+    fn sets_combine() {
+        let mut set = of(&[1, 64, 128]);
+        set.union(&of(&[2]));
+        set.intersect(&of(&[2, 64, 128, 129]));
+        set.retain(|row| row != 64);
+        assert_eq!(set.rows().collect::<Vec<_>>(), [2, 128]);
+    }
+
+    #[test]
+    fn a_scan_keeps_matching_codes() {
+        let codes: Vec<u32> = (0..200).map(|row| row % 10).collect();
+        let rows: Vec<u32> = Bitmap::scan(&codes, |code| code == 3).rows().collect();
+        assert_eq!(rows, (0..20).map(|i| i * 10 + 3).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn pages_partition_the_set() {
+        let all: Vec<u32> = (0..200).filter(|row| row % 3 != 0).collect();
+        let set = of(&all);
+        for limit in [1, 7, 64, 100, 500] {
+            let pages: Vec<u32> = (0..all.len())
+                .step_by(limit)
+                .flat_map(|skip| set.page(skip, limit))
+                .collect();
+            assert_eq!(pages, all, "{limit}");
+        }
+        assert!(set.page(all.len(), 5).is_empty());
+    }
+}

@@ -1,0 +1,198 @@
+//! Pages of matches in a requested order. Every order is total: by field, vehicles without a value
+//! last in both directions, ties by vehicle id (C-37, C-38), so that pages never overlap.
+
+use std::ops::Range;
+
+use tradepost_wire::aap::Filters;
+use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
+
+use super::Index;
+use super::bitmap::Bitmap;
+use super::column::{ABSENT, Codes, at};
+use super::matching::Matches;
+
+impl Index {
+    /// The rows of a page. Rows are numbered in the default order.
+    pub(super) fn page(
+        &self,
+        matches: &Matches,
+        filters: &Filters,
+        sort: Option<Sort>,
+        skip: usize,
+        limit: usize,
+    ) -> Vec<u32> {
+        let limit = limit.min(matches.len().saturating_sub(skip));
+        if limit == 0 {
+            return Vec::new();
+        }
+        let Some(sort) = sort.filter(|sort| !is_default(*sort)) else {
+            return match matches {
+                Matches::All(rows) => (0..*rows).skip(skip).take(limit).collect(),
+                Matches::Few(rows) => {
+                    let rows = rows.iter().map(|row| u64::from(*row)).collect();
+                    smallest(rows, skip, limit).map(low_half).collect()
+                }
+                Matches::Many(set, _) => set.page(skip, limit),
+            };
+        };
+        let column = self.column(sort.field);
+        match matches {
+            Matches::All(_) => cut(slices(column, sort.order, None), skip, limit),
+            Matches::Few(rows) => self.select(column, sort, rows.iter().copied(), skip, limit),
+            Matches::Many(set, count) => self
+                .try_walk(column, sort, filters, (set, *count), (skip, limit))
+                .unwrap_or_else(|| self.select(column, sort, set.rows(), skip, limit)),
+        }
+    }
+
+    fn column(&self, field: SortField) -> &Codes {
+        match field {
+            SortField::Price => &self.price.rows,
+            SortField::ListPrice => &self.list_price.rows,
+            SortField::Msrp => &self.msrp.rows,
+            SortField::Mileage => &self.mileage.rows,
+            SortField::Year => &self.year.rows,
+            SortField::Make => self.make.rows(),
+            SortField::Model => self.model.rows(),
+            SortField::Stock => self.stock.rows(),
+            SortField::UpdatedAt => &self.updated_at.rows,
+        }
+    }
+
+    /// The codes that matches can have in the field of the order.
+    fn bounds(&self, field: SortField, filters: &Filters) -> Option<Range<u32>> {
+        let (column, min, max) = match field {
+            SortField::Price => (&self.price, filters.price_min, filters.price_max),
+            SortField::Year => (&self.year, filters.year_min, filters.year_max),
+            SortField::Mileage => (&self.mileage, None, filters.mileage_max),
+            SortField::ListPrice
+            | SortField::Msrp
+            | SortField::Make
+            | SortField::Model
+            | SortField::Stock
+            | SortField::UpdatedAt => return None,
+        };
+        (min.is_some() || max.is_some()).then(|| column.between(min.as_ref(), max.as_ref()))
+    }
+
+    /// Goes through the rows in order when that promises to be cheaper than sorting the matches,
+    /// and gives up when the promise is not kept: matches may be rare where the order begins.
+    fn try_walk(
+        &self,
+        column: &Codes,
+        sort: Sort,
+        filters: &Filters,
+        (set, count): (&Bitmap, usize),
+        (skip, limit): (usize, usize),
+    ) -> Option<Vec<u32>> {
+        // Sorting costs several steps for each match.
+        let budget = count.saturating_mul(4);
+        let bounds = self.bounds(sort.field, filters);
+        let rows = match &bounds {
+            Some(codes) => column.span(codes.clone()).len(),
+            None => column.ascending().len(),
+        };
+        let expected = rows.saturating_mul(skip + limit) / count.max(1);
+        (expected <= budget).then_some(())?;
+        let rows = slices(column, sort.order, bounds).flatten().copied();
+        walk(rows, set, (skip, limit), budget)
+    }
+
+    fn select(
+        &self,
+        column: &Codes,
+        sort: Sort,
+        rows: impl Iterator<Item = u32>,
+        skip: usize,
+        limit: usize,
+    ) -> Vec<u32> {
+        let key = |row: u32| {
+            let code = match (column.code(row), sort.order) {
+                (ABSENT, SortOrder::Asc | SortOrder::Desc) => ABSENT,
+                (code, SortOrder::Asc) => code,
+                (code, SortOrder::Desc) => ABSENT - 1 - code,
+            };
+            u64::from(code) << 32 | u64::from(at(&self.id_ranks, row))
+        };
+        smallest(rows.map(key).collect(), skip, limit)
+            .map(|key| at(&self.by_id, low_half(key)))
+            .collect()
+    }
+}
+
+/// Whether rows are stored in this order.
+fn is_default(sort: Sort) -> bool {
+    sort.field == SortField::UpdatedAt && sort.order == SortOrder::Desc
+}
+
+/// All rows of a column in order, or only those with codes within bounds.
+fn slices(
+    column: &Codes,
+    order: SortOrder,
+    bounds: Option<Range<u32>>,
+) -> impl Iterator<Item = &[u32]> {
+    let absent = bounds.is_none().then(|| column.absent());
+    let codes = bounds.unwrap_or(0..column.distinct());
+    let (ascending, descending) = match order {
+        SortOrder::Asc => (Some(column.span(codes)), None),
+        SortOrder::Desc => (None, Some(codes)),
+    };
+    let descending = descending.into_iter().flat_map(Iterator::rev);
+    let descending = descending.map(|code| column.span(code..code + 1));
+    ascending.into_iter().chain(descending).chain(absent)
+}
+
+/// The rows of the page when no row is left out.
+fn cut<'a>(rows: impl Iterator<Item = &'a [u32]>, mut skip: usize, limit: usize) -> Vec<u32> {
+    let mut page = Vec::with_capacity(limit);
+    for rows in rows {
+        let here = rows.get(skip..).unwrap_or_default();
+        skip = skip.saturating_sub(rows.len());
+        page.extend(here.iter().take(limit - page.len()));
+        if page.len() == limit {
+            break;
+        }
+    }
+    page
+}
+
+/// The members of a set on the page, unless that takes more than `budget` rows.
+fn walk(
+    rows: impl Iterator<Item = u32>,
+    set: &Bitmap,
+    (mut skip, limit): (usize, usize),
+    mut budget: usize,
+) -> Option<Vec<u32>> {
+    let mut page = Vec::with_capacity(limit);
+    for row in rows {
+        budget = budget.checked_sub(1)?;
+        if !set.contains(row) {
+            continue;
+        }
+        if skip > 0 {
+            skip -= 1;
+            continue;
+        }
+        page.push(row);
+        if page.len() == limit {
+            break;
+        }
+    }
+    Some(page)
+}
+
+/// The keys from `skip` on in ascending order, at most `limit`.
+fn smallest(mut keys: Vec<u64>, skip: usize, limit: usize) -> impl Iterator<Item = u64> {
+    let end = skip.saturating_add(limit).min(keys.len());
+    if 0 < end && end < keys.len() {
+        keys.select_nth_unstable(end - 1);
+        keys.truncate(end);
+    }
+    keys.sort_unstable();
+    keys.into_iter().skip(skip)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low half is wanted")]
+fn low_half(key: u64) -> u32 {
+    key as u32
+}
