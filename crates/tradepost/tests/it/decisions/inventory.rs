@@ -535,10 +535,57 @@ fn odd_but_valid_searches_are_answered() {
     assert_eq!(clamped["data"]["skip"], 0, "{row} R-IS-08");
     let check =
         |row: &str, payload: Value, expected: Expect| server.check(row, &payload, &expected);
-    check("E-057", filters(json!({"year_min": 2025, "year_max": 2020})), expect![[""]]);
-    check("E-057", filters(json!({"price_min": 9, "price_max": 1})), expect![[""]]);
-    check("E-057", search(json!({"pagination": {"skip": 1000}})), expect![[""]]);
-    check("E-057", filters(json!({"make": ["Duesenberg"]})), expect![[""]]);
+    check(
+        "E-057",
+        filters(json!({"year_min": 2025, "year_max": 2020})),
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+              "parts":[
+                {"data":{"type":"inventory.search.response","data":{"total":0,"skip":0,"limit":20,"vehicles":[]},
+                    "message":"No vehicle matches: year_min is greater than year_max."},"mediaType":"application/vnd.autoagent.inventory-search-response+json"}],
+              "extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+    "#]],
+    );
+    check(
+        "E-057",
+        filters(json!({"price_min": 9, "price_max": 1})),
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+              "parts":[
+                {"data":{"type":"inventory.search.response","data":{"total":0,"skip":0,"limit":20,"vehicles":[]},
+                    "message":"No vehicle matches: price_min is greater than price_max."},
+                  "mediaType":"application/vnd.autoagent.inventory-search-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+    "#]],
+    );
+    check(
+        "E-057",
+        search(json!({"pagination": {"skip": 1000}})),
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+              "parts":[
+                {"data":{"type":"inventory.search.response","data":{"total":4,"skip":1000,"limit":20,"vehicles":[]},"message":"4 vehicles match."},
+                  "mediaType":"application/vnd.autoagent.inventory-search-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+    "#]],
+    );
+    check(
+        "E-057",
+        filters(json!({"make": ["Duesenberg"]})),
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+              "parts":[
+                {"data":{"type":"inventory.search.response","data":{"total":0,"skip":0,"limit":20,"vehicles":[]},
+                    "message":"No vehicle matches; try fewer or wider filters."},"mediaType":"application/vnd.autoagent.inventory-search-response+json"}],
+              "extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+    "#]],
+    );
 }
 
 #[test]
@@ -594,24 +641,29 @@ fn a_vehicle_is_found_or_the_reason_is_told() {
         "E-063",
         vehicle(json!({"vin": SOLD_VIN})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
-              "details":{"vin":"5YJ3E1EA7KF000316","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"VEHICLE_UNAVAILABLE: the vehicle is no longer on offer",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_UNAVAILABLE","message":"the vehicle is no longer on offer","retryable":false,
+                  "details":{"vin":"5YJ3E1EA7KF000316","stock":"DT-0316","last_status":"available","unavailable_since":"2026-04-30T09:00:00Z",
+                    "similar_vehicle_ids":["veh_dt_2611","veh_dt_2451"],"suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         "E-064",
         vehicle(json!({"vin": UNKNOWN_VIN, "stock": "DT-2451"})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
-              "details":{"vin":"1M8GDM9AXKP042788","stock":"DT-2451","dealer_id":"demo-auto-group","suggestion":"inventory.search"},
-              "created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+                  "parts":[
+                    {"data":{"type":"inventory.vehicle.response",
+                        "data":{"dealer_id":"demo-auto-group","vehicle_id":"veh_dt_2451","vin":"2HKRW2H89PH123456","stock":"DT-2451",
+                          "rooftop":"Demo Toyota San Francisco","year":2023,"make":"Honda","model":"CR-V","trim":"EX","body":"suv","condition":"used",
+                          "status":"available","msrp":32450,"list_price":27995,"price":29495,"mileage":28450,"transmission":"automatic","driveline":"awd",
+                          "fuel":"gas","updated_at":"2026-04-30T07:15:00Z"}},"mediaType":"application/vnd.autoagent.vehicle-detail-response+json"}],
+                  "extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+        "#]],
     );
 }
 

@@ -60,12 +60,13 @@ fn a_test_drive_needs_a_vehicle_that_is_there() {
         "E-099",
         &[test_drive(OPEN), interest(SOLD_VIN)],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
-              "details":{"vin":"5YJ3E1EA7KF000316","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"VEHICLE_UNAVAILABLE: the vehicle is no longer on offer",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_UNAVAILABLE","message":"the vehicle is no longer on offer","retryable":false,
+                  "details":{"vin":"5YJ3E1EA7KF000316","stock":"DT-0316","last_status":"available","unavailable_since":"2026-04-30T09:00:00Z",
+                    "similar_vehicle_ids":["veh_dt_2611","veh_dt_2451"],"suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     assert!(server.store.leads(None).unwrap().is_empty(), "a refused lead is not stored");
     // Without a test drive no lead is lost over a vehicle (C-22).
@@ -89,15 +90,15 @@ fn a_test_drive_needs_a_vehicle_that_is_there() {
         "E-100",
         &[interest(SOLD_VIN)],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
-              "parts":[
-                {"data":{"type":"lead.submit.response",
-                    "data":{"lead_id":"lead_<id>","status":"received","dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
-                    "message":"Demo Toyota San Francisco received the lead and will follow up on a permitted channel. The vehicle was not found in our inventory; an advisor will look into it."},
-                  "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+                  "parts":[
+                    {"data":{"type":"lead.submit.response",
+                        "data":{"lead_id":"lead_<id>","status":"received","dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
+                        "message":"Demo Toyota San Francisco received the lead and will follow up on a permitted channel. The vehicle is no longer on offer; an advisor will suggest alternatives."},
+                      "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+        "#]],
     );
     let relaxed = start_with(|config| config.dealers[0].leads.test_drive_needs_vehicle = false);
     let answer = relaxed.call(&with(lead(), &[test_drive(OPEN)])).json();
@@ -113,48 +114,71 @@ fn an_appointment_is_confirmed_or_others_are_proposed() {
         "E-101",
         &[test_drive("2026-04-29T18:00:00Z"), vehicle.clone()],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
-              "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+                  "parts":[
+                    {"data":{"type":"lead.submit.response",
+                        "data":{"lead_id":"lead_<id>","status":"received",
+                          "appointment":{"appointment_id":"appt_<id>","status":"proposed",
+                            "proposed_times":["2026-04-30T16:00:00Z","2026-04-30T16:30:00Z","2026-04-30T17:00:00Z"]},
+                          "dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
+                        "message":"Demo Toyota San Francisco received the lead and will follow up on a permitted channel. That time is not available. Choose one of these and submit the lead again with it: Thursday April 30, 9:00 AM PDT; Thursday April 30, 9:30 AM PDT; Thursday April 30, 10:00 AM PDT."},
+                      "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+        "#]],
     );
     check(
         &server,
         "E-102",
         &[test_drive("2026-05-01T09:00:00Z"), vehicle.clone()],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
-              "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+                  "parts":[
+                    {"data":{"type":"lead.submit.response",
+                        "data":{"lead_id":"lead_<id>","status":"duplicate",
+                          "appointment":{"appointment_id":"appt_<id>","status":"proposed",
+                            "proposed_times":["2026-05-01T01:30:00Z","2026-05-01T16:00:00Z","2026-05-01T16:30:00Z"]},
+                          "dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
+                        "message":"Demo Toyota San Francisco already has this lead and will follow up on it. That time is not available. Choose one of these and submit the lead again with it: Thursday April 30, 6:30 PM PDT; Friday May 1, 9:00 AM PDT; Friday May 1, 9:30 AM PDT."},
+                      "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+        "#]],
     );
     check(
         &server,
         "E-102",
         &[test_drive("2026-05-25T18:00:00Z"), vehicle.clone()],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
-              "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+                  "parts":[
+                    {"data":{"type":"lead.submit.response",
+                        "data":{"lead_id":"lead_<id>","status":"duplicate",
+                          "appointment":{"appointment_id":"appt_<id>","status":"proposed",
+                            "proposed_times":["2026-05-15T00:30:00Z","2026-05-15T01:00:00Z","2026-05-15T01:30:00Z"]},
+                          "dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
+                        "message":"Demo Toyota San Francisco already has this lead and will follow up on it. That time is not available. Choose one of these and submit the lead again with it: Thursday May 14, 5:30 PM PDT; Thursday May 14, 6:00 PM PDT; Thursday May 14, 6:30 PM PDT."},
+                      "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+        "#]],
     );
     check(
         &server,
         "E-102",
         &[test_drive(OPEN), vehicle],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
-              "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+                  "parts":[
+                    {"data":{"type":"lead.submit.response",
+                        "data":{"lead_id":"lead_<id>","status":"duplicate",
+                          "appointment":{"appointment_id":"appt_<id>","status":"confirmed","confirmed_at":"2026-05-01T18:00:00Z"},
+                          "dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
+                        "message":"Demo Toyota San Francisco already has this lead and will follow up on it. The appointment is booked for Friday May 1, 11:00 AM PDT."},
+                      "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+        "#]],
     );
 }
 
@@ -171,12 +195,14 @@ fn a_strict_dealer_refuses_what_it_can_neither_book_nor_propose() {
         "E-103",
         &[test_drive(OPEN), interest(LISTED_VIN)],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"VEHICLE_NOT_FOUND: no listing of this dealer matches",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"VEHICLE_NOT_FOUND","message":"no listing of this dealer matches","retryable":false,
-              "details":{"vin":"1HGCY2F57RA000001","dealer_id":"demo-auto-group","suggestion":"inventory.search"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,
+                "message":"APPOINTMENT_TIME_UNAVAILABLE: the lead was received; the requested time is not available and there is none to propose",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"APPOINTMENT_TIME_UNAVAILABLE",
+                  "message":"the lead was received; the requested time is not available and there is none to propose","retryable":false,
+                  "details":{"lead_id":"lead_<id>","lead_status":"received","requested_at":"2026-05-01T18:00:00Z"},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     assert_eq!(server.store.leads(None).unwrap().len(), 1, "the lead is kept (R-LD-28)");
 }
