@@ -281,11 +281,8 @@ impl Listing {
 impl Index {
     /// Indexes vehicles that are in the default order.
     fn new(vehicles: &[Vehicle]) -> Self {
-        let mut by_id: Vec<(&Option<String>, u32)> = vehicles
-            .iter()
-            .zip(0..)
-            .map(|(vehicle, row)| (&vehicle.vehicle_id, row))
-            .collect();
+        let mut by_id: Vec<(&Option<String>, u32)> =
+            vehicles.iter().zip(0..).map(|(vehicle, row)| (&vehicle.vehicle_id, row)).collect();
         by_id.sort_unstable();
         let by_id: Vec<u32> = by_id.into_iter().map(|(_, row)| row).collect();
         let mut id_ranks = vec![0; by_id.len()];
@@ -352,16 +349,9 @@ impl Graveyard {
             if let Some(stock) = known(&unit.stock) {
                 stocks.entry(stock).or_insert(position);
             }
-            vehicle_ids
-                .entry(unit.vehicle_id.clone())
-                .or_insert(position);
+            vehicle_ids.entry(unit.vehicle_id.clone()).or_insert(position);
         }
-        Self {
-            units,
-            vins,
-            vehicle_ids,
-            stocks,
-        }
+        Self { units, vins, vehicle_ids, stocks }
     }
 }
 

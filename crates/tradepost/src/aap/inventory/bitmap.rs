@@ -10,9 +10,7 @@ pub(super) struct Bitmap {
 impl Bitmap {
     /// The empty set over `rows` rows.
     pub(super) fn empty(rows: usize) -> Self {
-        Self {
-            words: vec![0; rows.div_ceil(64)],
-        }
+        Self { words: vec![0; rows.div_ceil(64)] }
     }
 
     /// The rows whose code satisfies a condition; `codes` has one entry per row.
@@ -21,9 +19,7 @@ impl Bitmap {
             let bits = codes.iter().zip(0u32..);
             bits.fold(0, |word, (code, bit)| word | u64::from(keep(*code)) << bit)
         };
-        Self {
-            words: codes.chunks(64).map(word).collect(),
-        }
+        Self { words: codes.chunks(64).map(word).collect() }
     }
 
     pub(super) fn insert(&mut self, row: u32) {
@@ -59,10 +55,7 @@ impl Bitmap {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.words
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// The rows, ascending.
@@ -152,10 +145,8 @@ mod tests {
         let all: Vec<u32> = (0..200).filter(|row| row % 3 != 0).collect();
         let set = of(&all);
         for limit in [1, 7, 64, 100, 500] {
-            let pages: Vec<u32> = (0..all.len())
-                .step_by(limit)
-                .flat_map(|skip| set.page(skip, limit))
-                .collect();
+            let pages: Vec<u32> =
+                (0..all.len()).step_by(limit).flat_map(|skip| set.page(skip, limit)).collect();
             assert_eq!(pages, all, "{limit}");
         }
         assert!(set.page(all.len(), 5).is_empty());

@@ -61,12 +61,7 @@ impl Codes {
                 *free += 1;
             }
         }
-        let mut this = Self {
-            codes,
-            starts,
-            order,
-            dense: Vec::new(),
-        };
+        let mut this = Self { codes, starts, order, dense: Vec::new() };
         let rows = this.codes.len();
         for code in 0..index(distinct) {
             let members = this.span(code..code + 1);
@@ -97,9 +92,7 @@ impl Codes {
     /// The rows of some codes, in ascending order.
     pub(super) fn span(&self, codes: Range<u32>) -> &[u32] {
         let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
-        self.order
-            .get(from as usize..to as usize)
-            .unwrap_or_default()
+        self.order.get(from as usize..to as usize).unwrap_or_default()
     }
 
     /// All rows in ascending order, those without a value at the end.
@@ -128,18 +121,14 @@ impl Codes {
     /// About how many steps [`Codes::add_to`] takes.
     pub(super) fn add_cost(&self, codes: Range<u32>) -> usize {
         let dense = self.dense_in(&codes);
-        let in_bitmaps: usize = dense
-            .iter()
-            .map(|(code, _)| self.span(*code..code + 1).len())
-            .sum();
+        let in_bitmaps: usize =
+            dense.iter().map(|(code, _)| self.span(*code..code + 1).len()).sum();
         self.span(codes).len() - in_bitmaps + dense.len() * Bitmap::words(self.codes.len())
     }
 
     fn dense_in(&self, codes: &Range<u32>) -> &[(u32, Bitmap)] {
         let position = |bound: u32| self.dense.partition_point(|(code, _)| *code < bound);
-        self.dense
-            .get(position(codes.start)..position(codes.end))
-            .unwrap_or_default()
+        self.dense.get(position(codes.start)..position(codes.end)).unwrap_or_default()
     }
 }
 
@@ -184,9 +173,7 @@ impl<K: Ord + Clone> Column<K> {
     /// of them (C-38).
     pub(super) fn between(&self, min: Option<&K>, max: Option<&K>) -> Range<u32> {
         let from = min.map_or(0, |min| self.keys.partition_point(|key| key < min));
-        let to = max.map_or(self.keys.len(), |max| {
-            self.keys.partition_point(|key| key <= max)
-        });
+        let to = max.map_or(self.keys.len(), |max| self.keys.partition_point(|key| key <= max));
         index(from)..index(to.max(from))
     }
 }
@@ -260,8 +247,7 @@ impl TextColumn {
 
     /// The rows with a value that means the same as `text`, by vehicle id.
     pub(super) fn find(&self, text: &str) -> &[u32] {
-        self.code(text)
-            .map_or(&[], |code| self.rows().span(code..code + 1))
+        self.code(text).map_or(&[], |code| self.rows().span(code..code + 1))
     }
 
     /// The rows whose key begins with `prefix`.
@@ -291,11 +277,7 @@ mod tests {
     fn numbers_are_ordered_with_absent_ones_last() {
         let by_id = [4, 3, 2, 1, 0];
         let column = Column::new(&[Some(20), None, Some(10), Some(20), Some(30)], &by_id);
-        assert_eq!(
-            column.rows.ascending(),
-            [2, 3, 0, 4, 1],
-            "ties by vehicle id"
-        );
+        assert_eq!(column.rows.ascending(), [2, 3, 0, 4, 1], "ties by vehicle id");
         assert_eq!(column.between(Some(&15), Some(&20)), 1..2);
         assert_eq!(column.rows.span(1..2), [3, 0]);
         assert_eq!(column.rows.span(column.between(Some(&50), None)), [0u32; 0]);
@@ -316,18 +298,14 @@ mod tests {
 
     #[test]
     fn common_values_have_bitmaps_and_rare_ones_do_not() {
-        let values: Vec<Option<u32>> = (0..640)
-            .map(|row| Some(if row < 20 { row } else { 99 }))
-            .collect();
+        let values: Vec<Option<u32>> =
+            (0..640).map(|row| Some(if row < 20 { row } else { 99 })).collect();
         let by_id: Vec<u32> = (0..640).collect();
         let column = Column::new(&values, &by_id);
         assert_eq!(column.rows.dense.len(), 1);
         let mut set = Bitmap::empty(640);
         column.rows.add_to(&mut set, 18..21);
-        assert_eq!(
-            set.rows().collect::<Vec<_>>(),
-            (18..640).collect::<Vec<_>>()
-        );
+        assert_eq!(set.rows().collect::<Vec<_>>(), (18..640).collect::<Vec<_>>());
         assert!(column.rows.add_cost(18..21) < 20);
     }
 }

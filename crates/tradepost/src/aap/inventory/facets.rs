@@ -56,12 +56,7 @@ fn terms(column: &Codes, rows: &[u32], value: impl Fn(u32) -> TermValue) -> Vec<
         }
     }
     let counts = (0..).zip(counts).filter(|(_, count)| *count > 0);
-    counts
-        .map(|(code, count)| Term {
-            value: value(code),
-            count,
-        })
-        .collect()
+    counts.map(|(code, count)| Term { value: value(code), count }).collect()
 }
 
 fn extent(column: &Column<u32>, rows: &[u32]) -> Option<Range> {
@@ -70,8 +65,5 @@ fn extent(column: &Column<u32>, rows: &[u32]) -> Option<Range> {
         codes.filter(|code| *code != ABSENT)
     };
     let (min, max) = (codes().min()?, codes().max()?);
-    Some(Range {
-        min: *column.key(min)?,
-        max: *column.key(max)?,
-    })
+    Some(Range { min: *column.key(min)?, max: *column.key(max)? })
 }

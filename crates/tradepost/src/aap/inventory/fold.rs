@@ -79,19 +79,13 @@ pub(super) fn fold(field: Field, text: &str) -> String {
 
 /// What a word, or some words written as one, also means in free text.
 pub(super) fn synonym(word: &str) -> Option<&'static str> {
-    SYNONYMS
-        .iter()
-        .find(|row| row.always.contains(&word))
-        .map(|row| row.key)
+    SYNONYMS.iter().find(|row| row.always.contains(&word)).map(|row| row.key)
 }
 
 /// The words of a text in lower case: what stands between characters that are neither letters nor
 /// digits.
 pub(super) fn words(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(lower)
-        .collect()
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(lower).collect()
 }
 
 /// A text as it is shown: without surrounding and repeated white space.
@@ -131,11 +125,7 @@ mod tests {
     #[track_caller]
     fn same(field: Field, spellings: &[&str]) {
         for spelling in spellings {
-            assert_eq!(
-                fold(field, spelling),
-                fold(field, spellings[0]),
-                "{spelling}"
-            );
+            assert_eq!(fold(field, spelling), fold(field, spellings[0]), "{spelling}");
         }
     }
 
@@ -150,14 +140,8 @@ mod tests {
         same(Fuel, &["Electric", "EV", "BEV", "Battery Electric"]);
         same(Transmission, &["Automatic", "auto", "A"]);
         same(Transmission, &["Manual", "m", "Stick", "stick-shift"]);
-        same(
-            Driveline,
-            &["4WD", "4x4", "4-Wheel Drive", "four wheel drive"],
-        );
-        same(
-            Driveline,
-            &["FWD", "Front-Wheel Drive", "front wheel drive", "front"],
-        );
+        same(Driveline, &["4WD", "4x4", "4-Wheel Drive", "four wheel drive"]);
+        same(Driveline, &["FWD", "Front-Wheel Drive", "front wheel drive", "front"]);
         same(Driveline, &["AWD", "All-wheel drive"]);
         same(Driveline, &["RWD", "rear", "Rear-Wheel Drive"]);
         same(Body, &["SUV", "Sport Utility", "sport utility vehicle"]);
@@ -181,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_table_is_consistent() {
-        let mut seen = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
         for row in SYNONYMS {
             assert_eq!(fold(row.field, row.key), row.key, "a key folds to itself");
             for text in row.always.iter().chain(row.alone) {

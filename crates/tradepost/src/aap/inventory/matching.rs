@@ -206,14 +206,9 @@ impl Index {
         for demand in demands(filters.query.as_deref().unwrap_or_default()) {
             let prefixes = demand.iter();
             let lists = prefixes.flat_map(|prefix| {
-                [
-                    self.words.starting_with(prefix),
-                    self.vin.starting_with(prefix),
-                ]
+                [self.words.starting_with(prefix), self.vin.starting_with(prefix)]
             });
-            found.push(Constraint::Listed(
-                lists.filter(|rows| !rows.is_empty()).collect(),
-            ));
+            found.push(Constraint::Listed(lists.filter(|rows| !rows.is_empty()).collect()));
         }
         found
     }
@@ -228,8 +223,5 @@ fn any_of<'t>(column: &TextColumn, wanted: impl Iterator<Item = &'t str>) -> Vec
 }
 
 fn range(column: &Column<u32>, min: Option<u32>, max: Option<u32>) -> Constraint<'_> {
-    Constraint::Codes(
-        &column.rows,
-        vec![column.between(min.as_ref(), max.as_ref())],
-    )
+    Constraint::Codes(&column.rows, vec![column.between(min.as_ref(), max.as_ref())])
 }

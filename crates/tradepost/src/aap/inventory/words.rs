@@ -80,20 +80,14 @@ impl Words {
                 }
             }
         }
-        Self {
-            terms: terms.into_iter().map(|(term, _)| term.into()).collect(),
-            starts,
-            rows,
-        }
+        Self { terms: terms.into_iter().map(|(term, _)| term.into()).collect(), starts, rows }
     }
 
     /// The rows that have a word beginning with `prefix`; some more than once.
     pub(super) fn starting_with(&self, prefix: &str) -> &[u32] {
         let terms = prefix_range(&self.terms, prefix);
         let (from, to) = (at(&self.starts, terms.start), at(&self.starts, terms.end));
-        self.rows
-            .get(from as usize..to as usize)
-            .unwrap_or_default()
+        self.rows.get(from as usize..to as usize).unwrap_or_default()
     }
 }
 
@@ -153,19 +147,14 @@ mod tests {
     #[test]
     fn a_text_is_found_by_its_words_runs_and_synonyms() {
         let found: Vec<String> = terms("F-150 4x4").into_iter().collect();
-        assert_eq!(
-            found,
-            ["150", "1504x4", "4wd", "4x4", "f", "f150", "f1504x4"]
-        );
+        assert_eq!(found, ["150", "1504x4", "4wd", "4x4", "f", "f150", "f1504x4"]);
     }
 
     #[test]
     fn every_word_of_a_query_is_demanded_alone_or_with_its_neighbours() {
         let demands = demands("grey cr v");
-        let as_lists: Vec<Vec<&str>> = demands
-            .iter()
-            .map(|demand| demand.iter().map(String::as_str).collect())
-            .collect();
+        let as_lists: Vec<Vec<&str>> =
+            demands.iter().map(|demand| demand.iter().map(String::as_str).collect()).collect();
         assert_eq!(
             as_lists,
             [
