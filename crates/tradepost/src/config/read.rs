@@ -1,6 +1,22 @@
 //! Reading a configuration file, with every mistake reported at once.
+//!
+//! The TOML text becomes a JSON value that remembers where each part came from ([`document`]), and
+//! is then read with the same readers as a request ([`sections`], [`rooftop`]). A problem found
+//! there becomes a [`Mistake`] with its line, in the words of TOML.
+
+use std::fmt;
+
+use serde_json::Value;
+use tradepost_wire::parse::read_object;
+use tradepost_wire::problem::{At, Extra, Keyword, Problem, Problems};
 
 use super::Config;
+use document::{Document, Origin};
+
+mod document;
+mod rooftop;
+mod sections;
+mod values;
 
 /// A mistake in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,18 +24,53 @@ pub struct Mistake {
     /// The line in the file, from 1; `None` for a setting that comes from the environment or is
     /// absent altogether.
     pub line: Option<usize>,
-    /// The dotted key, such as `dealers[0].rooftops[1].timezone`.
+    /// The dotted key, such as `dealers[0].rooftops[1].timezone`; empty when the file as a whole
+    /// is meant.
     pub key: String,
     /// What is wrong and what is permitted.
     pub message: String,
 }
 
+impl fmt::Display for Mistake {
+    /// `dealers[0].name: …`, without the line: whoever prints it knows the file's name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
 /// Reads a configuration file's text, with `TRADEPOST_…` overrides from the environment.
 ///
+/// `TRADEPOST_SERVER__LISTEN=0.0.0.0:80` sets `server.listen`, and
+/// `TRADEPOST_DEALERS__0__NAME=…` the name of the first dealer: two underscores go one level down.
+/// Variables without two underscores are not ours to judge and are left alone.
+///
 /// # Errors
-/// Every mistake, in the order of the file.
-pub fn read(_text: &str, _environment: &[(String, String)]) -> Result<Config, Vec<Mistake>> {
-    Err(Vec::new())
+/// Every mistake, in the order of the file; those of the environment come last.
+pub fn read(text: &str, environment: &[(String, String)]) -> Result<Config, Vec<Mistake>> {
+    let mut document = Document::parse(text)?;
+    let mut mistakes = document.apply(environment);
+    let mut problems = Problems::new();
+    let mut read = config(&document.value, &mut problems);
+    // `+14155550123` and `1.0` are numbers in TOML; where the setting is a text, the variable's
+    // value is that text.
+    if document.restore_texts(&problems) {
+        problems = Problems::new();
+        read = config(&document.value, &mut problems);
+    }
+    let unlisted = problems.total() - problems.listed().len();
+    mistakes.extend(problems.listed().iter().map(|p| mistake(p, &document)));
+    mistakes.sort_by_key(|mistake| mistake.line.unwrap_or(usize::MAX));
+    if unlisted > 0 {
+        mistakes.push(Mistake {
+            line: None,
+            key: String::new(),
+            message: format!("{unlisted} further mistakes are not listed; mend these first"),
+        });
+    }
+    read.filter(|_| mistakes.is_empty()).ok_or(mistakes)
 }
 
 /// The fictional dealer group of `serve --demo`.
@@ -28,4 +79,70 @@ pub fn demo() -> Config {
     read(DEMO, &[]).unwrap_or_else(|_| unreachable!("the demo configuration is tested"))
 }
 
-const DEMO: &str = "";
+const DEMO: &str = include_str!("demo.toml");
+
+fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
+    read_object!(value, &At::Root, problems, closed {
+        optional "server" => server: sections::server,
+        required "dealers" => dealers: sections::dealers,
+    });
+    Some(Config {
+        server: server.unwrap_or_default(),
+        dealers: dealers?,
+    })
+}
+
+/// Says a problem in the words of TOML.
+fn mistake(problem: &Problem, document: &Document) -> Mistake {
+    let mut key = document::dotted(&problem.pointer);
+    let message = match (problem.keyword, &problem.extra) {
+        (Keyword::Required, Extra::Property(name)) => {
+            key = document::join(&key, name);
+            "is missing; it has no default".to_owned()
+        }
+        (Keyword::AdditionalProperties, Extra::Allowed(known)) => {
+            match problem.message.split_once("; ") {
+                Some((_, guess)) => format!("unknown key; {guess}"),
+                None => format!("unknown key; the keys here are {}", known.join(", ")),
+            }
+        }
+        (Keyword::Type, Extra::Expected(name)) => format!("must be {}", toml_type(name)),
+        _ => problem.message.clone(),
+    };
+    let (line, message) = match document.origin(&problem.pointer) {
+        Some(Origin::Line(line)) => (Some(*line), message),
+        Some(Origin::Variable(name)) => (None, format!("{message} (set by {name})")),
+        None => (None, message),
+    };
+    Mistake { line, key, message }
+}
+
+fn toml_type(name: &str) -> &str {
+    match name {
+        "object" => "a table",
+        "array" => "a list in [brackets]",
+        "string" => "a text in \"quotes\"",
+        "boolean" => "true or false",
+        "integer" => "a whole number",
+        "number" => "a number",
+        other => other,
+    }
+}
+
+/// The keys of every table, as the readers know them: each unknown key that is planted in `text`
+/// makes its table's reader name its keys.
+#[cfg(test)]
+pub(crate) fn known_keys(text: &str) -> Vec<&'static str> {
+    let document = Document::parse(text).expect("TOML");
+    let mut problems = Problems::new();
+    let _ = config(&document.value, &mut problems);
+    let mut keys = Vec::new();
+    for problem in problems {
+        if let (Keyword::AdditionalProperties, Extra::Allowed(known)) =
+            (problem.keyword, problem.extra)
+        {
+            keys.extend(known);
+        }
+    }
+    keys
+}

@@ -1,0 +1,314 @@
+//! Readers for rooftops: what `dealer.information` tells about one, its fees and its appointments.
+
+use std::collections::HashSet;
+
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+use tradepost_wire::aap::dealer::{
+    self, Address, DayHours, Geo, NamedValue, Schedule, WeeklyHours,
+};
+use tradepost_wire::aap::lead::AppointmentType;
+use tradepost_wire::format;
+use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::problem::{At, Problems};
+
+use super::values::{self, duration, line, prose, reject, whole};
+use crate::config::{Appointments, Fee, Rooftop};
+
+impl Default for Appointments {
+    /// None offered.
+    fn default() -> Self {
+        Self {
+            types: Vec::new(),
+            slot_minutes: 30,
+            capacity: 1,
+            notice: SignedDuration::from_hours(2),
+            horizon_days: 30,
+            closed_on: Vec::new(),
+        }
+    }
+}
+
+/// `[[dealers.rooftops]]`
+pub(super) fn rooftops(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<Rooftop>> {
+    let rooftops = parse::list(value, at, problems, (1, None), rooftop);
+    let mut names = HashSet::new();
+    for (index, rooftop) in value.as_array().into_iter().flatten().enumerate() {
+        // Buyers' filters compare names without regard to case, so the names must differ in more.
+        let name = rooftop.get("name").and_then(Value::as_str);
+        if name.is_some_and(|name| !names.insert(name.trim().to_lowercase())) {
+            let at = at.index(index);
+            let message = "another rooftop of this dealer has this name already";
+            reject(&at.key("name"), problems, message);
+        }
+    }
+    rooftops
+}
+
+fn rooftop(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rooftop> {
+    read_object!(value, at, problems, closed {
+        required "name" => name: line(200),
+        optional "legal_name" => legal_name: line(200),
+        optional "website" => website: values::web_page,
+        optional "geo" => geo: read_geo,
+        optional "emails" => emails: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), |v, at, p| contact(v, at, p, parse::email))
+        },
+        optional "phones" => phones: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), |v, at, p| contact(v, at, p, parse::phone))
+        },
+        optional "address" => address: read_address,
+        optional "timezone" => timezone: values::time_zone,
+        optional "notes" => notes: prose(2_000),
+        optional "capabilities" => capabilities: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), line(100))
+        },
+        optional "schedules" => schedules: read_schedules,
+        optional "fees" => fees: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), fee)
+        },
+        optional "appointments" => appointments: read_appointments,
+    });
+    let has = |key| value.get(key).is_some();
+    let appointments = appointments.unwrap_or_default();
+    if !appointments.types.is_empty() {
+        let at_appointments = at.key("appointments");
+        let at_types = at_appointments.key("types");
+        if !has("timezone") {
+            let message = "offering appointments needs the rooftop's timezone";
+            reject(&at_types, problems, message);
+        }
+        // A schedule that could not be read has its own mistakes.
+        if schedules.is_some() || !has("schedules") {
+            for department in departments(&appointments.types) {
+                if !is_open(schedules.as_deref().unwrap_or_default(), department) {
+                    let message = format!(
+                        "offering these appointments needs a day on which schedules.{department} \
+                         is open"
+                    );
+                    reject(&at_types, problems, message);
+                }
+            }
+        }
+    }
+    let (timezone, time_zone) = timezone.unzip();
+    Some(Rooftop {
+        profile: dealer::Rooftop {
+            name: name?,
+            legal_name,
+            website,
+            geo,
+            emails: emails.unwrap_or_default(),
+            phones: phones.unwrap_or_default(),
+            address: address.flatten(),
+            schedules: schedules.unwrap_or_default(),
+            timezone,
+            notes,
+            capabilities: capabilities.unwrap_or_default(),
+        },
+        time_zone: time_zone.unwrap_or(TimeZone::UTC),
+        fees: fees.unwrap_or_default(),
+        appointments,
+    })
+}
+
+/// The departments that take these appointments.
+fn departments(types: &[AppointmentType]) -> Vec<&'static str> {
+    let mut departments: Vec<_> = types
+        .iter()
+        .map(|kind| match kind {
+            AppointmentType::Sales | AppointmentType::TestDrive | AppointmentType::TradeIn => {
+                "sales"
+            }
+            AppointmentType::Service => "service",
+        })
+        .collect();
+    departments.sort_unstable();
+    departments.dedup();
+    departments
+}
+
+fn is_open(schedules: &[Schedule], department: &str) -> bool {
+    schedules
+        .iter()
+        .filter(|schedule| schedule.name.as_deref() == Some(department))
+        .any(|schedule| schedule.value != WeeklyHours::default())
+}
+
+fn read_geo(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Geo> {
+    read_object!(value, at, problems, closed {
+        required "latitude" => latitude: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::number(v, at, p, -90, Some(90))
+        },
+        required "longitude" => longitude: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::number(v, at, p, -180, Some(180))
+        },
+    });
+    Some(Geo {
+        latitude: latitude?,
+        longitude: longitude?,
+    })
+}
+
+/// `{ name = "Sales", value = "…" }`, or the value alone.
+fn contact(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    read: fn(&Value, &At<'_>, &mut Problems) -> Option<String>,
+) -> Option<NamedValue> {
+    if value.is_string() {
+        let value = read(value, at, problems)?;
+        return Some(NamedValue { name: None, value });
+    }
+    read_object!(value, at, problems, closed {
+        optional "name" => name: line(100),
+        required "value" => contact: read,
+    });
+    Some(NamedValue {
+        name,
+        value: contact?,
+    })
+}
+
+/// `None` inside when the table is empty.
+fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Address>> {
+    read_object!(value, at, problems, closed {
+        optional "address_line_1" => address_line_1: line(200),
+        optional "address_line_2" => address_line_2: line(200),
+        optional "city" => city: line(100),
+        optional "state" => state: line(100),
+        optional "zip" => zip: line(20),
+        optional "country" => country: line(100),
+    });
+    let address = Address {
+        country,
+        state,
+        city,
+        address_line_1,
+        address_line_2,
+        zip,
+    };
+    Some(Some(address).filter(|address| *address != Address::default()))
+}
+
+/// Hours by department; a department without a table has no schedule.
+fn read_schedules(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Schedule>> {
+    let before = problems.total();
+    read_object!(value, at, problems, closed {
+        optional "sales" => sales: week,
+        optional "service" => service: week,
+        optional "parts" => parts: week,
+    });
+    if problems.total() > before {
+        return None;
+    }
+    let departments = [("sales", sales), ("service", service), ("parts", parts)];
+    let named = departments.into_iter().filter_map(|(name, hours)| {
+        Some(Schedule {
+            name: Some(name.to_owned()),
+            value: hours?,
+        })
+    });
+    Some(named.collect())
+}
+
+fn week(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<WeeklyHours> {
+    read_object!(value, at, problems, closed {
+        optional "monday" => monday: day,
+        optional "tuesday" => tuesday: day,
+        optional "wednesday" => wednesday: day,
+        optional "thursday" => thursday: day,
+        optional "friday" => friday: day,
+        optional "saturday" => saturday: day,
+        optional "sunday" => sunday: day,
+    });
+    Some(WeeklyHours {
+        monday: monday.flatten(),
+        tuesday: tuesday.flatten(),
+        wednesday: wednesday.flatten(),
+        thursday: thursday.flatten(),
+        friday: friday.flatten(),
+        saturday: saturday.flatten(),
+        sunday: sunday.flatten(),
+    })
+}
+
+/// `09:00-18:00`, or `closed`.
+fn day(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<DayHours>> {
+    let text = parse::str(value, at, problems)?;
+    if text == "closed" {
+        return Some(None);
+    }
+    let hours = text
+        .split_once('-')
+        .map(|(open, close)| (open.trim(), close.trim()))
+        .filter(|(open, close)| format::is_time_of_day(open) && format::is_time_of_day(close));
+    let Some((open, close)) = hours else {
+        reject(
+            at,
+            problems,
+            "must be hours such as \"09:00-18:00\", or \"closed\"",
+        );
+        return None;
+    };
+    // Both have the form HH:MM, so their texts are ordered like the times.
+    if open >= close {
+        reject(at, problems, "must open before it closes, on the same day");
+        return None;
+    }
+    Some(Some(DayHours {
+        open: open.to_owned(),
+        close: close.to_owned(),
+    }))
+}
+
+fn fee(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Fee> {
+    read_object!(value, at, problems, closed {
+        required "name" => name: line(100),
+        required "amount" => amount: whole(0, 100_000),
+    });
+    Some(Fee {
+        name: name?,
+        amount: amount?,
+    })
+}
+
+fn read_appointments(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Appointments> {
+    fn read_types(
+        value: &Value,
+        at: &At<'_>,
+        problems: &mut Problems,
+    ) -> Option<Vec<AppointmentType>> {
+        let types = parse::list(value, at, problems, (0, None), parse::word);
+        parse::unique(value, at, problems);
+        types
+    }
+    const DAY: i64 = 24;
+    let shortest = (SignedDuration::ZERO, "0s");
+    let longest = (SignedDuration::from_hours(365 * DAY), "365d");
+    read_object!(value, at, problems, closed {
+        optional "types" => types: read_types,
+        optional "slot_minutes" => slot_minutes: whole(15, 480),
+        optional "capacity" => capacity: whole(1, 1_000),
+        optional "notice" => notice: duration(shortest, longest),
+        optional "horizon_days" => horizon_days: whole(1, 365),
+        optional "closed_on" => closed_on: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), values::date)
+        },
+    });
+    let default = Appointments::default();
+    Some(Appointments {
+        types: types.unwrap_or_default(),
+        slot_minutes: slot_minutes.unwrap_or(default.slot_minutes),
+        capacity: capacity.unwrap_or(default.capacity),
+        notice: notice.unwrap_or(default.notice),
+        horizon_days: horizon_days.unwrap_or(default.horizon_days),
+        closed_on: closed_on.unwrap_or_default(),
+    })
+}

@@ -1,0 +1,265 @@
+//! The kinds of values that settings have, beyond those of requests.
+
+use std::net::SocketAddr;
+
+use jiff::SignedDuration;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+use tradepost_wire::format;
+use tradepost_wire::parse::{self, push};
+use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+
+/// The name and zone.
+pub(super) type NamedZone = (String, TimeZone);
+
+/// Records that the value here is not what it should be.
+pub(super) fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
+    push(at, problems, Keyword::Format, message, Extra::None);
+}
+
+/// A text that `accept` turns into a value, or else `hint` says what it must be.
+fn of_text<T>(
+    (value, at, problems): (&Value, &At<'_>, &mut Problems),
+    hint: &str,
+    accept: impl FnOnce(&str) -> Option<T>,
+) -> Option<T> {
+    let accepted = accept(parse::str(value, at, problems)?);
+    if accepted.is_none() {
+        reject(at, problems, hint);
+    }
+    accepted
+}
+
+/// A whole number from `min` to `max`.
+pub(super) fn whole<N: TryFrom<i64>>(
+    min: i64,
+    max: i64,
+) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<N> {
+    move |value, at, problems| {
+        let number = parse::integer(value, at, problems, min, Some(max))?;
+        N::try_from(number).ok()
+    }
+}
+
+/// A text on one line, neither blank nor longer than `max` characters.
+pub(super) fn line(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<String> {
+    move |value, at, problems| {
+        let text = prose(max)(value, at, problems)?;
+        if text.contains(char::is_control) {
+            reject(
+                at,
+                problems,
+                "must be on one line, without control characters",
+            );
+            return None;
+        }
+        Some(text)
+    }
+}
+
+/// A text of one or more lines, neither blank nor longer than `max` characters.
+pub(super) fn prose(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<String> {
+    move |value, at, problems| {
+        let text = parse::text_of(value, at, problems, 1, Some(max))?;
+        let text = text.trim();
+        if text.is_empty() {
+            reject(at, problems, "must not be blank");
+            return None;
+        }
+        Some(text.to_owned())
+    }
+}
+
+/// An address and port to listen on.
+pub(super) fn socket(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<SocketAddr> {
+    const HINT: &str = "must be an IP address and a port such as 127.0.0.1:8080 or [::]:8080";
+    of_text((value, at, problems), HINT, |text| text.parse().ok())
+}
+
+/// A duration from `min` to `max`.
+pub(super) fn duration(
+    (min, least): (SignedDuration, &'static str),
+    (max, most): (SignedDuration, &'static str),
+) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<SignedDuration> {
+    move |value, at, problems| {
+        const HINT: &str = "must be a duration such as \"10s\", \"15m\", \"24h\" or \"90d\"";
+        let duration = of_text((value, at, problems), HINT, parse_duration)?;
+        if duration < min || duration > max {
+            reject(at, problems, format!("must be from {least} to {most}"));
+            return None;
+        }
+        Some(duration)
+    }
+}
+
+/// `1h30m`: numbers with the units ms, s, m, h, d and w. A day has 24 hours.
+fn parse_duration(text: &str) -> Option<SignedDuration> {
+    let mut rest = text.trim();
+    let mut total = SignedDuration::ZERO;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let unit_at = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (number, tail) = rest.split_at(unit_at);
+        let unit_end = tail
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(unit_end);
+        let milliseconds: i64 = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            "w" => 604_800_000,
+            _ => return None,
+        };
+        let part = number.parse::<i64>().ok()?.checked_mul(milliseconds)?;
+        total = total.checked_add(SignedDuration::from_millis(part))?;
+        rest = tail.trim_start();
+    }
+    Some(total)
+}
+
+/// A page on the web: absolute, `http` or `https`, with a host and without a password.
+pub(super) fn web_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be an absolute web address such as https://www.example.com/page";
+    of_text((value, at, problems), HINT, |text| {
+        is_web_address(text).then(|| text.to_owned())
+    })
+}
+
+/// The base of web addresses: as above, without query and fragment. Slashes at the end are cut.
+pub(super) fn web_base(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str =
+        "must be an absolute web address without query, such as https://agents.example.com";
+    of_text((value, at, problems), HINT, |text| {
+        (is_web_address(text) && !text.contains(['?', '#']))
+            .then(|| text.trim_end_matches('/').to_owned())
+    })
+}
+
+fn is_web_address(text: &str) -> bool {
+    let authority = ["https://", "http://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme))
+        .and_then(|rest| rest.split(['/', '?', '#']).next())
+        .unwrap_or_default();
+    let host = authority
+        .rsplit_once(':')
+        .filter(|(_, port)| port.parse::<u16>().is_ok_and(|port| port > 0))
+        .map_or(authority, |(host, _)| host);
+    format::is_uri(text) && is_host(&host.to_ascii_lowercase())
+}
+
+/// A host name, in lower case.
+pub(super) fn host(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be a host name without scheme and port, such as cars.example.com";
+    of_text((value, at, problems), HINT, |text| {
+        Some(text.to_ascii_lowercase()).filter(|host| is_host(host))
+    })
+}
+
+fn is_host(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')) {
+        return address.parse::<std::net::Ipv6Addr>().is_ok();
+    }
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    host.len() <= 253 && host.split('.').all(label)
+}
+
+/// A dealer's id: it names files, database rows and command line arguments.
+pub(super) fn id(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must have 1 to 64 characters a-z, 0-9, - and _, and start with a letter \
+                        or digit";
+    of_text((value, at, problems), HINT, |text| {
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
+        ((1..=64).contains(&text.len()) && text.bytes().all(plain) && !text.starts_with(['-', '_']))
+            .then(|| text.to_owned())
+    })
+}
+
+/// A time zone of the IANA database, under its own name.
+pub(super) fn time_zone(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<NamedZone> {
+    const HINT: &str = "must be a time zone of the IANA database such as America/Los_Angeles";
+    of_text((value, at, problems), HINT, |text| {
+        let zone = TimeZone::get(text).ok().filter(|zone| !zone.is_unknown())?;
+        Some((zone.iana_name()?.to_owned(), zone))
+    })
+}
+
+/// A calendar date.
+pub(super) fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Date> {
+    parse::date(value, at, problems)?.parse().ok()
+}
+
+/// A filter for the log.
+pub(super) fn log_filter(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be a log filter such as info or warn,tradepost=debug";
+    of_text((value, at, problems), HINT, |text| {
+        let read = tracing_subscriber::EnvFilter::builder().parse(text);
+        read.is_ok().then(|| text.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_numbers_with_units() {
+        for (text, seconds) in [
+            ("10s", Some(10)),
+            ("15m", Some(900)),
+            ("1h30m", Some(5400)),
+            ("1h 30m", Some(5400)),
+            ("90d", Some(7_776_000)),
+            ("2w", Some(1_209_600)),
+            ("0s", Some(0)),
+            ("", None),
+            ("10", None),
+            ("s", None),
+            ("-5s", None),
+            ("1.5h", None),
+            ("5 s", None),
+            ("3months", None),
+            ("9999999999999999d", None),
+        ] {
+            let read = parse_duration(text).map(|duration| duration.as_secs());
+            assert_eq!(read, seconds, "{text}");
+        }
+    }
+
+    #[test]
+    fn web_addresses_have_a_host_and_no_password() {
+        for good in [
+            "https://example.com",
+            "http://127.0.0.1:8080/a",
+            "https://[::1]/x",
+        ] {
+            assert!(is_web_address(good), "{good}");
+        }
+        for bad in [
+            "example.com",
+            "/a",
+            "ftp://example.com",
+            "https://",
+            "https:///a",
+            "https://user:secret@example.com",
+            "https://exa mple.com",
+            "https://example.com:0",
+            "https://example.com:99999",
+        ] {
+            assert!(!is_web_address(bad), "{bad}");
+        }
+    }
+}
