@@ -46,10 +46,7 @@ impl Answer {
     pub fn vehicles(&self) -> (Vec<&Value>, usize) {
         let vehicles = self.data().get("vehicles").and_then(Value::as_array);
         let vehicles = vehicles.map(Vec::as_slice).unwrap_or_default();
-        let listed: Vec<_> = vehicles
-            .iter()
-            .filter(|vehicle| is_listed(vehicle))
-            .collect();
+        let listed: Vec<_> = vehicles.iter().filter(|vehicle| is_listed(vehicle)).collect();
         let ignored = vehicles.len() - listed.len();
         (listed, ignored)
     }
@@ -153,9 +150,7 @@ fn open<'a>(response: &'a Response, id: &str) -> Result<Opened<'a>, Defect> {
             let error: Value = serde_json::from_str(error.get()).map_err(|_| Defect::NotJson)?;
             let refused = refusal::read(&error, response.retry_after, response.kept());
             let malformed = Defect::NotJsonRpc("its error has no whole number as code");
-            refused
-                .map(|refused| Opened::Refused(Box::new(refused)))
-                .ok_or(malformed)
+            refused.map(|refused| Opened::Refused(Box::new(refused))).ok_or(malformed)
         }
         (Some(_), None) | (None, Some(_)) => Err(Defect::WrongId),
     }
@@ -170,9 +165,7 @@ fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, 
     let malformed = Defect::NotAap("the result is not {\"message\": ...} with parts");
     let outcome = object::<Outcome<'_>>(result).ok_or(malformed.clone())?;
     if outcome.task.is_some() {
-        return Err(Defect::NotAap(
-            "the result has a task; AAP answers with a message",
-        ));
+        return Err(Defect::NotAap("the result has a task; AAP answers with a message"));
     }
     let message = outcome.message.ok_or(malformed)?;
     let parts = message.parts.unwrap_or_default();
@@ -190,9 +183,7 @@ fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, 
         let kind = payload.get("type").and_then(Value::as_str);
         if kind == Some(skill.response_type()) {
             if found.replace((raw, payload)).is_some() {
-                return Err(Defect::NotAap(
-                    "several data parts are of the response type",
-                ));
+                return Err(Defect::NotAap("several data parts are of the response type"));
             }
         } else if let Some(error) = Received::read(&payload).filter(|_| kind == Some(TYPE)) {
             // An error where a result belongs is still the seller's no.
@@ -225,9 +216,7 @@ fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, 
 
 /// Reads an object; a sequence, which serde would take for one, is none.
 fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    text.starts_with('{')
-        .then(|| serde_json::from_str(text).ok())
-        .flatten()
+    text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 fn string(raw: &RawValue) -> Option<String> {

@@ -145,20 +145,12 @@ impl Card {
                 url: text_of(interface, "url"),
                 binding: text_of(interface, "protocolBinding"),
                 protocol_version: text_of(interface, "protocolVersion"),
-                tenant: interface
-                    .get("tenant")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned),
+                tenant: interface.get("tenant").and_then(Value::as_str).map(str::to_owned),
             }),
-            extensions: list(json.pointer("/capabilities/extensions"), |extension| {
-                Extension {
-                    uri: text_of(extension, "uri"),
-                    required: extension
-                        .get("required")
-                        .and_then(Value::as_bool)
-                        .unwrap_or_default(),
-                    params: extension.get("params").cloned().unwrap_or_default(),
-                }
+            extensions: list(json.pointer("/capabilities/extensions"), |extension| Extension {
+                uri: text_of(extension, "uri"),
+                required: extension.get("required").and_then(Value::as_bool).unwrap_or_default(),
+                params: extension.get("params").cloned().unwrap_or_default(),
             }),
             skills: list(json.get("skills"), |skill| ListedSkill {
                 id: text_of(skill, "id"),
@@ -175,10 +167,7 @@ impl Card {
     /// The versions of AAP that the card lists, in its order.
     #[must_use]
     pub fn versions(&self) -> Vec<Version> {
-        let known = self
-            .extensions
-            .iter()
-            .filter_map(|extension| version_of(&extension.uri));
+        let known = self.extensions.iter().filter_map(|extension| version_of(&extension.uri));
         let mut versions = Vec::new();
         for version in known {
             if !versions.contains(&version) {
@@ -198,9 +187,7 @@ impl Card {
     /// The first interface that speaks JSON-RPC of A2A 1.0 (D-07).
     #[must_use]
     pub fn interface(&self) -> Option<&Interface> {
-        self.interfaces
-            .iter()
-            .find(|interface| interface.is_usable())
+        self.interfaces.iter().find(|interface| interface.is_usable())
     }
 
     /// How to speak AAP with this agent: in the version wanted, else in the highest that both
@@ -237,38 +224,25 @@ impl Card {
     }
 
     fn aap_uris(&self) -> impl Iterator<Item = &str> {
-        let uris = self
-            .extensions
-            .iter()
-            .map(|extension| extension.uri.as_str());
+        let uris = self.extensions.iter().map(|extension| extension.uri.as_str());
         uris.filter(|uri| uri.starts_with("https://autoagentprotocol.org/extensions/"))
     }
 
     fn find_missing(&self, json: &Value) -> Vec<String> {
         let mut missing = Vec::new();
         for name in ["name", "description", "version"] {
-            if json
-                .get(name)
-                .and_then(Value::as_str)
-                .is_none_or(str::is_empty)
-            {
+            if json.get(name).and_then(Value::as_str).is_none_or(str::is_empty) {
                 missing.push(format!("{name} is missing or empty"));
             }
         }
         for name in ["defaultInputModes", "defaultOutputModes"] {
-            if json
-                .get(name)
-                .and_then(Value::as_array)
-                .is_none_or(Vec::is_empty)
-            {
+            if json.get(name).and_then(Value::as_array).is_none_or(Vec::is_empty) {
                 missing.push(format!("{name} is missing or empty"));
             }
         }
         if self.aap_uris().next().is_none() {
             let uri = Version::V1_1.uri();
-            missing.push(format!(
-                "capabilities.extensions has no AAP entry such as {uri}"
-            ));
+            missing.push(format!("capabilities.extensions has no AAP entry such as {uri}"));
         } else if self.versions().is_empty() {
             missing.push("capabilities.extensions has no AAP version that we know".to_owned());
         }
@@ -277,11 +251,7 @@ impl Card {
                         protocolBinding JSONRPC and protocolVersion 1.0";
             missing.push(text.to_owned());
         }
-        if self
-            .provider
-            .as_ref()
-            .is_some_and(|(name, url)| name.is_empty() || url.is_empty())
-        {
+        if self.provider.as_ref().is_some_and(|(name, url)| name.is_empty() || url.is_empty()) {
             missing.push("provider lacks organization or url".to_owned());
         }
         let skills = self.aap_skills();
@@ -291,18 +261,12 @@ impl Card {
         let entries = json.get("skills").and_then(Value::as_array);
         for (index, entry) in entries.into_iter().flatten().take(MAX_LISTED).enumerate() {
             let has_text = |name: &&str| !text_of(entry, name).is_empty();
-            let absent: Vec<_> = ["id", "name", "description"]
-                .into_iter()
-                .filter(|name| !has_text(name))
-                .collect();
+            let absent: Vec<_> =
+                ["id", "name", "description"].into_iter().filter(|name| !has_text(name)).collect();
             if !absent.is_empty() {
                 missing.push(format!("skills[{index}] lacks {}", absent.join(", ")));
             }
-            if entry
-                .get("tags")
-                .and_then(Value::as_array)
-                .is_none_or(Vec::is_empty)
-            {
+            if entry.get("tags").and_then(Value::as_array).is_none_or(Vec::is_empty) {
                 missing.push(format!("skills[{index}] has no tags"));
             }
         }
@@ -334,27 +298,16 @@ impl Interface {
 }
 
 fn version_of(uri: &str) -> Option<Version> {
-    Version::ALL
-        .iter()
-        .copied()
-        .find(|version| version.uri() == uri)
+    Version::ALL.iter().copied().find(|version| version.uri() == uri)
 }
 
 fn text_of(value: &Value, name: &str) -> String {
-    value
-        .get(name)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned()
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 fn list<T>(value: Option<&Value>, read: impl Fn(&Value) -> T) -> Vec<T> {
     let items = value.and_then(Value::as_array).into_iter().flatten();
-    items
-        .filter(|item| item.is_object())
-        .take(MAX_LISTED)
-        .map(read)
-        .collect()
+    items.filter(|item| item.is_object()).take(MAX_LISTED).map(read).collect()
 }
 
 #[cfg(test)]
@@ -396,10 +349,7 @@ mod tests {
         assert_eq!(choice.interface.url, "https://a/one");
         assert_eq!(choice.interface.tenant.as_deref(), Some("t1"));
         assert_eq!(choice.skills, [Skill::InventorySearch]);
-        assert_eq!(
-            card.choose(Some(Version::V1_0)).unwrap().version,
-            Version::V1_0
-        );
+        assert_eq!(card.choose(Some(Version::V1_0)).unwrap().version, Version::V1_0);
         assert!(card.missing().is_empty(), "{:?}", card.missing());
     }
 
@@ -411,10 +361,7 @@ mod tests {
         let old = card(&interfaces, &json!([{"uri": Version::V1_0.uri()}]));
         let wanted = Some(Version::V1_1);
         let offered = vec![Version::V1_0.uri().to_owned()];
-        assert_eq!(
-            old.choose(wanted),
-            Err(NotAap::OtherVersions { wanted, offered })
-        );
+        assert_eq!(old.choose(wanted), Err(NotAap::OtherVersions { wanted, offered }));
         let grpc = json!([interface("https://a/grpc", "GRPC", "1.0")]);
         let unreachable = card(&grpc, &json!([{"uri": Version::V1_0.uri()}]));
         assert_eq!(unreachable.choose(None), Err(NotAap::NoInterface));
@@ -439,10 +386,7 @@ mod tests {
             "skills[0] has no tags",
             "skills[1] lacks id",
         ] {
-            assert!(
-                missing.contains(expected),
-                "{expected} is not in:\n{missing}"
-            );
+            assert!(missing.contains(expected), "{expected} is not in:\n{missing}");
         }
     }
 
@@ -458,10 +402,7 @@ mod tests {
     fn the_published_example_lacks_nothing() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
         for version in ["v1.0", "v1.1"] {
-            let path = root
-                .join("spec/aap")
-                .join(version)
-                .join("examples/agent-card.example.json");
+            let path = root.join("spec/aap").join(version).join("examples/agent-card.example.json");
             let Ok(text) = std::fs::read_to_string(&path) else {
                 println!("skipped: no published examples beside the workspace");
                 return;

@@ -101,10 +101,7 @@ impl Client {
         self.check(skill, &payload)?;
         let id = self.new_id();
         let request = self.request(skill, payload, &id);
-        let response = self
-            .transport
-            .post(&self.endpoint, self.headers(), request)
-            .await?;
+        let response = self.transport.post(&self.endpoint, self.headers(), request).await?;
         answer::read(&response, &id, skill)
     }
 
@@ -151,13 +148,8 @@ impl Client {
 
     fn new_id(&self) -> String {
         let mut bytes = [0; 16];
-        self.ids
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .fill(&mut bytes);
-        uuid::Builder::from_random_bytes(bytes)
-            .into_uuid()
-            .to_string()
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut bytes);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 }
 

@@ -130,11 +130,7 @@ fn usable(text: &str) -> Result<Url, &'static str> {
 fn without_credentials(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else {
         // What cannot be parsed cannot be shown without risk when there is an `@` in it.
-        return if text.contains('@') {
-            "given".to_owned()
-        } else {
-            text.to_owned()
-        };
+        return if text.contains('@') { "given".to_owned() } else { text.to_owned() };
     };
     let _ = url.set_username("");
     let _ = url.set_password(None);
@@ -143,11 +139,7 @@ fn without_credentials(text: &str) -> String {
 
 /// Whether a host is of this machine or its network, as far as its spelling tells.
 pub(crate) fn is_local(url: &Url) -> bool {
-    let host = url
-        .host_str()
-        .unwrap_or_default()
-        .trim_matches(['[', ']'])
-        .trim_end_matches('.');
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.');
     match host.parse::<IpAddr>() {
         Ok(IpAddr::V4(ip)) => is_local_v4(ip),
         Ok(IpAddr::V6(ip)) => match ip.to_ipv4_mapped() {
@@ -180,30 +172,15 @@ mod tests {
     #[test]
     fn the_card_is_found_from_a_base_address_or_its_own() {
         for (address, expected) in [
-            (
-                "https://a.example",
-                "https://a.example/.well-known/agent-card.json",
-            ),
-            (
-                "a.example/",
-                "https://a.example/.well-known/agent-card.json",
-            ),
+            ("https://a.example", "https://a.example/.well-known/agent-card.json"),
+            ("a.example/", "https://a.example/.well-known/agent-card.json"),
             (
                 "https://a.example/d/acme/?x=1#y",
                 "https://a.example/d/acme/.well-known/agent-card.json",
             ),
-            (
-                "https://a.example/my.json?x=1",
-                "https://a.example/my.json?x=1",
-            ),
-            (
-                "localhost:8080",
-                "http://localhost:8080/.well-known/agent-card.json",
-            ),
-            (
-                "127.0.0.1:8080/d/x",
-                "http://127.0.0.1:8080/d/x/.well-known/agent-card.json",
-            ),
+            ("https://a.example/my.json?x=1", "https://a.example/my.json?x=1"),
+            ("localhost:8080", "http://localhost:8080/.well-known/agent-card.json"),
+            ("127.0.0.1:8080/d/x", "http://127.0.0.1:8080/d/x/.well-known/agent-card.json"),
         ] {
             assert_eq!(card_url(address).unwrap().as_str(), expected, "{address}");
         }
@@ -211,13 +188,7 @@ mod tests {
 
     #[test]
     fn addresses_that_cannot_be_used_are_refused_without_showing_credentials() {
-        for address in [
-            "",
-            "ftp://a.example",
-            "https://",
-            "https://u:secret@a.example",
-            "a b",
-        ] {
+        for address in ["", "ftp://a.example", "https://", "https://u:secret@a.example", "a b"] {
             let failure = card_url(address).unwrap_err();
             assert!(matches!(failure, Failure::Unsent(_)), "{address}");
             assert!(!failure.to_string().contains("secret"), "{failure}");
@@ -251,10 +222,7 @@ mod tests {
             "100.64.0.1",
             "0.0.0.0",
         ] {
-            assert!(
-                !check("https://a.example", &format!("https://{host}/a2a")),
-                "{host}"
-            );
+            assert!(!check("https://a.example", &format!("https://{host}/a2a")), "{host}");
         }
     }
 
@@ -284,36 +252,19 @@ mod tests {
         let deep = "[".repeat(200_000);
         for (reply, expected) in [
             (Reply::http(200, &[], ""), "the answer is empty"),
-            (
-                Reply::http(200, &[], "<html></html>"),
-                "the answer is not valid JSON",
-            ),
+            (Reply::http(200, &[], "<html></html>"), "the answer is not valid JSON"),
             (Reply::http(200, &[], &deep), "the answer is not valid JSON"),
-            (
-                Reply::http(200, &[], "[]"),
-                "the answer is no agent card: it is not a JSON object",
-            ),
-            (
-                Reply::http(200, &[], &long),
-                "the answer is larger than 8388608 bytes",
-            ),
-            (
-                Reply::http(404, &[], "<html>"),
-                "the server answers with HTTP 404",
-            ),
-            (
-                Reply::http(304, &[], ""),
-                "the server answers with HTTP 304",
-            ),
+            (Reply::http(200, &[], "[]"), "the answer is no agent card: it is not a JSON object"),
+            (Reply::http(200, &[], &long), "the answer is larger than 8388608 bytes"),
+            (Reply::http(404, &[], "<html>"), "the server answers with HTTP 404"),
+            (Reply::http(304, &[], ""), "the server answers with HTTP 304"),
             (
                 Reply::http(302, &[("location", "https://b.example/\u{202e}x")], ""),
                 "the answer is a redirect, which is not followed: https://b.example/x",
             ),
         ] {
             let fake = Fake::start(vec![reply]);
-            let failure = fake
-                .run(discover(&transport(), &fake.url, None))
-                .unwrap_err();
+            let failure = fake.run(discover(&transport(), &fake.url, None)).unwrap_err();
             assert_eq!(failure.to_string(), expected);
         }
     }
@@ -323,9 +274,6 @@ mod tests {
         let url = Fake::start(vec![]).url.clone();
         let fake = Fake::start(vec![]);
         let failure = fake.run(discover(&transport(), &url, None)).unwrap_err();
-        assert!(
-            matches!(failure, Failure::Unsent(Unsent::Unreachable(_))),
-            "{failure:?}"
-        );
+        assert!(matches!(failure, Failure::Unsent(Unsent::Unreachable(_))), "{failure:?}");
     }
 }

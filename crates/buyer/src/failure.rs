@@ -160,11 +160,7 @@ impl Failure {
     /// An address that the caller gave and that cannot be used.
     #[must_use]
     pub fn address(url: &str, why: &'static str) -> Self {
-        Self::Unsent(Unsent::Address(BadAddress {
-            url: url.to_owned(),
-            from_card: false,
-            why,
-        }))
+        Self::Unsent(Unsent::Address(BadAddress { url: url.to_owned(), from_card: false, why }))
     }
 
     /// Whether the seller may have acted on the request although there is no result.
@@ -194,11 +190,7 @@ impl fmt::Display for Unsent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address(bad) => {
-                let whose = if bad.from_card {
-                    "the card's address"
-                } else {
-                    "the address"
-                };
+                let whose = if bad.from_card { "the card's address" } else { "the address" };
                 write!(f, "{whose} {} {}", plain(&bad.url, 2 * WORD), bad.why)
             }
             Self::Unreachable(why) => write!(f, "cannot connect: {}", plain(why, SENTENCE)),
@@ -219,11 +211,7 @@ impl fmt::Display for Unanswered {
         match self {
             Self::TimedOut(limit) => write!(f, "no answer within {} s", limit.as_secs_f64()),
             Self::Broken(why) => {
-                write!(
-                    f,
-                    "the connection broke before an answer: {}",
-                    plain(why, SENTENCE)
-                )
+                write!(f, "the connection broke before an answer: {}", plain(why, SENTENCE))
             }
         }
     }
@@ -235,11 +223,7 @@ impl fmt::Display for Defect {
             Self::Empty => f.write_str("the answer is empty"),
             Self::Truncated => f.write_str("the answer ended early"),
             Self::Stalled(limit) => {
-                write!(
-                    f,
-                    "the answer was not complete within {} s",
-                    limit.as_secs_f64()
-                )
+                write!(f, "the answer was not complete within {} s", limit.as_secs_f64())
             }
             Self::TooLarge(limit) => write!(f, "the answer is larger than {limit} bytes"),
             Self::Redirect { location } => {

@@ -52,9 +52,7 @@ impl Fake {
 
     /// Runs a future to its end.
     pub(crate) fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.unwrap().block_on(future)
     }
 
@@ -66,17 +64,12 @@ impl Fake {
 
 /// A transport with a short patience.
 pub(crate) fn transport() -> Transport {
-    Transport::new(Limits {
-        timeout: Duration::from_millis(400),
-        ..Limits::default()
-    })
+    Transport::new(Limits { timeout: Duration::from_millis(400), ..Limits::default() })
 }
 
 fn answer(mut stream: TcpStream, reply: Reply, requests: &Sender<String>) {
     let request = read_request(&mut stream);
-    let id = request
-        .split_once("\"id\":\"")
-        .and_then(|(_, rest)| rest.split_once('"'));
+    let id = request.split_once("\"id\":\"").and_then(|(_, rest)| rest.split_once('"'));
     let id = id.map(|(id, _)| id.to_owned()).unwrap_or_default();
     let _ = requests.send(request);
     let (bytes, stall) = match reply {
@@ -106,9 +99,7 @@ fn read_request(stream: &mut TcpStream) -> String {
     loop {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head
-                .lines()
-                .find_map(|line| line.strip_prefix("content-length: "));
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
             if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
                 return text.into_owned();
             }

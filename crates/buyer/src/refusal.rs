@@ -72,7 +72,7 @@ impl Refused {
         match &self.by {
             By::Aap { error, .. } => error.retryable,
             By::Protocol(error) => match error.code.known() {
-                Some(code) => code == Code::InternalError,
+                Some(code) => is_retryable(code),
                 None => self.retry_after.is_some(),
             },
             By::Http(status) => {
@@ -95,22 +95,21 @@ impl fmt::Display for Refused {
             .strip_prefix(code.as_str())
             .map_or(message, |rest| rest.trim_start_matches([':', ' ']));
         let message = plain(message, SENTENCE);
-        if message.is_empty() {
-            f.write_str(&code)
-        } else {
-            write!(f, "{code}: {message}")
-        }
+        if message.is_empty() { f.write_str(&code) } else { write!(f, "{code}: {message}") }
     }
+}
+
+/// Whether a request that was refused with this code may succeed later, unchanged.
+#[must_use]
+pub fn is_retryable(code: Code) -> bool {
+    code == Code::InternalError
 }
 
 /// Reads the `error` member of a JSON-RPC answer; `None` when it is no error object.
 #[must_use]
 pub fn read(error: &Value, retry_after: Option<Duration>, kept: Kept) -> Option<Refused> {
     let jsonrpc = error.get("code").and_then(whole)?;
-    let message = error
-        .get("message")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
     let data = error.get("data").unwrap_or(&Value::Null);
     if let Some(error) = read_aap(data, message) {
         return Some(Refused {
@@ -120,11 +119,7 @@ pub fn read(error: &Value, retry_after: Option<Duration>, kept: Kept) -> Option<
         });
     }
     let protocol = read_protocol(jsonrpc, message, data);
-    Some(Refused {
-        by: By::Protocol(protocol),
-        retry_after,
-        kept,
-    })
+    Some(Refused { by: By::Protocol(protocol), retry_after, kept })
 }
 
 fn whole(value: &Value) -> Option<i64> {
@@ -156,26 +151,17 @@ fn read_aap(data: &Value, message: &str) -> Option<Received> {
 
 fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> ProtocolError {
     let text = |value: &Value, name: &str| {
-        value
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
+        value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let details = data.as_array().map(Vec::as_slice).unwrap_or_default();
     let typed = |name: &str| {
         let wanted = format!("google.rpc.{name}");
         details.iter().find(move |detail| {
-            text(detail, "@type")
-                .rsplit('/')
-                .next()
-                .is_some_and(|kind| kind == wanted)
+            text(detail, "@type").rsplit('/').next().is_some_and(|kind| kind == wanted)
         })
     };
     let info = typed("ErrorInfo");
-    let reason = info
-        .map(|info| text(info, "reason"))
-        .filter(|reason| !reason.is_empty());
+    let reason = info.map(|info| text(info, "reason")).filter(|reason| !reason.is_empty());
     let row = Code::from_jsonrpc(jsonrpc).or_else(|| {
         let info = info.filter(|info| text(info, "domain") == DOMAIN)?;
         Code::from_name(&text(info, "reason"))
@@ -185,9 +171,7 @@ fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> ProtocolError {
         (None, Some(reason)) => Open::Other(reason.as_str().into()),
         (None, None) => Open::Other(jsonrpc.to_string().into()),
     };
-    let metadata = info
-        .and_then(|info| info.get("metadata"))
-        .and_then(Value::as_object);
+    let metadata = info.and_then(|info| info.get("metadata")).and_then(Value::as_object);
     let metadata = metadata
         .into_iter()
         .flatten()
@@ -196,11 +180,8 @@ fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> ProtocolError {
     let violations = typed("BadRequest")
         .and_then(|detail| detail.get("fieldViolations"))
         .and_then(Value::as_array);
-    let violations = violations
-        .into_iter()
-        .flatten()
-        .take(MAX_LISTED)
-        .map(|violation| FieldViolation {
+    let violations =
+        violations.into_iter().flatten().take(MAX_LISTED).map(|violation| FieldViolation {
             field: text(violation, "field"),
             description: text(violation, "description"),
         });
@@ -234,11 +215,7 @@ pub fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
     if !header.is_empty() && header.bytes().all(|b| b.is_ascii_digit()) {
         return Some(Duration::from_secs(header.parse().unwrap_or(u64::MAX)).min(MAX_DELAY));
     }
-    let moment = |text: &str| {
-        jiff::fmt::rfc2822::DateTimeParser::new()
-            .parse_timestamp(text)
-            .ok()
-    };
+    let moment = |text: &str| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok();
     let wait: SignedDuration = moment(date?)?.duration_until(moment(header)?);
     Some(Duration::try_from(wait).unwrap_or_default().min(MAX_DELAY))
 }
@@ -254,11 +231,10 @@ mod tests {
 
     #[test]
     fn the_aap_object_wins_and_its_word_on_retrying_counts() {
-        let refused = refused(
-            json!({"code": -32002, "message": "RATE_LIMITED: slow down", "data": {
+        let refused =
+            refused(json!({"code": -32002, "message": "RATE_LIMITED: slow down", "data": {
             "type": "aap.error", "code": "RATE_LIMITED", "message": "slow down", "error_id": "e1",
-            "retryable": false, "details": {"retry_after_ms": 1500.2}}}),
-        );
+            "retryable": false, "details": {"retry_after_ms": 1500.2}}}));
         assert_eq!(refused.to_string(), "RATE_LIMITED: slow down");
         assert_eq!(refused.retry_after, Some(Duration::from_millis(1501)));
         assert!(!refused.is_retryable());
@@ -269,24 +245,18 @@ mod tests {
         let refused = refused(json!({"code": -32000, "message": "x", "data": {
             "type": "aap.error", "code": "FINANCE_\u{1b}DECLINED", "message": "\u{202e}no"}}));
         assert_eq!(refused.to_string(), "FINANCE_DECLINED: no");
-        let By::Aap { error, .. } = &refused.by else {
-            panic!("{refused:?}")
-        };
+        let By::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
         assert_eq!(error.code, Open::Other("FINANCE_\u{1b}DECLINED".into()));
     }
 
     #[test]
     fn the_details_of_a_protocol_error_are_read() {
-        let refused = refused(
-            json!({"code": -32602, "message": "Invalid parameters", "data": [
+        let refused = refused(json!({"code": -32602, "message": "Invalid parameters", "data": [
             {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INVALID_PARAMS",
              "domain": "a2a-protocol.org", "metadata": {"a": "b", "n": 1}},
             {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [
-                {"field": "message.parts", "description": "must not be empty"}, 5]}]}),
-        );
-        let By::Protocol(error) = &refused.by else {
-            panic!("{refused:?}")
-        };
+                {"field": "message.parts", "description": "must not be empty"}, 5]}]}));
+        let By::Protocol(error) = &refused.by else { panic!("{refused:?}") };
         assert_eq!(error.code, Open::Known(Code::InvalidParams));
         assert_eq!(error.metadata, [("a".to_owned(), "b".to_owned())]);
         assert_eq!(error.violations[0].field, "message.parts");
@@ -303,20 +273,11 @@ mod tests {
         let info = |reason: &str| json!([{"@type": "google.rpc.ErrorInfo", "reason": reason, "domain": DOMAIN}]);
         for (error, expected) in [
             (json!({"code": -32601}), "a2a METHOD_NOT_FOUND"),
-            (
-                json!({"code": -32002, "message": "x"}),
-                "a2a TASK_NOT_CANCELABLE",
-            ),
-            (
-                json!({"code": -32099, "data": info("TASK_NOT_FOUND")}),
-                "a2a TASK_NOT_FOUND",
-            ),
+            (json!({"code": -32002, "message": "x"}), "a2a TASK_NOT_CANCELABLE"),
+            (json!({"code": -32099, "data": info("TASK_NOT_FOUND")}), "a2a TASK_NOT_FOUND"),
             (json!({"code": -32099, "data": info("NEW")}), "a2a NEW"),
             (json!({"code": -32099.0, "data": {"x": 1}}), "a2a -32099"),
-            (
-                json!({"code": -32002, "message": "RATE_LIMITED: x"}),
-                "aap RATE_LIMITED",
-            ),
+            (json!({"code": -32002, "message": "RATE_LIMITED: x"}), "aap RATE_LIMITED"),
             (json!({"code": -32000, "message": "Oops: x"}), "a2a -32000"),
             (
                 json!({"code": -32000, "data": [{"type": "aap.error", "code": "INVALID_CONSENT"}]}),
@@ -325,12 +286,7 @@ mod tests {
         ] {
             assert_eq!(code(error), expected);
         }
-        for no_error in [
-            json!(null),
-            json!("x"),
-            json!({"code": "x"}),
-            json!({"code": 1.5}),
-        ] {
+        for no_error in [json!(null), json!("x"), json!({"code": "x"}), json!({"code": 1.5})] {
             assert!(read(&no_error, None, Kept::default()).is_none());
         }
     }
@@ -357,11 +313,7 @@ mod tests {
             (json!({"retry_after_ms": -1}), None),
             (json!({"retry_after_ms": "5"}), None),
         ] {
-            assert_eq!(
-                stated_delay(&details),
-                expected.map(Duration::from_millis),
-                "{details}"
-            );
+            assert_eq!(stated_delay(&details), expected.map(Duration::from_millis), "{details}");
         }
     }
 }

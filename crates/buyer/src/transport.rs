@@ -74,11 +74,7 @@ impl Transport {
     /// A client with these limits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            plain: OnceLock::new(),
-            secure: OnceLock::new(),
-        }
+        Self { limits, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 
     /// Fetches a document.
@@ -87,15 +83,11 @@ impl Transport {
     /// `Unsent`, `Unanswered` or `Garbled`; a status of refusal is not an error here.
     pub async fn get(&self, url: &Url, etag: Option<&str>) -> Result<Response, Failure> {
         let mut headers = HeaderMap::new();
-        headers.insert(
-            ACCEPT,
-            HeaderValue::from_static("application/json, */*;q=0.1"),
-        );
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.1"));
         if let Some(tag) = etag.and_then(|tag| HeaderValue::from_str(tag).ok()) {
             headers.insert(reqwest::header::IF_NONE_MATCH, tag);
         }
-        self.send(self.client(url)?.get(url.clone()).headers(headers))
-            .await
+        self.send(self.client(url)?.get(url.clone()).headers(headers)).await
     }
 
     /// Posts JSON.
@@ -110,13 +102,7 @@ impl Transport {
     ) -> Result<Response, Failure> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        self.send(
-            self.client(url)?
-                .post(url.clone())
-                .headers(headers)
-                .body(body),
-        )
-        .await
+        self.send(self.client(url)?.post(url.clone()).headers(headers).body(body)).await
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
@@ -154,13 +140,7 @@ impl Transport {
                 }
             }
         }
-        Ok(Response {
-            status,
-            content_type,
-            etag,
-            retry_after,
-            body,
-        })
+        Ok(Response { status, content_type, etag, retry_after, body })
     }
 
     /// What an error means that came before the head of an answer was read.
@@ -185,11 +165,7 @@ impl Transport {
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        let built = if url.scheme() == "https" {
-            secure(self.limits)
-        } else {
-            plain(self.limits)
-        };
+        let built = if url.scheme() == "https" { secure(self.limits) } else { plain(self.limits) };
         let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
         Ok(slot.get_or_init(|| client))
     }

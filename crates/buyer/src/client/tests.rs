@@ -30,18 +30,8 @@ fn client(fake: &Fake) -> Client {
     let card = Card::read(&card.to_string()).unwrap();
     let choice = card.choose(None).unwrap();
     let url = Url::parse(&fake.url).unwrap();
-    let discovered = Discovered {
-        url,
-        etag: None,
-        card,
-    };
-    Client::new(
-        transport(),
-        &discovered,
-        choice,
-        fastrand::Rng::with_seed(1),
-    )
-    .unwrap()
+    let discovered = Discovered { url, etag: None, card };
+    Client::new(transport(), &discovered, choice, fastrand::Rng::with_seed(1)).unwrap()
 }
 
 fn ask(reply: Reply) -> Result<Answer, Failure> {
@@ -67,13 +57,8 @@ fn a_request_is_what_a2a_and_aap_ask_for() {
     let client = client(&fake).checking(terms).with_token("t0ken").unwrap();
     assert!(!format!("{client:?}").contains("t0ken"));
     let payload = json!({"filters": {"make": ["Honda"]}});
-    let answer = fake
-        .run(client.call(Skill::InventorySearch, payload))
-        .unwrap();
-    assert_eq!(
-        answer.raw.get(),
-        r#"{"type":"inventory.search.response","data":{"total":1.0}}"#
-    );
+    let answer = fake.run(client.call(Skill::InventorySearch, payload)).unwrap();
+    assert_eq!(answer.raw.get(), r#"{"type":"inventory.search.response","data":{"total":1.0}}"#);
     let requests = fake.requests();
     let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
     for line in [
@@ -83,10 +68,7 @@ fn a_request_is_what_a2a_and_aap_ask_for() {
         "a2a-extensions: https://autoagentprotocol.org/extensions/aap/v1.1",
         "authorization: Bearer t0ken",
     ] {
-        assert!(
-            head.lines().any(|found| found == line),
-            "{line} is not in:\n{head}"
-        );
+        assert!(head.lines().any(|found| found == line), "{line} is not in:\n{head}");
     }
     let mut body: Value = serde_json::from_str(body).unwrap();
     let id = body["id"].take();
@@ -134,10 +116,7 @@ fn a_token_is_not_sent_in_clear_text_over_a_public_network() {
     let fake = Fake::start(vec![]);
     let mut public = client(&fake);
     public.endpoint = Url::parse("http://dealer.example/a2a").unwrap();
-    assert!(matches!(
-        public.with_token("t"),
-        Err(Failure::Unsent(Unsent::Address(_)))
-    ));
+    assert!(matches!(public.with_token("t"), Err(Failure::Unsent(Unsent::Address(_)))));
     assert!(client(&fake).with_token("a\nb").is_err());
 }
 
@@ -156,17 +135,11 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
         (good.as_bytes()[..good.len() - 1].to_vec(), Defect::NotJson),
         (b"{\"jsonrpc\":\"\xff\xfe\"}".to_vec(), Defect::NotUtf8),
         ("[".repeat(300_000).into(), Defect::NotJson),
-        (
-            format!("{}{}", "[".repeat(5_000), "]".repeat(5_000)).into(),
-            rpc("it is not an object"),
-        ),
+        (format!("{}{}", "[".repeat(5_000), "]".repeat(5_000)).into(), rpc("it is not an object")),
         (result(&deep).into(), Defect::NotJson),
         (b"[]".to_vec(), rpc("it is not an object")),
         (b"{}".to_vec(), rpc("jsonrpc is not \"2.0\"")),
-        (
-            br#"{"jsonrpc":"2.0","id":"{id}"}"#.to_vec(),
-            rpc("it has neither a result nor an error"),
-        ),
+        (br#"{"jsonrpc":"2.0","id":"{id}"}"#.to_vec(), rpc("it has neither a result nor an error")),
         (
             br#"{"jsonrpc":"2.0","id":"{id}","result":{},"error":{"code":1}}"#.to_vec(),
             rpc("it has both a result and an error"),
@@ -183,24 +156,16 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
         (good.replace("\"{id}\"", "1").into(), Defect::WrongId),
         (good.replace("\"{id}\"", "null").into(), Defect::WrongId),
         (
-            result(search)
-                .replace("\"message\"", "\"task\":{},\"message\"")
-                .into(),
+            result(search).replace("\"message\"", "\"task\":{},\"message\"").into(),
             aap("the result has a task; AAP answers with a message"),
         ),
         (
             result(search).replace("\"message\":", "\"reply\":").into(),
             aap("the result is not {\"message\": ...} with parts"),
         ),
-        (
-            result(r#"{"text":"hello"}"#).into(),
-            aap("the message has no data part"),
-        ),
+        (result(r#"{"text":"hello"}"#).into(), aap("the message has no data part")),
         (result("").into(), aap("the message has no data part")),
-        (
-            result(r#"{"data":{},"text":"x"}"#).into(),
-            aap("a part has several contents"),
-        ),
+        (result(r#"{"data":{},"text":"x"}"#).into(), aap("a part has several contents")),
         (
             result(&format!("{search},{search}")).into(),
             aap("several data parts are of the response type"),
@@ -213,10 +178,7 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
             result(r#"{"data":{"type":"inventory.search.response","data":[]}}"#).into(),
             aap("the payload has no data object"),
         ),
-        (
-            vec![b'x'; 9 * 1024 * 1024],
-            Defect::TooLarge(8 * 1024 * 1024),
-        ),
+        (vec![b'x'; 9 * 1024 * 1024], Defect::TooLarge(8 * 1024 * 1024)),
     ];
     for (body, expected) in cases {
         let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
@@ -228,32 +190,17 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
 fn answers_that_stop_or_stall_are_told_apart() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"json".to_vec();
     assert_eq!(garbled(Reply::Bytes(head.clone())), Defect::Truncated);
-    assert_eq!(
-        garbled(Reply::Stall(head)),
-        Defect::Stalled(Duration::from_millis(400))
-    );
+    assert_eq!(garbled(Reply::Stall(head)), Defect::Stalled(Duration::from_millis(400)));
     let unanswered = |reply| match ask(reply) {
         Err(Failure::Unanswered(unanswered)) => unanswered,
         other => panic!("{other:?}"),
     };
     let limit = Duration::from_millis(400);
-    assert_eq!(
-        unanswered(Reply::Stall(Vec::new())),
-        Unanswered::TimedOut(limit)
-    );
-    assert!(matches!(
-        unanswered(Reply::Bytes(Vec::new())),
-        Unanswered::Broken(_)
-    ));
-    assert!(matches!(
-        unanswered(Reply::Bytes(b"SSH-2.0-x\r\n".to_vec())),
-        Unanswered::Broken(_)
-    ));
+    assert_eq!(unanswered(Reply::Stall(Vec::new())), Unanswered::TimedOut(limit));
+    assert!(matches!(unanswered(Reply::Bytes(Vec::new())), Unanswered::Broken(_)));
+    assert!(matches!(unanswered(Reply::Bytes(b"SSH-2.0-x\r\n".to_vec())), Unanswered::Broken(_)));
     let elsewhere = Reply::http(307, &[("location", "http://169.254.169.254/")], "");
-    assert!(matches!(
-        garbled(elsewhere),
-        Defect::Redirect { location: Some(_) }
-    ));
+    assert!(matches!(garbled(elsewhere), Defect::Redirect { location: Some(_) }));
 }
 
 #[test]
@@ -261,45 +208,21 @@ fn errors_are_read_at_any_http_status() {
     let error = r#"{"jsonrpc":"2.0","id":"{id}","error":{"code":-32002,"message":"RATE_LIMITED: x",
         "data":{"type":"aap.error","code":"RATE_LIMITED","message":"x","retryable":true}}}"#;
     let unread = error.replace("\"{id}\"", "null");
-    for (status, body) in [
-        (200, error),
-        (429, error),
-        (500, error),
-        (400, unread.as_str()),
-    ] {
+    for (status, body) in [(200, error), (429, error), (500, error), (400, unread.as_str())] {
         let reply = Reply::http(status, &[("retry-after", "3")], body);
-        let Err(Failure::Refused(refused)) = ask(reply) else {
-            panic!("{status}")
-        };
-        assert!(
-            matches!(
-                refused.by,
-                By::Aap {
-                    jsonrpc: -32002,
-                    ..
-                }
-            ),
-            "{refused:?}"
-        );
+        let Err(Failure::Refused(refused)) = ask(reply) else { panic!("{status}") };
+        assert!(matches!(refused.by, By::Aap { jsonrpc: -32002, .. }), "{refused:?}");
         assert_eq!(refused.retry_after, Some(Duration::from_secs(3)));
         assert_eq!(refused.kept.status, status);
     }
     let in_a_result = result(r#"{"data":{"type":"aap.error","code":"VEHICLE_NOT_FOUND"}}"#);
-    assert!(matches!(
-        ask(Reply::http(200, &[], in_a_result)),
-        Err(Failure::Refused(_))
-    ));
+    assert!(matches!(ask(Reply::http(200, &[], in_a_result)), Err(Failure::Refused(_))));
 }
 
 #[test]
 fn a_status_of_refusal_without_json_rpc_is_a_refusal_by_status() {
     let good = result(r#"{"data":{"type":"inventory.search.response","data":{}}}"#);
-    for (status, body) in [
-        (401, ""),
-        (502, "<html>"),
-        (503, "{}"),
-        (500, good.as_str()),
-    ] {
+    for (status, body) in [(401, ""), (502, "<html>"), (503, "{}"), (500, good.as_str())] {
         let Err(Failure::Refused(refused)) = ask(Reply::http(status, &[], body)) else {
             panic!("{status}")
         };
