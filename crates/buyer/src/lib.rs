@@ -1,1 +1,24 @@
-//! b
+//! A client of seller agents: [`discover`] reads a seller's card and chooses how to speak to it,
+//! [`client`] calls a skill, and [`failure`] says what went wrong and whether the request left.
+//!
+//! This crate has never heard of our own server. Whatever a seller sends is data: it is kept as it
+//! came, bounded in size, and goes through [`text`] before a person sees it.
+
+pub mod answer;
+pub mod card;
+pub mod client;
+pub mod discover;
+pub mod failure;
+pub mod refusal;
+pub mod text;
+pub mod transport;
+
+pub use answer::Answer;
+pub use card::Card;
+pub use client::Client;
+pub use discover::{Discovered, discover};
+pub use failure::Failure;
+pub use transport::Transport;
+
+#[cfg(test)]
+mod fake;

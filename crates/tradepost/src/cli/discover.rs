@@ -1,15 +1,238 @@
 //! `tradepost discover`: read a seller's agent card.
 
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tradepost_buyer::card::{Choice, NotAap};
+use tradepost_buyer::discover::{Discovered, discover, endpoint};
+use tradepost_buyer::text::{SENTENCE, plain};
+use tradepost_buyer::transport::{Limits, Transport};
+use tradepost_wire::aap::Skill;
+use tradepost_wire::catalog::Vocabulary;
+
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
 use super::{Context, Outcome};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// The seller's base address, or the address of its card.
+    url: String,
+    /// How many seconds the answer may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+}
 
 /// Runs it.
 ///
 /// # Errors
 /// What went wrong, with the exit code.
-pub fn run(_arguments: Arguments, _context: &Context) -> Outcome {
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let transport = transport(arguments.timeout);
+    let found = block_on(discover(&transport, &arguments.url, None))?;
+    if context.output.is_json() {
+        context.output.document(&document(&found));
+    } else {
+        context.output.line(summary(&found, Fit::Terminal));
+    }
     Ok(())
+}
+
+/// The transport of a command with this patience.
+pub(super) fn transport(seconds: u64) -> Transport {
+    Transport::new(Limits { timeout: Duration::from_secs(seconds), ..Limits::default() })
+}
+
+/// Runs a conversation with a seller to its end.
+///
+/// # Errors
+/// What went wrong with the seller, or with this machine.
+pub(super) fn block_on<T, E: Into<Failure>>(
+    conversation: impl Future<Output = Result<T, E>>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::fault(&error))?;
+    runtime.block_on(conversation).map_err(Into::into)
+}
+
+/// How to speak AAP with the agent, when its address may be used.
+fn choose(found: &Discovered) -> Result<Choice, String> {
+    let choice = found.card.choose(None).map_err(|not_aap: NotAap| not_aap.to_string())?;
+    endpoint(&found.url, &choice.interface).map_err(|failure| failure.to_string())?;
+    Ok(choice)
+}
+
+fn document(found: &Discovered) -> impl serde::Serialize {
+    #[derive(serde::Serialize)]
+    struct Document<'a> {
+        url: &'a str,
+        etag: Option<&'a str>,
+        choice: Value,
+        why_not: Option<String>,
+        missing: &'a [String],
+        card: &'a serde_json::value::RawValue,
+    }
+    let (choice, why_not) = match choose(found) {
+        Ok(choice) => {
+            let skills: Vec<_> = choice.skills.iter().map(|skill| skill.name()).collect();
+            let choice = json!({
+                "aap_version": choice.version.name(), "extension": choice.version.uri(),
+                "url": choice.interface.url, "tenant": choice.interface.tenant, "skills": skills,
+            });
+            (choice, None)
+        }
+        Err(why_not) => (Value::Null, Some(why_not)),
+    };
+    Document {
+        url: found.url.as_str(),
+        etag: found.etag.as_deref(),
+        choice,
+        why_not,
+        missing: found.card.missing(),
+        card: &found.card.raw,
+    }
+}
+
+fn summary(found: &Discovered, fit: Fit) -> String {
+    let card = &found.card;
+    let mut facts = vec![
+        ("name".to_owned(), card.name.clone()),
+        ("description".to_owned(), card.description.clone()),
+    ];
+    if let Some((organization, url)) = &card.provider {
+        facts.push(("provider".to_owned(), format!("{organization} {url}")));
+    }
+    facts.push(("card".to_owned(), found.url.to_string()));
+    for interface in &card.interfaces {
+        let tenant = interface.tenant.as_deref().map(|t| format!(", tenant {t}"));
+        let text = format!(
+            "{} (A2A {}{}) {}",
+            interface.binding,
+            interface.protocol_version,
+            tenant.unwrap_or_default(),
+            interface.url
+        );
+        facts.push(("interface".to_owned(), text));
+    }
+    let versions: Vec<_> = card.versions().iter().map(|version| version.name()).collect();
+    let versions = if versions.is_empty() { "none".to_owned() } else { versions.join(", ") };
+    facts.push(("AAP versions".to_owned(), versions));
+    let choice = match choose(found) {
+        Ok(choice) => format!("AAP {} at {}", choice.version, choice.interface.url),
+        Err(why_not) => format!("no: {why_not}"),
+    };
+    facts.push(("can be called".to_owned(), choice));
+    facts.retain(|(_, value)| !value.trim().is_empty());
+    let mut out = table::pairs(fit, &facts);
+    if !card.skills.is_empty() {
+        let skills: Vec<_> = card
+            .skills
+            .iter()
+            .map(|skill| {
+                let known = Skill::from_name(&skill.id).is_some();
+                let aap = if known { "yes" } else { "no" };
+                vec![skill.id.clone(), aap.to_owned(), skill.description.clone()]
+            })
+            .collect();
+        let columns = [Column::Text("skill"), Column::Text("AAP"), Column::Text("description")];
+        out.push_str("\n\n");
+        out.push_str(&table::rows(fit, &columns, &skills));
+    }
+    if !card.missing().is_empty() {
+        out.push_str("\n\nmissing for AAP:");
+        for sentence in card.missing() {
+            out.push_str("\n- ");
+            out.push_str(&plain(sentence, SENTENCE));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use tradepost_buyer::Card;
+    use tradepost_buyer::discover::card_url;
+
+    use super::*;
+
+    fn found(card: &str) -> Discovered {
+        Discovered {
+            url: card_url("https://dealer.example").unwrap(),
+            etag: Some("\"1\"".to_owned()),
+            card: Card::read(card).unwrap(),
+        }
+    }
+
+    const CARD: &str = r#"{"name": "Demo \u001b[31mMotors", "description": "Sells cars.", "version": "1.0",
+        "provider": {"organization": "Demo Inc", "url": "https://demo.example"},
+        "supportedInterfaces": [
+            {"url": "https://dealer.example/grpc", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+            {"url": "https://dealer.example/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0",
+             "tenant": "t1"}],
+        "capabilities": {"extensions": [
+            {"uri": "https://autoagentprotocol.org/extensions/aap/v1.1"},
+            {"uri": "https://autoagentprotocol.org/extensions/a2a-automotive-retail/v1.0"}]},
+        "defaultInputModes": ["application/json"], "defaultOutputModes": ["application/json"],
+        "skills": [
+            {"id": "inventory.search", "name": "Search", "description": "Finds cars.", "tags": ["x"]},
+            {"id": "horoscope", "name": "H", "description": "Tells\nthe future.", "tags": []}]}"#;
+
+    #[test]
+    fn a_card_is_summed_up_for_people() {
+        expect![[r#"
+            name           Demo [31mMotors
+            description    Sells cars.
+            provider       Demo Inc https://demo.example
+            card           https://dealer.example/.well-known/agent-card.json
+            interface      GRPC (A2A 1.0) https://dealer.example/grpc
+            interface      JSONRPC (A2A 1.0, tenant t1) https://dealer.example/a2a
+            AAP versions   1.1, 1.0
+            can be called  AAP 1.1 at https://dealer.example/a2a
+
+            SKILL             AAP  DESCRIPTION
+            inventory.search  yes  Finds cars.
+            horoscope         no   Tells the future.
+
+            missing for AAP:
+            - skills[1] has no tags"#]]
+        .assert_eq(&summary(&found(CARD), Fit::Unbounded));
+        let generic = r#"{"name": "G", "skills": []}"#;
+        expect![[r#"
+            name           G
+            card           https://dealer.example/.well-known/agent-card.json
+            AAP versions   none
+            can be called  no: the card lists no AAP extension: a generic A2A agent
+
+            missing for AAP:
+            - description is missing or empty
+            - version is missing or empty
+            - defaultInputModes is missing or empty
+            - defaultOutputModes is missing or empty
+            - capabilities.extensions has no AAP entry such as https://autoagentprotocol.org/extensions/aap/v1.1
+            - supportedInterfaces has no entry with an absolute http or https url, protocolBinding JSONRPC and protocolVersion 1.0
+            - skills has no AAP skill such as inventory.search"#]].assert_eq(&summary(&found(generic), Fit::Unbounded));
+    }
+
+    #[test]
+    fn programs_get_the_card_as_received_and_the_choice() {
+        let card = r#"{"name":"A",  "skills":[], "n":1.0}"#;
+        let text = serde_json::to_string(&document(&found(card))).unwrap();
+        assert!(text.ends_with(&format!("\"card\":{card}}}")), "{text}");
+        let json: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["choice"], Value::Null);
+        assert!(json["why_not"].as_str().unwrap().contains("no AAP extension"));
+        let json = serde_json::to_value(document(&found(CARD))).unwrap();
+        assert_eq!(json["choice"]["aap_version"], "1.1");
+        assert_eq!(json["choice"]["tenant"], "t1");
+    }
+
+    #[test]
+    fn a_card_that_leads_into_a_private_network_cannot_be_called() {
+        let card = CARD.replace("https://dealer.example/a2a", "https://10.0.0.1/a2a");
+        let why_not = choose(&found(&card)).unwrap_err();
+        assert!(why_not.contains("private network"), "{why_not}");
+    }
 }

@@ -1,15 +1,251 @@
-//! `tradepost explain`: explain an error code.
+//! `tradepost explain`: explain an error code, by its name or its JSON-RPC number.
 
+use serde::Serialize;
+use tradepost_buyer::refusal::is_retryable;
+use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::{a2a, aap};
+
+use super::output::seller::{exit_of_a2a, exit_of_aap};
+use super::output::table::{self, Column, Fit};
+use super::output::{Failure, Output};
 use super::{Context, Outcome};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// A name such as VEHICLE_NOT_FOUND or a JSON-RPC number such as -32602; all codes without it.
+    #[arg(allow_hyphen_values = true)]
+    code: Option<String>,
+}
+
+/// One row of either catalog.
+#[derive(Debug, Serialize)]
+struct Entry {
+    code: &'static str,
+    catalog: &'static str,
+    jsonrpc_code: i32,
+    http_status: u16,
+    grpc_status: Option<&'static str>,
+    retryable: bool,
+    exit_code: u8,
+    description: String,
+    hint: &'static str,
+}
 
 /// Runs it.
 ///
 /// # Errors
 /// What went wrong, with the exit code.
-pub fn run(_arguments: Arguments, _context: &Context) -> Outcome {
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let Some(code) = arguments.code else {
+        show(context.output, &entries(), overview);
+        return Ok(());
+    };
+    let found = find(&code)?;
+    show(context.output, &found, explanation);
     Ok(())
+}
+
+fn show(output: Output, entries: &[Entry], render: fn(&[Entry], Fit) -> String) {
+    if output.is_json() {
+        output.document(&serde_json::json!({"codes": entries}));
+    } else {
+        output.line(render(entries, Fit::Terminal));
+    }
+}
+
+/// Every code, AAP's first.
+fn entries() -> Vec<Entry> {
+    let aap = aap::Code::ALL.iter().map(|code| Entry {
+        code: code.name(),
+        catalog: "AAP",
+        jsonrpc_code: code.jsonrpc(),
+        http_status: code.http(),
+        grpc_status: None,
+        retryable: code.retryable(),
+        exit_code: exit_of_aap(*code),
+        description: sentence(code.docs()),
+        hint: code.hint(),
+    });
+    let a2a = a2a::error::Code::ALL.iter().map(|code| Entry {
+        code: code.name(),
+        catalog: if code.a2a() { "A2A" } else { "JSON-RPC" },
+        jsonrpc_code: code.jsonrpc(),
+        http_status: code.http(),
+        grpc_status: Some(code.grpc()),
+        retryable: is_retryable(*code),
+        exit_code: exit_of_a2a(*code),
+        description: sentence(code.docs()),
+        hint: code.hint(),
+    });
+    aap.chain(a2a).collect()
+}
+
+fn sentence(docs: &str) -> String {
+    docs.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The codes meant: a name may be one of several catalogs, a number is often shared.
+fn find(code: &str) -> Result<Vec<Entry>, Failure> {
+    let code = code.trim();
+    let mut entries = entries();
+    if let Ok(number) = code.parse::<i64>() {
+        let numbers = |entry: &Entry| i64::from(entry.jsonrpc_code);
+        if entries.iter().any(|entry| numbers(entry) == number) {
+            entries.retain(|entry| numbers(entry) == number);
+            return Ok(entries);
+        }
+        let failure = Failure::usage("no error code has this JSON-RPC number");
+        let negated = entries.iter().any(|entry| numbers(entry).checked_neg() == Some(number));
+        return Err(failure.hint(if negated {
+            format!("did you mean -{number}?")
+        } else {
+            "run tradepost explain for all codes and their numbers".to_owned()
+        }));
+    }
+    let is_gap = |c: char| matches!(c, '-' | '_') || c.is_whitespace();
+    let words = code.split(is_gap).filter(|word| !word.is_empty());
+    let name = words.collect::<Vec<_>>().join("_").to_ascii_uppercase();
+    if entries.iter().any(|entry| entry.code == name) {
+        entries.retain(|entry| entry.code == name);
+        return Ok(entries);
+    }
+    let nearest = entries
+        .iter()
+        .map(|entry| (strsim::jaro_winkler(entry.code, &name), entry.code))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(likeness, _)| *likeness > 0.8);
+    let failure = Failure::usage("no error code has this name");
+    Err(failure.hint(match nearest {
+        Some((_, name)) => format!("did you mean {name}?"),
+        None => "run tradepost explain for all codes".to_owned(),
+    }))
+}
+
+fn overview(entries: &[Entry], fit: Fit) -> String {
+    let columns = [
+        Column::Text("code"),
+        Column::Text("catalog"),
+        Column::Number("JSON-RPC"),
+        Column::Number("HTTP"),
+        Column::Text("retry"),
+        Column::Number("exit"),
+        Column::Text("what to do next"),
+    ];
+    let rows: Vec<_> = entries
+        .iter()
+        .map(|entry| {
+            vec![
+                entry.code.to_owned(),
+                entry.catalog.to_owned(),
+                entry.jsonrpc_code.to_string(),
+                entry.http_status.to_string(),
+                yes_or_no(entry.retryable).to_owned(),
+                entry.exit_code.to_string(),
+                entry.hint.to_owned(),
+            ]
+        })
+        .collect();
+    table::rows(fit, &columns, &rows)
+}
+
+fn explanation(entries: &[Entry], fit: Fit) -> String {
+    let blocks = entries.iter().map(|entry| {
+        let mut http = entry.http_status.to_string();
+        if let Some(grpc) = entry.grpc_status {
+            http = format!("{http} (gRPC {grpc})");
+        }
+        let facts = [
+            ("meaning", entry.description.clone()),
+            ("JSON-RPC code", entry.jsonrpc_code.to_string()),
+            ("HTTP status", http),
+            ("retry unchanged", yes_or_no(entry.retryable).to_owned()),
+            ("exit code", entry.exit_code.to_string()),
+            ("what to do next", entry.hint.to_owned()),
+        ];
+        let facts: Vec<_> =
+            facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        format!("{} ({})\n{}", entry.code, entry.catalog, table::pairs(fit, &facts))
+    });
+    blocks.collect::<Vec<_>>().join("\n\n")
+}
+
+fn yes_or_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn names(code: &str) -> Vec<String> {
+        let found = find(code).unwrap();
+        found.iter().map(|entry| format!("{} {}", entry.catalog, entry.code)).collect()
+    }
+
+    #[test]
+    fn names_are_found_in_any_spelling() {
+        for spelling in ["VEHICLE_NOT_FOUND", "vehicle-not-found", " Vehicle not_found "] {
+            assert_eq!(names(spelling), ["AAP VEHICLE_NOT_FOUND"]);
+        }
+        assert_eq!(names("internal_error"), ["AAP INTERNAL_ERROR", "JSON-RPC INTERNAL_ERROR"]);
+    }
+
+    #[test]
+    fn a_number_finds_everything_that_shares_it() {
+        assert_eq!(names("-32002"), ["AAP RATE_LIMITED", "A2A TASK_NOT_CANCELABLE"]);
+        assert_eq!(names("-32000").len(), 6);
+        assert_eq!(names("-32009"), ["A2A VERSION_NOT_SUPPORTED"]);
+    }
+
+    #[test]
+    fn what_is_unknown_is_a_usage_error_with_a_guess() {
+        let hint = |code: &str| {
+            let failure = find(code).unwrap_err();
+            assert_eq!(failure.exit, 2);
+            failure.hint.unwrap()
+        };
+        assert_eq!(hint("VEHICEL_NOTFOUND"), "did you mean VEHICLE_NOT_FOUND?");
+        assert_eq!(hint("32602"), "did you mean -32602?");
+        assert_eq!(hint("-1"), "run tradepost explain for all codes and their numbers");
+        assert_eq!(
+            hint(&i64::MIN.to_string()),
+            "run tradepost explain for all codes and their numbers"
+        );
+        assert_eq!(hint("zebra"), "run tradepost explain for all codes");
+        assert_eq!(hint(""), "run tradepost explain for all codes");
+    }
+
+    #[test]
+    fn every_code_can_be_explained_by_name_and_number() {
+        let all = entries();
+        assert_eq!(all.len(), aap::Code::ALL.len() + a2a::error::Code::ALL.len());
+        for entry in all {
+            assert!(find(entry.code).unwrap().iter().any(|found| found.code == entry.code));
+            let by_number = find(&entry.jsonrpc_code.to_string()).unwrap();
+            assert!(by_number.iter().any(|found| found.code == entry.code));
+        }
+    }
+
+    #[test]
+    fn an_explanation_says_what_to_do() {
+        expect![[r#"
+            RATE_LIMITED (AAP)
+            meaning          The caller has sent too many requests. The details say when to come back.
+            JSON-RPC code    -32002
+            HTTP status      429
+            retry unchanged  yes
+            exit code        7
+            what to do next  wait for details.retry_after_ms and send the same request again
+
+            TASK_NOT_CANCELABLE (A2A)
+            meaning          The task has ended and cannot be canceled.
+            JSON-RPC code    -32002
+            HTTP status      400 (gRPC FAILED_PRECONDITION)
+            retry unchanged  no
+            exit code        9
+            what to do next  read the task's state; it has ended"#]].assert_eq(&explanation(&find("-32002").unwrap(), Fit::Unbounded));
+    }
 }

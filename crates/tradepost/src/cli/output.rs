@@ -19,6 +19,10 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use tradepost_buyer::text::escape_json;
+
+pub mod seller;
+pub mod table;
 
 /// Where a command's output goes, and in which form.
 #[derive(Debug, Clone, Copy)]
@@ -97,11 +101,18 @@ impl Output {
         let _ = std::io::stdout().lock().write_all(bytes);
     }
 
-    /// Writes a document for programs.
+    /// Writes a document for programs. It may hold what a seller wrote, so it is made fit for a
+    /// terminal without changing its value.
     pub fn document<T: Serialize>(self, value: &T) {
         if let Ok(text) = serde_json::to_string_pretty(value) {
-            self.line(text);
+            self.json_text(&text);
         }
+    }
+
+    /// Writes JSON as it came, except for what could disturb a terminal, which is escaped.
+    pub fn json_text(self, json: &str) {
+        self.raw(escape_json(json).as_bytes());
+        self.raw(b"\n");
     }
 
     /// Tells people something on standard error.

@@ -1,0 +1,224 @@
+//! A seller's answer to a call: a JSON-RPC response whose message has one data part of the skill's
+//! response type, or the seller's no. The payload is kept as it came.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tradepost_wire::aap::Skill;
+use tradepost_wire::aap::error::{Received, TYPE};
+use tradepost_wire::aap::vehicle::Status;
+use tradepost_wire::catalog::Vocabulary;
+
+use crate::failure::{Defect, Failure};
+use crate::refusal::{self, By, Refused};
+use crate::transport::Response;
+
+/// What a seller answers.
+#[derive(Debug)]
+pub struct Answer {
+    /// The skill that was called.
+    pub skill: Skill,
+    /// The payload: `type`, `data` and perhaps `message`; `data` is an object.
+    pub payload: Value,
+    /// The payload as it came.
+    pub raw: Box<RawValue>,
+    /// The conversation, as the seller calls it.
+    pub context_id: Option<String>,
+}
+
+impl Answer {
+    /// What was asked for.
+    #[must_use]
+    pub fn data(&self) -> &Value {
+        self.payload.get("data").unwrap_or(&Value::Null)
+    }
+
+    /// The seller's sentence for people.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        self.payload.get("message").and_then(Value::as_str)
+    }
+
+    /// The vehicles of a search that can be bought, and how many others have to be ignored because
+    /// their status is missing or none of the three (`R-IS-14`).
+    #[must_use]
+    pub fn vehicles(&self) -> (Vec<&Value>, usize) {
+        let vehicles = self.data().get("vehicles").and_then(Value::as_array);
+        let vehicles = vehicles.map(Vec::as_slice).unwrap_or_default();
+        let listed: Vec<_> = vehicles.iter().filter(|vehicle| is_listed(vehicle)).collect();
+        let ignored = vehicles.len() - listed.len();
+        (listed, ignored)
+    }
+}
+
+fn is_listed(vehicle: &Value) -> bool {
+    let status = vehicle.get("status").and_then(Value::as_str);
+    status.is_some_and(|status| Status::from_name(status).is_some())
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Outcome<'a> {
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+    task: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(borrow)]
+    context_id: Option<&'a RawValue>,
+    parts: Option<Vec<Part<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    text: Option<&'a RawValue>,
+    raw: Option<&'a RawValue>,
+    url: Option<&'a RawValue>,
+}
+
+/// Reads the answer to the call of `skill` with this request id.
+///
+/// # Errors
+/// `Refused` for an error in a JSON-RPC answer at any HTTP status, and for a status of refusal;
+/// `Garbled` for a success that cannot be understood.
+pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failure> {
+    let defect = match open(response, id) {
+        Ok(Opened::Refused(refused)) => return Err(Failure::Refused(refused)),
+        Ok(Opened::Result(result)) if response.is_success() => {
+            match read_result(result, skill, response) {
+                Ok(Read::Answer(answer)) => return Ok(answer),
+                Ok(Read::Refused(refused)) => return Err(Failure::Refused(refused)),
+                Err(defect) => defect,
+            }
+        }
+        Ok(Opened::Result(_)) => Defect::NotJsonRpc("a result with an HTTP status of refusal"),
+        Err(defect) => defect,
+    };
+    Err(if response.is_success() {
+        Failure::garbled(defect, response.kept())
+    } else {
+        Failure::Refused(Box::new(Refused {
+            by: By::Http(response.status),
+            retry_after: response.retry_after,
+            kept: response.kept(),
+        }))
+    })
+}
+
+enum Opened<'a> {
+    Result(&'a str),
+    Refused(Box<Refused>),
+}
+
+fn open<'a>(response: &'a Response, id: &str) -> Result<Opened<'a>, Defect> {
+    let text = std::str::from_utf8(&response.body).map_err(|_| Defect::NotUtf8)?;
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        return Err(Defect::Empty);
+    }
+    let Some(envelope) = object::<Envelope<'_>>(text) else {
+        return Err(match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) if text.starts_with('{') => Defect::NotJsonRpc("a member is repeated"),
+            Ok(_) => Defect::NotJsonRpc("it is not an object"),
+            Err(_) => Defect::NotJson,
+        });
+    };
+    if envelope.jsonrpc.and_then(string).as_deref() != Some("2.0") {
+        return Err(Defect::NotJsonRpc("jsonrpc is not \"2.0\""));
+    }
+    let ours = envelope.id.and_then(string).as_deref() == Some(id);
+    match (envelope.result, envelope.error) {
+        (Some(_), Some(_)) => Err(Defect::NotJsonRpc("it has both a result and an error")),
+        (None, None) => Err(Defect::NotJsonRpc("it has neither a result nor an error")),
+        (Some(result), None) if ours => Ok(Opened::Result(result.get())),
+        // An error about a request whose id could not be read has none.
+        (None, Some(error)) if ours || envelope.id.is_none() => {
+            let error: Value = serde_json::from_str(error.get()).map_err(|_| Defect::NotJson)?;
+            let refused = refusal::read(&error, response.retry_after, response.kept());
+            let malformed = Defect::NotJsonRpc("its error has no whole number as code");
+            refused.map(|refused| Opened::Refused(Box::new(refused))).ok_or(malformed)
+        }
+        (Some(_), None) | (None, Some(_)) => Err(Defect::WrongId),
+    }
+}
+
+enum Read {
+    Answer(Answer),
+    Refused(Box<Refused>),
+}
+
+fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, Defect> {
+    let malformed = Defect::NotAap("the result is not {\"message\": ...} with parts");
+    let outcome = object::<Outcome<'_>>(result).ok_or(malformed.clone())?;
+    if outcome.task.is_some() {
+        return Err(Defect::NotAap("the result has a task; AAP answers with a message"));
+    }
+    let message = outcome.message.ok_or(malformed)?;
+    let parts = message.parts.unwrap_or_default();
+    if parts.iter().any(|part| {
+        let content = [part.data, part.text, part.raw, part.url];
+        content.into_iter().flatten().count() > 1
+    }) {
+        return Err(Defect::NotAap("a part has several contents"));
+    }
+    let mut found = None;
+    let mut others = false;
+    for raw in parts.iter().filter_map(|part| part.data) {
+        // The text is JSON; what can still be wrong is how deep it nests.
+        let payload: Value = serde_json::from_str(raw.get()).map_err(|_| Defect::NotJson)?;
+        let kind = payload.get("type").and_then(Value::as_str);
+        if kind == Some(skill.response_type()) {
+            if found.replace((raw, payload)).is_some() {
+                return Err(Defect::NotAap("several data parts are of the response type"));
+            }
+        } else if let Some(error) = Received::read(&payload).filter(|_| kind == Some(TYPE)) {
+            // An error where a result belongs is still the seller's no.
+            return Ok(Read::Refused(Box::new(Refused {
+                by: By::Aap { jsonrpc: 0, error },
+                retry_after: response.retry_after,
+                kept: response.kept(),
+            })));
+        } else {
+            others = true;
+        }
+    }
+    let Some((raw, payload)) = found else {
+        return Err(Defect::NotAap(if others {
+            "no data part is of the skill's response type"
+        } else {
+            "the message has no data part"
+        }));
+    };
+    if !payload.get("data").is_some_and(Value::is_object) {
+        return Err(Defect::NotAap("the payload has no data object"));
+    }
+    Ok(Read::Answer(Answer {
+        skill,
+        payload,
+        raw: raw.to_owned(),
+        context_id: message.context_id.and_then(string),
+    }))
+}
+
+/// Reads an object; a sequence, which serde would take for one, is none.
+fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+fn string(raw: &RawValue) -> Option<String> {
+    serde_json::from_str(raw.get()).ok()
+}

@@ -1,0 +1,415 @@
+//! A seller's agent card, read leniently: what is there is used, what is missing is listed, and
+//! the text is kept as it came.
+
+use std::fmt;
+
+use reqwest::Url;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tradepost_wire::a2a;
+use tradepost_wire::aap::{Skill, Version};
+use tradepost_wire::catalog::Vocabulary;
+
+use crate::text::{WORD, plain};
+
+/// How many entries of each list of a card are read.
+const MAX_LISTED: usize = 200;
+
+/// A seller's agent card.
+#[derive(Debug, Clone)]
+pub struct Card {
+    /// The agent's name; empty when it has none.
+    pub name: String,
+    /// What it says about itself.
+    pub description: String,
+    /// Its own version.
+    pub version: String,
+    /// Who operates it: organisation and site.
+    pub provider: Option<(String, String)>,
+    /// How it is reached, in its order of preference.
+    pub interfaces: Vec<Interface>,
+    /// The profiles it speaks.
+    pub extensions: Vec<Extension>,
+    /// What it can be asked for.
+    pub skills: Vec<ListedSkill>,
+    /// The card as it came.
+    pub raw: Box<RawValue>,
+    missing: Vec<String>,
+}
+
+/// One way to reach an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// The address, as sent.
+    pub url: String,
+    /// `JSONRPC`, `HTTP+JSON`, `GRPC` or something else.
+    pub binding: String,
+    /// `Major.Minor`.
+    pub protocol_version: String,
+    /// To be sent back exactly as declared (D-07).
+    pub tenant: Option<String>,
+}
+
+/// A profile that an agent speaks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extension {
+    /// The profile and its version.
+    pub uri: String,
+    /// Whether every request must name it.
+    pub required: bool,
+    /// The profile's own facts.
+    pub params: Value,
+}
+
+/// Something an agent can be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedSkill {
+    /// Its id.
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// For people and models.
+    pub description: String,
+}
+
+/// How to speak AAP with an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The version of AAP.
+    pub version: Version,
+    /// The first interface that we can use (D-07).
+    pub interface: Interface,
+    /// The skills of AAP that the agent offers.
+    pub skills: Vec<Skill>,
+}
+
+/// Why an agent cannot be spoken to in AAP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotAap {
+    /// Its card names no AAP extension: it is a generic A2A agent (`R-CARD-11`).
+    NoExtension,
+    /// It speaks other versions than the one wanted, or than those we know.
+    OtherVersions {
+        /// The version wanted, when one was.
+        wanted: Option<Version>,
+        /// The AAP extensions of the card, as sent.
+        offered: Vec<String>,
+    },
+    /// None of its interfaces is JSON-RPC of A2A 1.0.
+    NoInterface,
+}
+
+impl fmt::Display for NotAap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoExtension => {
+                f.write_str("the card lists no AAP extension: a generic A2A agent")
+            }
+            Self::OtherVersions { wanted, offered } => {
+                let offered: Vec<_> = offered.iter().map(|uri| plain(uri, 2 * WORD)).collect();
+                match wanted {
+                    Some(version) => write!(f, "the agent does not speak AAP {version}")?,
+                    None => f.write_str("the agent speaks no version of AAP that we know")?,
+                }
+                write!(f, "; its card lists {}", offered.join(", "))
+            }
+            Self::NoInterface => f.write_str("the card has no JSONRPC interface of A2A 1.0"),
+        }
+    }
+}
+
+impl Card {
+    /// Reads a card.
+    ///
+    /// # Errors
+    /// Why the text is no card; `None` when it is not even JSON.
+    pub fn read(text: &str) -> Result<Self, Option<&'static str>> {
+        let raw: Box<RawValue> = serde_json::from_str(text).map_err(|_| None)?;
+        let json: Value = serde_json::from_str(raw.get()).map_err(|_| None)?;
+        if !json.is_object() {
+            return Err(Some("it is not a JSON object"));
+        }
+        let known = ["name", "supportedInterfaces", "capabilities", "skills"];
+        if !known.iter().any(|name| json.get(name).is_some()) {
+            return Err(Some("it has no member of an agent card"));
+        }
+        let card = Self {
+            name: text_of(&json, "name"),
+            description: text_of(&json, "description"),
+            version: text_of(&json, "version"),
+            provider: json
+                .get("provider")
+                .filter(|provider| provider.is_object())
+                .map(|provider| (text_of(provider, "organization"), text_of(provider, "url"))),
+            interfaces: list(json.get("supportedInterfaces"), |interface| Interface {
+                url: text_of(interface, "url"),
+                binding: text_of(interface, "protocolBinding"),
+                protocol_version: text_of(interface, "protocolVersion"),
+                tenant: interface.get("tenant").and_then(Value::as_str).map(str::to_owned),
+            }),
+            extensions: list(json.pointer("/capabilities/extensions"), |extension| Extension {
+                uri: text_of(extension, "uri"),
+                required: extension.get("required").and_then(Value::as_bool).unwrap_or_default(),
+                params: extension.get("params").cloned().unwrap_or_default(),
+            }),
+            skills: list(json.get("skills"), |skill| ListedSkill {
+                id: text_of(skill, "id"),
+                name: text_of(skill, "name"),
+                description: text_of(skill, "description"),
+            }),
+            missing: Vec::new(),
+            raw,
+        };
+        let missing = card.find_missing(&json);
+        Ok(Self { missing, ..card })
+    }
+
+    /// The versions of AAP that the card lists, in its order.
+    #[must_use]
+    pub fn versions(&self) -> Vec<Version> {
+        let known = self.extensions.iter().filter_map(|extension| version_of(&extension.uri));
+        let mut versions = Vec::new();
+        for version in known {
+            if !versions.contains(&version) {
+                versions.push(version);
+            }
+        }
+        versions
+    }
+
+    /// The skills of AAP that the card lists.
+    #[must_use]
+    pub fn aap_skills(&self) -> Vec<Skill> {
+        let listed = |skill: &Skill| self.skills.iter().any(|entry| entry.id == skill.name());
+        Skill::ALL.iter().copied().filter(listed).collect()
+    }
+
+    /// The first interface that speaks JSON-RPC of A2A 1.0 (D-07).
+    #[must_use]
+    pub fn interface(&self) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| interface.is_usable())
+    }
+
+    /// How to speak AAP with this agent: in the version wanted, else in the highest that both
+    /// sides know (`R-CARD-14`).
+    ///
+    /// # Errors
+    /// Why it cannot be spoken to.
+    pub fn choose(&self, wanted: Option<Version>) -> Result<Choice, NotAap> {
+        let ours = self.versions();
+        let version = match wanted {
+            Some(version) => ours.into_iter().find(|offered| *offered == version),
+            // The table's order is the order of the versions.
+            None => ours.into_iter().max(),
+        };
+        let Some(version) = version else {
+            let offered: Vec<_> = self.aap_uris().map(str::to_owned).collect();
+            return Err(if offered.is_empty() {
+                NotAap::NoExtension
+            } else {
+                NotAap::OtherVersions { wanted, offered }
+            });
+        };
+        Ok(Choice {
+            version,
+            interface: self.interface().ok_or(NotAap::NoInterface)?.clone(),
+            skills: self.aap_skills(),
+        })
+    }
+
+    /// What the card lacks for AAP, as sentences for its operator (`R-CARD-02` to `R-CARD-10`).
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    fn aap_uris(&self) -> impl Iterator<Item = &str> {
+        let uris = self.extensions.iter().map(|extension| extension.uri.as_str());
+        uris.filter(|uri| uri.starts_with("https://autoagentprotocol.org/extensions/"))
+    }
+
+    fn find_missing(&self, json: &Value) -> Vec<String> {
+        let mut missing = Vec::new();
+        for name in ["name", "description", "version"] {
+            if json.get(name).and_then(Value::as_str).is_none_or(str::is_empty) {
+                missing.push(format!("{name} is missing or empty"));
+            }
+        }
+        for name in ["defaultInputModes", "defaultOutputModes"] {
+            if json.get(name).and_then(Value::as_array).is_none_or(Vec::is_empty) {
+                missing.push(format!("{name} is missing or empty"));
+            }
+        }
+        if self.aap_uris().next().is_none() {
+            let uri = Version::V1_1.uri();
+            missing.push(format!("capabilities.extensions has no AAP entry such as {uri}"));
+        } else if self.versions().is_empty() {
+            missing.push("capabilities.extensions has no AAP version that we know".to_owned());
+        }
+        if self.interface().is_none() {
+            let text = "supportedInterfaces has no entry with an absolute http or https url, \
+                        protocolBinding JSONRPC and protocolVersion 1.0";
+            missing.push(text.to_owned());
+        }
+        if self.provider.as_ref().is_some_and(|(name, url)| name.is_empty() || url.is_empty()) {
+            missing.push("provider lacks organization or url".to_owned());
+        }
+        let skills = self.aap_skills();
+        if skills.is_empty() {
+            missing.push("skills has no AAP skill such as inventory.search".to_owned());
+        }
+        let entries = json.get("skills").and_then(Value::as_array);
+        for (index, entry) in entries.into_iter().flatten().take(MAX_LISTED).enumerate() {
+            let has_text = |name: &&str| !text_of(entry, name).is_empty();
+            let absent: Vec<_> =
+                ["id", "name", "description"].into_iter().filter(|name| !has_text(name)).collect();
+            if !absent.is_empty() {
+                missing.push(format!("skills[{index}] lacks {}", absent.join(", ")));
+            }
+            if entry.get("tags").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+                missing.push(format!("skills[{index}] has no tags"));
+            }
+        }
+        for extension in &self.extensions {
+            if let (Some(version), Some(described)) =
+                (version_of(&extension.uri), extension.params.get("skills"))
+            {
+                let differs =
+                    |skill: &Skill| described.get(skill.name()).is_some() != skills.contains(skill);
+                for skill in Skill::ALL.iter().copied().filter(differs) {
+                    missing.push(format!(
+                        "skills and the params.skills of AAP {version} disagree on {skill}"
+                    ));
+                }
+            }
+        }
+        missing
+    }
+}
+
+impl Interface {
+    fn is_usable(&self) -> bool {
+        let absolute = Url::parse(&self.url)
+            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        absolute
+            && self.binding.eq_ignore_ascii_case("JSONRPC")
+            && a2a::check_version(&self.protocol_version).is_ok()
+    }
+}
+
+fn version_of(uri: &str) -> Option<Version> {
+    Version::ALL.iter().copied().find(|version| version.uri() == uri)
+}
+
+fn text_of(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn list<T>(value: Option<&Value>, read: impl Fn(&Value) -> T) -> Vec<T> {
+    let items = value.and_then(Value::as_array).into_iter().flatten();
+    items.filter(|item| item.is_object()).take(MAX_LISTED).map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn card(interfaces: &Value, extensions: &Value) -> Card {
+        let card = json!({
+            "name": "A", "description": "d", "version": "1", "supportedInterfaces": interfaces,
+            "capabilities": {"extensions": extensions}, "defaultInputModes": ["application/json"],
+            "defaultOutputModes": ["application/json"],
+            "skills": [{"id": "inventory.search", "name": "n", "description": "d", "tags": ["t"]}],
+        });
+        Card::read(&card.to_string()).unwrap()
+    }
+
+    fn interface(url: &str, binding: &str, version: &str) -> Value {
+        json!({"url": url, "protocolBinding": binding, "protocolVersion": version, "tenant": "t1"})
+    }
+
+    #[test]
+    fn the_first_usable_interface_and_the_highest_common_version_are_chosen() {
+        let interfaces = json!([
+            interface("https://a/grpc", "GRPC", "1.0"),
+            interface("https://a/old", "JSONRPC", "0.3"),
+            interface("/relative", "JSONRPC", "1.0"),
+            interface("https://a/one", "JSONRPC", "1.0"),
+            interface("https://a/two", "JSONRPC", "1.0"),
+            5,
+        ]);
+        let future = "https://autoagentprotocol.org/extensions/aap/v9.0";
+        let extensions = json!([
+            {"uri": Version::V1_1.uri()}, {"uri": future}, {"uri": Version::V1_0.uri()}, null,
+        ]);
+        let card = card(&interfaces, &extensions);
+        let choice = card.choose(None).unwrap();
+        assert_eq!(choice.version, Version::V1_1);
+        assert_eq!(choice.interface.url, "https://a/one");
+        assert_eq!(choice.interface.tenant.as_deref(), Some("t1"));
+        assert_eq!(choice.skills, [Skill::InventorySearch]);
+        assert_eq!(card.choose(Some(Version::V1_0)).unwrap().version, Version::V1_0);
+        assert!(card.missing().is_empty(), "{:?}", card.missing());
+    }
+
+    #[test]
+    fn an_agent_without_aap_is_told_apart_from_one_of_another_version() {
+        let interfaces = json!([interface("https://a/one", "JSONRPC", "1.0")]);
+        let generic = card(&interfaces, &json!([{"uri": "https://example.com/other"}]));
+        assert_eq!(generic.choose(None), Err(NotAap::NoExtension));
+        let old = card(&interfaces, &json!([{"uri": Version::V1_0.uri()}]));
+        let wanted = Some(Version::V1_1);
+        let offered = vec![Version::V1_0.uri().to_owned()];
+        assert_eq!(old.choose(wanted), Err(NotAap::OtherVersions { wanted, offered }));
+        let grpc = json!([interface("https://a/grpc", "GRPC", "1.0")]);
+        let unreachable = card(&grpc, &json!([{"uri": Version::V1_0.uri()}]));
+        assert_eq!(unreachable.choose(None), Err(NotAap::NoInterface));
+    }
+
+    #[test]
+    fn everything_that_a_card_lacks_is_listed() {
+        let text = r#"{"name": "", "provider": {}, "skills": [{"id": "x"}, 5],
+            "capabilities": {"extensions": {}}, "supportedInterfaces": "none"}"#;
+        let missing = Card::read(text).unwrap().missing().join("\n");
+        for expected in [
+            "name is",
+            "description is",
+            "version is",
+            "defaultInputModes",
+            "defaultOutputModes",
+            "capabilities.extensions",
+            "supportedInterfaces",
+            "provider lacks",
+            "no AAP skill",
+            "skills[0] lacks name, description",
+            "skills[0] has no tags",
+            "skills[1] lacks id",
+        ] {
+            assert!(missing.contains(expected), "{expected} is not in:\n{missing}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_card_is_refused() {
+        assert!(matches!(Card::read("<html>"), Err(None)));
+        assert!(matches!(Card::read(&"[".repeat(100_000)), Err(None)));
+        assert!(matches!(Card::read("[]"), Err(Some(_))));
+        assert!(matches!(Card::read("{\"error\": 1}"), Err(Some(_))));
+    }
+
+    #[test]
+    fn the_published_example_lacks_nothing() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+        for version in ["v1.0", "v1.1"] {
+            let path = root.join("spec/aap").join(version).join("examples/agent-card.example.json");
+            let Ok(text) = std::fs::read_to_string(&path) else {
+                println!("skipped: no published examples beside the workspace");
+                return;
+            };
+            let card = Card::read(&text).unwrap();
+            assert!(card.missing().is_empty(), "{version}: {:?}", card.missing());
+            assert_eq!(card.choose(None).unwrap().skills, Skill::ALL);
+        }
+    }
+}

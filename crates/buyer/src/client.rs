@@ -1,0 +1,172 @@
+//! Calling a skill: the request is built, checked and sent, and the answer is read.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
+use tradepost_wire::a2a;
+use tradepost_wire::aap::{self, Skill, Terms};
+use uuid::Uuid;
+
+use crate::answer::{self, Answer};
+use crate::card::Choice;
+use crate::discover::{Discovered, endpoint, is_local};
+use crate::failure::{BadAddress, Failure, Unsent};
+use crate::transport::Transport;
+
+/// Calls the skills of one agent.
+pub struct Client {
+    transport: Transport,
+    endpoint: Url,
+    choice: Choice,
+    authorization: Option<HeaderValue>,
+    terms: Option<Box<dyn Fn() -> Terms + Send + Sync>>,
+    ids: Mutex<fastrand::Rng>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("endpoint", &self.endpoint.as_str())
+            .field("choice", &self.choice)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client for a discovered agent. `ids` makes the ids of requests and messages.
+    ///
+    /// # Errors
+    /// `Unsent`, when the address that the card gives may not be used.
+    pub fn new(
+        transport: Transport,
+        discovered: &Discovered,
+        choice: Choice,
+        ids: fastrand::Rng,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            endpoint: endpoint(&discovered.url, &choice.interface)?,
+            transport,
+            choice,
+            authorization: None,
+            terms: None,
+            ids: Mutex::new(ids),
+        })
+    }
+
+    /// Sends a bearer token with every call, never in clear text over a public network.
+    ///
+    /// # Errors
+    /// `Unsent`, when the token could be read on the way or cannot be sent in a header.
+    pub fn with_token(mut self, token: &str) -> Result<Self, Failure> {
+        if self.endpoint.scheme() != "https" && !is_local(&self.endpoint) {
+            return Err(Failure::Unsent(Unsent::Address(BadAddress {
+                url: self.endpoint.to_string(),
+                from_card: true,
+                why: "is not https, so the token is not sent",
+            })));
+        }
+        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
+            Failure::Unsent(Unsent::Setup(
+                "the token has characters that no header may have".into(),
+            ))
+        })?;
+        value.set_sensitive(true);
+        self.authorization = Some(value);
+        Ok(self)
+    }
+
+    /// Checks every request before it is sent: that the card lists the skill (`R-CARD-12`), and
+    /// that the payload satisfies its schema and the rules of consent on these terms.
+    #[must_use]
+    pub fn checking(mut self, terms: impl Fn() -> Terms + Send + Sync + 'static) -> Self {
+        self.terms = Some(Box::new(terms));
+        self
+    }
+
+    /// How the agent is spoken to.
+    #[must_use]
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// Calls a skill. A payload without `type` gets it.
+    ///
+    /// # Errors
+    /// What went wrong, by how far the request got.
+    pub async fn call(&self, skill: Skill, payload: Value) -> Result<Answer, Failure> {
+        let payload = with_type(skill, payload);
+        self.check(skill, &payload)?;
+        let id = self.new_id();
+        let request = self.request(skill, payload, &id);
+        let response = self.transport.post(&self.endpoint, self.headers(), request).await?;
+        answer::read(&response, &id, skill)
+    }
+
+    fn check(&self, skill: Skill, payload: &Value) -> Result<(), Failure> {
+        let Some(terms) = &self.terms else {
+            return Ok(());
+        };
+        if !self.choice.skills.contains(&skill) {
+            let offered = self.choice.skills.clone();
+            return Err(Failure::Unsent(Unsent::SkillNotOffered { skill, offered }));
+        }
+        match aap::parse(skill, self.choice.version, payload, &terms()) {
+            Ok(_) => Ok(()),
+            Err(refusal) => Err(Failure::Unsent(Unsent::Invalid(Box::new(refusal)))),
+        }
+    }
+
+    fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let version = HeaderValue::from_static(a2a::VERSION);
+        headers.insert(HeaderName::from_static(a2a::VERSION_HEADER), version);
+        let extension = HeaderValue::from_static(self.choice.version.uri());
+        headers.insert(HeaderName::from_static(a2a::EXTENSIONS_HEADER), extension);
+        if let Some(value) = &self.authorization {
+            headers.insert(AUTHORIZATION, value.clone());
+        }
+        headers
+    }
+
+    fn request(&self, skill: Skill, payload: Value, id: &str) -> Vec<u8> {
+        let mut params = Map::new();
+        if let Some(tenant) = &self.choice.interface.tenant {
+            params.insert("tenant".into(), tenant.as_str().into());
+        }
+        let part = json!({"data": payload, "mediaType": skill.request_media_type()});
+        let message = json!({"messageId": self.new_id(), "role": "ROLE_USER", "parts": [part]});
+        params.insert("message".into(), message);
+        let modes = json!({"acceptedOutputModes": [skill.response_media_type()]});
+        params.insert("configuration".into(), modes);
+        let request =
+            json!({"jsonrpc": "2.0", "id": id, "method": "SendMessage", "params": params});
+        request.to_string().into_bytes()
+    }
+
+    fn new_id(&self) -> String {
+        let mut bytes = [0; 16];
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut bytes);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+    }
+}
+
+/// A generator of ids whose seed no one can guess: for programs; tests choose their own seed.
+#[must_use]
+pub fn random_ids() -> fastrand::Rng {
+    // The lower half of a version 7 UUID is random.
+    fastrand::Rng::with_seed(Uuid::now_v7().as_u64_pair().1)
+}
+
+/// The payload with the skill's request type in front, when it is an object without one.
+fn with_type(skill: Skill, mut payload: Value) -> Value {
+    if let Some(members) = payload.as_object_mut().filter(|m| !m.contains_key("type")) {
+        members.shift_insert(0, "type".into(), skill.request_type().into());
+    }
+    payload
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tradepost_wire::aap::Version;
+
+use super::*;
+use crate::card::Card;
+use crate::failure::{Defect, Unanswered};
+use crate::fake::{Fake, Reply, transport};
+use crate::refusal::By;
+
+fn terms() -> Terms {
+    Terms {
+        now: "2026-05-01T00:00:00Z".parse::<Timestamp>().unwrap(),
+        clock_skew: SignedDuration::from_mins(5),
+        consent_lifetime: None,
+        test_drive_needs_vehicle: false,
+    }
+}
+
+fn client(fake: &Fake) -> Client {
+    let card = json!({
+        "name": "A",
+        "supportedInterfaces": [{"url": format!("{}/a2a", fake.url), "protocolBinding": "JSONRPC",
+            "protocolVersion": "1.0", "tenant": "acme"}],
+        "capabilities": {"extensions": [{"uri": Version::V1_1.uri()}]},
+        "skills": [{"id": "inventory.search"}, {"id": "inventory.vehicle"}],
+    });
+    let card = Card::read(&card.to_string()).unwrap();
+    let choice = card.choose(None).unwrap();
+    let url = Url::parse(&fake.url).unwrap();
+    let discovered = Discovered { url, etag: None, card };
+    Client::new(transport(), &discovered, choice, fastrand::Rng::with_seed(1)).unwrap()
+}
+
+fn ask(reply: Reply) -> Result<Answer, Failure> {
+    let fake = Fake::start(vec![reply]);
+    fake.run(client(&fake).call(Skill::InventorySearch, json!({})))
+}
+
+fn result(part: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":"{{id}}","result":{{"message":{{"parts":[{part}]}}}}}}"#)
+}
+
+fn garbled(reply: Reply) -> Defect {
+    match ask(reply) {
+        Err(Failure::Garbled(garbled)) => garbled.defect,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_request_is_what_a2a_and_aap_ask_for() {
+    let part = r#"{"data":{"type":"inventory.search.response","data":{"total":1.0}}}"#;
+    let fake = Fake::start(vec![Reply::http(200, &[], result(part))]);
+    let client = client(&fake).checking(terms).with_token("t0ken").unwrap();
+    assert!(!format!("{client:?}").contains("t0ken"));
+    let payload = json!({"filters": {"make": ["Honda"]}});
+    let answer = fake.run(client.call(Skill::InventorySearch, payload)).unwrap();
+    assert_eq!(answer.raw.get(), r#"{"type":"inventory.search.response","data":{"total":1.0}}"#);
+    let requests = fake.requests();
+    let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
+    for line in [
+        "POST /a2a HTTP/1.1",
+        "content-type: application/json",
+        "a2a-version: 1.0",
+        "a2a-extensions: https://autoagentprotocol.org/extensions/aap/v1.1",
+        "authorization: Bearer t0ken",
+    ] {
+        assert!(head.lines().any(|found| found == line), "{line} is not in:\n{head}");
+    }
+    let mut body: Value = serde_json::from_str(body).unwrap();
+    let id = body["id"].take();
+    let message_id = body["params"]["message"]["messageId"].take();
+    assert_ne!(id, message_id);
+    assert!(Uuid::parse_str(message_id.as_str().unwrap()).is_ok());
+    let expected = json!({
+        "jsonrpc": "2.0", "id": null, "method": "SendMessage", "params": {
+            "tenant": "acme",
+            "message": {"messageId": null, "role": "ROLE_USER", "parts": [{
+                "data": {"type": "inventory.search.request", "filters": {"make": ["Honda"]}},
+                "mediaType": "application/vnd.autoagent.inventory-search-request+json"}]},
+            "configuration": {"acceptedOutputModes":
+                ["application/vnd.autoagent.inventory-search-response+json"]},
+        }
+    });
+    assert_eq!(body, expected);
+    tradepost_wire::a2a::send_message(Some(&json!({
+        "message": {"messageId": "m", "role": "ROLE_USER", "parts": body["params"]["message"]["parts"]}
+    })))
+    .unwrap();
+}
+
+#[test]
+fn a_request_that_would_be_refused_is_not_sent_and_every_problem_is_listed() {
+    let fake = Fake::start(vec![]);
+    let client = client(&fake).checking(terms);
+    let payload = json!({"filters": {"make": "Honda", "colour": []}, "limit": 5});
+    match fake.run(client.call(Skill::InventorySearch, payload)) {
+        Err(Failure::Unsent(Unsent::Invalid(refusal))) => {
+            assert_eq!(refusal.problems.total(), 3, "{refusal:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    match fake.run(client.call(Skill::LeadSubmit, json!({}))) {
+        Err(Failure::Unsent(Unsent::SkillNotOffered { offered, .. })) => {
+            assert_eq!(offered, [Skill::InventorySearch, Skill::InventoryVehicle]);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_token_is_not_sent_in_clear_text_over_a_public_network() {
+    let fake = Fake::start(vec![]);
+    let mut public = client(&fake);
+    public.endpoint = Url::parse("http://dealer.example/a2a").unwrap();
+    assert!(matches!(public.with_token("t"), Err(Failure::Unsent(Unsent::Address(_)))));
+    assert!(client(&fake).with_token("a\nb").is_err());
+}
+
+#[test]
+fn hostile_answers_are_garbled_and_said_to_be_so() {
+    let search = r#"{"data":{"type":"inventory.search.response","data":{}}}"#;
+    let good = result(search);
+    let deep = format!(r#"{{"data":{}1{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
+    let rpc = |why| Defect::NotJsonRpc(why);
+    let aap = |why| Defect::NotAap(why);
+    assert!(ask(Reply::http(200, &[], &good)).is_ok());
+    let cases: Vec<(Vec<u8>, Defect)> = vec![
+        (b"".to_vec(), Defect::Empty),
+        (b" \r\n ".to_vec(), Defect::Empty),
+        (b"<html><body>hello</body></html>".to_vec(), Defect::NotJson),
+        (good.as_bytes()[..good.len() - 1].to_vec(), Defect::NotJson),
+        (b"{\"jsonrpc\":\"\xff\xfe\"}".to_vec(), Defect::NotUtf8),
+        ("[".repeat(300_000).into(), Defect::NotJson),
+        (format!("{}{}", "[".repeat(5_000), "]".repeat(5_000)).into(), rpc("it is not an object")),
+        (result(&deep).into(), Defect::NotJson),
+        (b"[]".to_vec(), rpc("it is not an object")),
+        (b"{}".to_vec(), rpc("jsonrpc is not \"2.0\"")),
+        (br#"{"jsonrpc":"2.0","id":"{id}"}"#.to_vec(), rpc("it has neither a result nor an error")),
+        (
+            br#"{"jsonrpc":"2.0","id":"{id}","result":{},"error":{"code":1}}"#.to_vec(),
+            rpc("it has both a result and an error"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":"{id}","result":{},"result":{}}"#.to_vec(),
+            rpc("a member is repeated"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":"{id}","error":{"code":"x"}}"#.to_vec(),
+            rpc("its error has no whole number as code"),
+        ),
+        (good.replace("{id}", "other").into(), Defect::WrongId),
+        (good.replace("\"{id}\"", "1").into(), Defect::WrongId),
+        (good.replace("\"{id}\"", "null").into(), Defect::WrongId),
+        (
+            result(search).replace("\"message\"", "\"task\":{},\"message\"").into(),
+            aap("the result has a task; AAP answers with a message"),
+        ),
+        (
+            result(search).replace("\"message\":", "\"reply\":").into(),
+            aap("the result is not {\"message\": ...} with parts"),
+        ),
+        (result(r#"{"text":"hello"}"#).into(), aap("the message has no data part")),
+        (result("").into(), aap("the message has no data part")),
+        (result(r#"{"data":{},"text":"x"}"#).into(), aap("a part has several contents")),
+        (
+            result(&format!("{search},{search}")).into(),
+            aap("several data parts are of the response type"),
+        ),
+        (
+            result(r#"{"data":{"type":"inventory.vehicle.response","data":{}}}"#).into(),
+            aap("no data part is of the skill's response type"),
+        ),
+        (
+            result(r#"{"data":{"type":"inventory.search.response","data":[]}}"#).into(),
+            aap("the payload has no data object"),
+        ),
+        (vec![b'x'; 9 * 1024 * 1024], Defect::TooLarge(8 * 1024 * 1024)),
+    ];
+    for (body, expected) in cases {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
+        assert_eq!(garbled(Reply::http(200, &[], &body)), expected, "{shown}");
+    }
+}
+
+#[test]
+fn answers_that_stop_or_stall_are_told_apart() {
+    let head = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"json".to_vec();
+    assert_eq!(garbled(Reply::Bytes(head.clone())), Defect::Truncated);
+    assert_eq!(garbled(Reply::Stall(head)), Defect::Stalled(Duration::from_millis(400)));
+    let unanswered = |reply| match ask(reply) {
+        Err(Failure::Unanswered(unanswered)) => unanswered,
+        other => panic!("{other:?}"),
+    };
+    let limit = Duration::from_millis(400);
+    assert_eq!(unanswered(Reply::Stall(Vec::new())), Unanswered::TimedOut(limit));
+    assert!(matches!(unanswered(Reply::Bytes(Vec::new())), Unanswered::Broken(_)));
+    assert!(matches!(unanswered(Reply::Bytes(b"SSH-2.0-x\r\n".to_vec())), Unanswered::Broken(_)));
+    let elsewhere = Reply::http(307, &[("location", "http://169.254.169.254/")], "");
+    assert!(matches!(garbled(elsewhere), Defect::Redirect { location: Some(_) }));
+}
+
+#[test]
+fn errors_are_read_at_any_http_status() {
+    let error = r#"{"jsonrpc":"2.0","id":"{id}","error":{"code":-32002,"message":"RATE_LIMITED: x",
+        "data":{"type":"aap.error","code":"RATE_LIMITED","message":"x","retryable":true}}}"#;
+    let unread = error.replace("\"{id}\"", "null");
+    for (status, body) in [(200, error), (429, error), (500, error), (400, unread.as_str())] {
+        let reply = Reply::http(status, &[("retry-after", "3")], body);
+        let Err(Failure::Refused(refused)) = ask(reply) else { panic!("{status}") };
+        assert!(matches!(refused.by, By::Aap { jsonrpc: -32002, .. }), "{refused:?}");
+        assert_eq!(refused.retry_after, Some(Duration::from_secs(3)));
+        assert_eq!(refused.kept.status, status);
+    }
+    let in_a_result = result(r#"{"data":{"type":"aap.error","code":"VEHICLE_NOT_FOUND"}}"#);
+    assert!(matches!(ask(Reply::http(200, &[], in_a_result)), Err(Failure::Refused(_))));
+}
+
+#[test]
+fn a_status_of_refusal_without_json_rpc_is_a_refusal_by_status() {
+    let good = result(r#"{"data":{"type":"inventory.search.response","data":{}}}"#);
+    for (status, body) in [(401, ""), (502, "<html>"), (503, "{}"), (500, good.as_str())] {
+        let Err(Failure::Refused(refused)) = ask(Reply::http(status, &[], body)) else {
+            panic!("{status}")
+        };
+        assert!(matches!(refused.by, By::Http(found) if found == status));
+        assert_eq!(refused.is_retryable(), status != 401);
+    }
+}
+
+#[test]
+fn vehicles_without_a_usable_status_are_ignored() {
+    let part = r#"{"data":{"type":"inventory.search.response","data":{"vehicles":[
+        {"status":"available"},{"status":"sold"},{},5,{"status":"pending"}]}}}"#;
+    let answer = ask(Reply::http(200, &[], result(part))).unwrap();
+    let (listed, ignored) = answer.vehicles();
+    assert_eq!((listed.len(), ignored), (2, 3));
+}

@@ -1,0 +1,279 @@
+//! Finding out how to speak to an agent: where its card is, what the card says, and whether the
+//! address it gives may be used.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use reqwest::Url;
+use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+
+use crate::card::{Card, Interface};
+use crate::failure::{BadAddress, Defect, Failure, Unsent};
+use crate::refusal::{By, Refused};
+use crate::transport::Transport;
+
+/// A card and where it came from.
+#[derive(Debug, Clone)]
+pub struct Discovered {
+    /// The address of the card.
+    pub url: Url,
+    /// The card's entity tag, as sent.
+    pub etag: Option<String>,
+    /// The card.
+    pub card: Card,
+}
+
+/// Fetches the card of the agent at `address`: a base address, or that of the card itself when it
+/// ends in `.json`. Given what was discovered before, asks whether it still holds (D-06).
+///
+/// # Errors
+/// Why there is no card. That the agent does not speak AAP is for [`Card::choose`] to say.
+pub async fn discover(
+    transport: &Transport,
+    address: &str,
+    before: Option<&Discovered>,
+) -> Result<Discovered, Failure> {
+    let url = card_url(address)?;
+    let before = before.filter(|before| before.url == url);
+    let etag = before.and_then(|before| before.etag.as_deref());
+    let response = transport.get(&url, etag).await?;
+    if let (304, Some(before)) = (response.status, before) {
+        return Ok(before.clone());
+    }
+    if !response.is_success() {
+        return Err(Failure::Refused(Box::new(Refused {
+            by: By::Http(response.status),
+            retry_after: response.retry_after,
+            kept: response.kept(),
+        })));
+    }
+    let defect = match std::str::from_utf8(&response.body) {
+        Err(_) => Defect::NotUtf8,
+        Ok(text) if text.trim_ascii().is_empty() => Defect::Empty,
+        Ok(text) => match Card::read(text) {
+            Ok(card) => {
+                let etag = response.etag;
+                return Ok(Discovered { url, etag, card });
+            }
+            Err(Some(why)) => Defect::NotACard(why),
+            Err(None) => Defect::NotJson,
+        },
+    };
+    Err(Failure::garbled(defect, response.kept()))
+}
+
+/// Where the card of the agent at `address` is. Without a scheme it is `https`, on this machine
+/// `http`.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn card_url(address: &str) -> Result<Url, Failure> {
+    let address = address.trim();
+    let text = if address.contains("://") {
+        address.to_owned()
+    } else {
+        let secure = format!("https://{address}");
+        match Url::parse(&secure) {
+            Ok(url) if is_local(&url) => format!("http://{address}"),
+            Ok(_) | Err(_) => secure,
+        }
+    };
+    let mut url =
+        usable(&text).map_err(|why| Failure::address(&without_credentials(&text), why))?;
+    if !url.path().ends_with(".json") {
+        let path = format!("{}{WELL_KNOWN_PATH}", url.path().trim_end_matches('/'));
+        url.set_path(&path);
+        url.set_query(None);
+    }
+    Ok(url)
+}
+
+/// The address of an interface, when it may be used: a card may lead neither from `https` to
+/// `http` nor from a public host into a private network.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn endpoint(card: &Url, interface: &Interface) -> Result<Url, Failure> {
+    let checked = usable(&interface.url).and_then(|url| {
+        if card.scheme() == "https" && url.scheme() != "https" {
+            Err("is not https although the card is")
+        } else if is_local(&url) && !is_local(card) {
+            Err("is in a private network although the card is not")
+        } else {
+            Ok(url)
+        }
+    });
+    checked.map_err(|why| {
+        Failure::Unsent(Unsent::Address(BadAddress {
+            url: without_credentials(&interface.url),
+            from_card: true,
+            why,
+        }))
+    })
+}
+
+fn usable(text: &str) -> Result<Url, &'static str> {
+    let mut url = Url::parse(text).map_err(|_| "is not a valid address")?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("is neither http nor https");
+    }
+    if !url.has_host() {
+        return Err("has no host");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("contains credentials; give a token instead");
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+/// The address as it may be shown.
+fn without_credentials(text: &str) -> String {
+    let Ok(mut url) = Url::parse(text) else {
+        // What cannot be parsed cannot be shown without risk when there is an `@` in it.
+        return if text.contains('@') { "given".to_owned() } else { text.to_owned() };
+    };
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.to_string()
+}
+
+/// Whether a host is of this machine or its network, as far as its spelling tells.
+pub(crate) fn is_local(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.');
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(ip)) => is_local_v4(ip),
+        Ok(IpAddr::V6(ip)) => match ip.to_ipv4_mapped() {
+            Some(ip) => is_local_v4(ip),
+            None => ip == Ipv6Addr::LOCALHOST || ip.is_unspecified() || is_local_v6(ip),
+        },
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+fn is_local_v4(ip: Ipv4Addr) -> bool {
+    let [first, second, ..] = ip.octets();
+    ip.is_loopback()
+        || ip.is_private()
+        || ip.is_link_local()
+        || first == 0
+        // RFC 6598, shared address space.
+        || (first == 100 && (64..128).contains(&second))
+}
+
+fn is_local_v6(ip: Ipv6Addr) -> bool {
+    ip.is_unique_local() || ip.is_unicast_link_local()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{Fake, Reply, transport};
+
+    #[test]
+    fn the_card_is_found_from_a_base_address_or_its_own() {
+        for (address, expected) in [
+            ("https://a.example", "https://a.example/.well-known/agent-card.json"),
+            ("a.example/", "https://a.example/.well-known/agent-card.json"),
+            (
+                "https://a.example/d/acme/?x=1#y",
+                "https://a.example/d/acme/.well-known/agent-card.json",
+            ),
+            ("https://a.example/my.json?x=1", "https://a.example/my.json?x=1"),
+            ("localhost:8080", "http://localhost:8080/.well-known/agent-card.json"),
+            ("127.0.0.1:8080/d/x", "http://127.0.0.1:8080/d/x/.well-known/agent-card.json"),
+        ] {
+            assert_eq!(card_url(address).unwrap().as_str(), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn addresses_that_cannot_be_used_are_refused_without_showing_credentials() {
+        for address in ["", "ftp://a.example", "https://", "https://u:secret@a.example", "a b"] {
+            let failure = card_url(address).unwrap_err();
+            assert!(matches!(failure, Failure::Unsent(_)), "{address}");
+            assert!(!failure.to_string().contains("secret"), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_card_leads_neither_out_of_tls_nor_into_a_private_network() {
+        let check = |card: &str, url: &str| {
+            let interface = Interface {
+                url: url.to_owned(),
+                binding: "JSONRPC".to_owned(),
+                protocol_version: "1.0".to_owned(),
+                tenant: None,
+            };
+            endpoint(&Url::parse(card).unwrap(), &interface).is_ok()
+        };
+        assert!(check("https://a.example", "https://b.example/a2a"));
+        assert!(check("http://localhost:1", "http://127.0.0.1:2/a2a"));
+        assert!(check("http://10.0.0.1", "http://10.0.0.2/a2a"));
+        assert!(!check("https://a.example", "http://a.example/a2a"));
+        for host in [
+            "127.1",
+            "10.0.0.1",
+            "169.254.169.254",
+            "[::1]",
+            "[::ffff:10.0.0.1]",
+            "localhost",
+            "x.localhost.",
+            "[fd00::1]",
+            "100.64.0.1",
+            "0.0.0.0",
+        ] {
+            assert!(!check("https://a.example", &format!("https://{host}/a2a")), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_card_that_has_not_changed_is_kept() {
+        let body = r#"{"name": "A", "skills": []}"#;
+        let fake = Fake::start(vec![
+            Reply::http(200, &[("etag", "\"v1\"")], body),
+            Reply::http(304, &[], ""),
+        ]);
+        fake.run(async {
+            let transport = transport();
+            let first = discover(&transport, &fake.url, None).await.unwrap();
+            assert_eq!(first.etag.as_deref(), Some("\"v1\""));
+            let second = discover(&transport, &fake.url, Some(&first)).await.unwrap();
+            assert_eq!(second.card.raw.get(), body);
+        });
+        let requests = fake.requests();
+        assert!(requests[0].starts_with("GET /.well-known/agent-card.json HTTP/1.1\r\n"));
+        assert!(!requests[0].contains("if-none-match"));
+        assert!(requests[1].contains("if-none-match: \"v1\"\r\n"));
+    }
+
+    #[test]
+    fn answers_that_are_no_card_are_told_apart() {
+        let long = " ".repeat(9 * 1024 * 1024);
+        let deep = "[".repeat(200_000);
+        for (reply, expected) in [
+            (Reply::http(200, &[], ""), "the answer is empty"),
+            (Reply::http(200, &[], "<html></html>"), "the answer is not valid JSON"),
+            (Reply::http(200, &[], &deep), "the answer is not valid JSON"),
+            (Reply::http(200, &[], "[]"), "the answer is no agent card: it is not a JSON object"),
+            (Reply::http(200, &[], &long), "the answer is larger than 8388608 bytes"),
+            (Reply::http(404, &[], "<html>"), "the server answers with HTTP 404"),
+            (Reply::http(304, &[], ""), "the server answers with HTTP 304"),
+            (
+                Reply::http(302, &[("location", "https://b.example/\u{202e}x")], ""),
+                "the answer is a redirect, which is not followed: https://b.example/x",
+            ),
+        ] {
+            let fake = Fake::start(vec![reply]);
+            let failure = fake.run(discover(&transport(), &fake.url, None)).unwrap_err();
+            assert_eq!(failure.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn nobody_there_means_that_nothing_was_sent() {
+        let url = Fake::start(vec![]).url.clone();
+        let fake = Fake::start(vec![]);
+        let failure = fake.run(discover(&transport(), &url, None)).unwrap_err();
+        assert!(matches!(failure, Failure::Unsent(Unsent::Unreachable(_))), "{failure:?}");
+    }
+}

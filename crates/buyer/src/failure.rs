@@ -1,0 +1,268 @@
+//! What can go wrong with a request, by how far it got. The first question of whoever recovers is
+//! whether the request left the building: only then can it have had an effect.
+
+use std::fmt;
+use std::time::Duration;
+
+use tradepost_wire::aap;
+
+use crate::card::NotAap;
+use crate::refusal::Refused;
+use crate::text::{SENTENCE, WORD, plain};
+
+/// How much of an answer is kept with a failure.
+pub const MAX_KEPT: usize = 64 * 1024;
+
+/// Why there is no result.
+#[derive(Debug)]
+pub enum Failure {
+    /// The request never left: the seller knows nothing of it.
+    Unsent(Unsent),
+    /// The request left, or may have left, and nothing came back: it may have had an effect.
+    Unanswered(Unanswered),
+    /// Something came back that cannot be understood: the request may have had an effect.
+    Garbled(Box<Garbled>),
+    /// The seller understood and said no.
+    Refused(Box<Refused>),
+}
+
+/// Why a request never left.
+#[derive(Debug)]
+pub enum Unsent {
+    /// The address cannot be used.
+    Address(BadAddress),
+    /// No connection could be made.
+    Unreachable(String),
+    /// The agent does not offer what AAP needs (`R-CARD-11`).
+    NotAap(NotAap),
+    /// The agent does not offer this skill (`R-CARD-12`).
+    SkillNotOffered {
+        /// The skill wanted.
+        skill: aap::Skill,
+        /// What there is.
+        offered: Vec<aap::Skill>,
+    },
+    /// The request would be refused: every problem found before sending.
+    Invalid(Box<aap::Refusal>),
+    /// This machine cannot send: no usable certificates, for example.
+    Setup(String),
+}
+
+/// An address that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadAddress {
+    /// The address, without credentials.
+    pub url: String,
+    /// Whether the seller's card gave it, rather than the caller.
+    pub from_card: bool,
+    /// Why not.
+    pub why: &'static str,
+}
+
+/// Why nothing came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unanswered {
+    /// The time was up.
+    TimedOut(Duration),
+    /// The connection broke before an answer began.
+    Broken(String),
+}
+
+/// An answer that cannot be understood.
+#[derive(Debug)]
+pub struct Garbled {
+    /// What is wrong with it.
+    pub defect: Defect,
+    /// The answer.
+    pub kept: Kept,
+}
+
+/// What is wrong with an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Defect {
+    /// There is none behind the header.
+    Empty,
+    /// It ended early.
+    Truncated,
+    /// It stalled until the time was up.
+    Stalled(Duration),
+    /// It is larger than the limit, in bytes.
+    TooLarge(usize),
+    /// The answer is a redirect, which is never followed: a request may hold personal data.
+    Redirect {
+        /// Where to, as sent.
+        location: Option<String>,
+    },
+    /// It is not text.
+    NotUtf8,
+    /// It is not JSON, or nests too deep.
+    NotJson,
+    /// It is no agent card.
+    NotACard(&'static str),
+    /// It is JSON but no JSON-RPC answer.
+    NotJsonRpc(&'static str),
+    /// It answers another request.
+    WrongId,
+    /// It is a JSON-RPC result without what AAP requires.
+    NotAap(&'static str),
+}
+
+/// An answer, kept for whoever has to find out; the body is cut at [`MAX_KEPT`].
+#[derive(Clone, Default)]
+pub struct Kept {
+    /// The HTTP status.
+    pub status: u16,
+    /// The media type, as sent.
+    pub content_type: Option<String>,
+    /// The beginning of the body.
+    pub body: Vec<u8>,
+    /// How many bytes were read in all.
+    pub length: usize,
+}
+
+impl Kept {
+    /// Keeps the beginning of a body.
+    #[must_use]
+    pub fn new(status: u16, content_type: Option<String>, body: &[u8]) -> Self {
+        Self {
+            status,
+            content_type,
+            body: body.iter().take(MAX_KEPT).copied().collect(),
+            length: body.len(),
+        }
+    }
+
+    /// A few words for people: status, media type and size.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let kind = match &self.content_type {
+            Some(kind) => plain(kind, WORD),
+            None => "no media type".to_owned(),
+        };
+        format!("HTTP {}, {kind}, {} bytes", self.status, self.length)
+    }
+}
+
+// A body may hold personal data, which has no place in a log.
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.summary())
+    }
+}
+
+impl Failure {
+    /// An answer that cannot be understood.
+    #[must_use]
+    pub fn garbled(defect: Defect, kept: Kept) -> Self {
+        Self::Garbled(Box::new(Garbled { defect, kept }))
+    }
+
+    /// An address that the caller gave and that cannot be used.
+    #[must_use]
+    pub fn address(url: &str, why: &'static str) -> Self {
+        Self::Unsent(Unsent::Address(BadAddress { url: url.to_owned(), from_card: false, why }))
+    }
+
+    /// Whether the seller may have acted on the request although there is no result.
+    #[must_use]
+    pub fn may_have_acted(&self) -> bool {
+        match self {
+            Self::Unsent(_) | Self::Refused(_) => false,
+            Self::Unanswered(_) | Self::Garbled(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsent(unsent) => unsent.fmt(f),
+            Self::Unanswered(unanswered) => unanswered.fmt(f),
+            Self::Garbled(garbled) => garbled.defect.fmt(f),
+            Self::Refused(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl fmt::Display for Unsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(bad) => {
+                let whose = if bad.from_card { "the card's address" } else { "the address" };
+                write!(f, "{whose} {} {}", plain(&bad.url, 2 * WORD), bad.why)
+            }
+            Self::Unreachable(why) => write!(f, "cannot connect: {}", plain(why, SENTENCE)),
+            Self::NotAap(not_aap) => not_aap.fmt(f),
+            Self::SkillNotOffered { skill, .. } => {
+                write!(f, "the agent does not offer {skill}")
+            }
+            Self::Invalid(refusal) => {
+                write!(f, "not sent: {}: {}", refusal.code, refusal.message)
+            }
+            Self::Setup(why) => write!(f, "cannot send: {}", plain(why, SENTENCE)),
+        }
+    }
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut(limit) => write!(f, "no answer within {} s", limit.as_secs_f64()),
+            Self::Broken(why) => {
+                write!(f, "the connection broke before an answer: {}", plain(why, SENTENCE))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the answer is empty"),
+            Self::Truncated => f.write_str("the answer ended early"),
+            Self::Stalled(limit) => {
+                write!(f, "the answer was not complete within {} s", limit.as_secs_f64())
+            }
+            Self::TooLarge(limit) => write!(f, "the answer is larger than {limit} bytes"),
+            Self::Redirect { location } => {
+                f.write_str("the answer is a redirect, which is not followed")?;
+                match location {
+                    Some(location) => write!(f, ": {}", plain(location, 2 * WORD)),
+                    None => Ok(()),
+                }
+            }
+            Self::NotUtf8 => f.write_str("the answer is not valid UTF-8"),
+            Self::NotJson => f.write_str("the answer is not valid JSON"),
+            Self::NotACard(why) => write!(f, "the answer is no agent card: {why}"),
+            Self::NotJsonRpc(why) => write!(f, "the answer is not JSON-RPC 2.0: {why}"),
+            Self::WrongId => f.write_str("the answer has the id of another request"),
+            Self::NotAap(why) => write!(f, "the answer is not AAP: {why}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_large_beginning_of_an_answer_is_kept_and_none_of_it_is_logged() {
+        let body = b"ada@example.com ".repeat(10_000);
+        let kept = Kept::new(200, Some("text/\u{1b}html".into()), &body);
+        assert_eq!((kept.body.len(), kept.length), (MAX_KEPT, 160_000));
+        let garbled = Failure::garbled(Defect::NotJson, kept);
+        assert!(!format!("{garbled:?} {garbled}").contains("ada@"));
+        assert!(format!("{garbled:?}").contains("HTTP 200, text/html, 160000 bytes"));
+    }
+
+    #[test]
+    fn only_what_left_the_building_may_have_had_an_effect() {
+        let unsent = Failure::address("ftp://x", "is no web address");
+        let timed_out = Failure::Unanswered(Unanswered::TimedOut(Duration::from_secs(1)));
+        assert!(!unsent.may_have_acted());
+        assert!(timed_out.may_have_acted());
+        assert_eq!(timed_out.to_string(), "no answer within 1 s");
+    }
+}

@@ -1,0 +1,112 @@
+//! A seller for tests: answers each connection with the next canned reply.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use crate::transport::{Limits, Transport};
+
+/// A canned reply. `{id}` in it becomes the id of the request.
+pub(crate) enum Reply {
+    /// These bytes, and the connection is closed.
+    Bytes(Vec<u8>),
+    /// These bytes, and the connection is held open until the client gives up.
+    Stall(Vec<u8>),
+}
+
+impl Reply {
+    pub(crate) fn http(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Self {
+        let mut head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\n");
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        Self::Bytes([head.as_bytes(), body.as_ref()].concat())
+    }
+}
+
+/// A seller on a port of its own.
+pub(crate) struct Fake {
+    pub(crate) url: String,
+    requests: Receiver<String>,
+}
+
+impl Fake {
+    pub(crate) fn start(replies: Vec<Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, requests) = channel();
+        if !replies.is_empty() {
+            std::thread::spawn(move || {
+                for reply in replies {
+                    let Ok((stream, _)) = listener.accept() else {
+                        return;
+                    };
+                    answer(stream, reply, &sender);
+                }
+            });
+        }
+        Self { url, requests }
+    }
+
+    /// Runs a future to its end.
+    pub(crate) fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(future)
+    }
+
+    /// The requests so far.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.try_iter().collect()
+    }
+}
+
+/// A transport with a short patience.
+pub(crate) fn transport() -> Transport {
+    Transport::new(Limits { timeout: Duration::from_millis(400), ..Limits::default() })
+}
+
+fn answer(mut stream: TcpStream, reply: Reply, requests: &Sender<String>) {
+    let request = read_request(&mut stream);
+    let id = request.split_once("\"id\":\"").and_then(|(_, rest)| rest.split_once('"'));
+    let id = id.map(|(id, _)| id.to_owned()).unwrap_or_default();
+    let _ = requests.send(request);
+    let (bytes, stall) = match reply {
+        Reply::Bytes(bytes) => (bytes, false),
+        Reply::Stall(bytes) => (bytes, true),
+    };
+    let _ = stream.write_all(&fill_in(bytes, &id));
+    let _ = stream.flush();
+    if !stall {
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+    }
+    // Until the client closes, so that no reset overtakes the answer.
+    let mut rest = [0; 1024];
+    while matches!(stream.read(&mut rest), Ok(1..)) {}
+}
+
+fn fill_in(bytes: Vec<u8>, id: &str) -> Vec<u8> {
+    match String::from_utf8(bytes) {
+        Ok(text) => text.replace("{id}", id).into_bytes(),
+        Err(error) => error.into_bytes(),
+    }
+}
+
+fn read_request(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
+                return text.into_owned();
+            }
+        }
+        match stream.read(&mut buffer) {
+            Ok(count @ 1..) => bytes.extend_from_slice(&buffer[..count]),
+            Ok(0) | Err(_) => return String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Text that somebody else wrote, made fit for a terminal: a seller must not be able to move the
+//! cursor, hide a part of a line or turn its direction around.
+
+/// How many characters of a sentence are shown.
+pub const SENTENCE: usize = 500;
+
+/// How many characters of a name, a code or a pointer are shown.
+pub const WORD: usize = 80;
+
+/// At most `max` characters of `text`: runs of white space become one space, and characters that
+/// control the terminal, take no room or change the direction of writing are left out.
+#[must_use]
+pub fn plain(text: &str, max: usize) -> String {
+    let mut out = String::new();
+    let (mut length, mut gap) = (0, false);
+    for character in text.chars() {
+        if character.is_whitespace() {
+            gap = length > 0;
+            continue;
+        }
+        if is_unsafe(character) {
+            continue;
+        }
+        if length + usize::from(gap) >= max {
+            out.push('…');
+            break;
+        }
+        if gap {
+            out.push(' ');
+            length += 1;
+            gap = false;
+        }
+        out.push(character);
+        length += 1;
+    }
+    out
+}
+
+/// JSON text that means the same and is fit for a terminal: what [`plain`] leaves out is escaped.
+/// In valid JSON such characters occur only within strings, where an escape is always permitted.
+#[must_use]
+pub fn escape_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for character in json.chars() {
+        if matches!(character, '\n' | '\r' | '\t') || !is_unsafe(character) {
+            out.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    out
+}
+
+/// Controls, and what Unicode calls default ignorable or a line or paragraph separator.
+fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            u32::from(character),
+            0x00AD
+                | 0x034F
+                | 0x061C
+                | 0x115F..=0x1160
+                | 0x17B4..=0x17B5
+                | 0x180B..=0x180F
+                | 0x200B..=0x200F
+                | 0x2028..=0x202E
+                | 0x2060..=0x206F
+                | 0x3164
+                | 0xFE00..=0xFE0F
+                | 0xFEFF
+                | 0xFFA0
+                | 0xFFF0..=0xFFFB
+                | 0x1BCA0..=0x1BCA3
+                | 0x1D173..=0x1D17A
+                | 0xE0000..=0xE0FFF
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_controls_a_terminal_or_hides_is_left_out() {
+        let hostile =
+            "a\u{1b}[31mred\u{7}\u{9b}2J \u{202e}evil\u{2066}\u{200b}\u{feff}\r\n  b\u{e0041}";
+        assert_eq!(plain(hostile, 80), "a[31mred2J evil b");
+        assert_eq!(plain("  \n ", 80), "");
+        assert_eq!(plain("naïve 日本 😀", 80), "naïve 日本 😀");
+    }
+
+    #[test]
+    fn long_text_ends_in_an_ellipsis() {
+        assert_eq!(plain("abcdef", 3), "abc…");
+        assert_eq!(plain("abc", 3), "abc");
+        assert_eq!(plain("abc   ", 3), "abc");
+        assert_eq!(plain("ab cd", 3), "ab…");
+    }
+
+    #[test]
+    fn escaped_json_has_the_same_value() {
+        let json = "{\"a\":\n\t\"x\u{202e}y\u{7f}\u{9b}\u{e0041} é 日\"}";
+        let escaped = escape_json(json);
+        assert_eq!(escaped, "{\"a\":\n\t\"x\\u202ey\\u007f\\u009b\\udb40\\udc41 é 日\"}");
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(value(json), value(&escaped));
+    }
+}

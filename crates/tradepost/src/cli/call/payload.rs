@@ -1,0 +1,446 @@
+//! From flags, a file or standard input to the payload of a request.
+
+use std::io::Read;
+
+use serde_json::{Map, Value, json};
+use tradepost_wire::aap::Skill;
+
+use super::super::output::Failure;
+
+/// What to ask for.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct Arguments {
+    /// The payload: JSON, @FILE, or - for standard input. `type` may be left out.
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true, help_heading = "Request")]
+    data: Option<String>,
+    /// Make; may be repeated, as all filters that take names.
+    #[arg(long, help_heading = "Filters")]
+    make: Vec<String>,
+    /// Model.
+    #[arg(long, help_heading = "Filters")]
+    model: Vec<String>,
+    /// Trim line.
+    #[arg(long, help_heading = "Filters")]
+    trim: Vec<String>,
+    /// new, used or cpo.
+    #[arg(long, help_heading = "Filters")]
+    condition: Vec<String>,
+    /// Transmission.
+    #[arg(long, help_heading = "Filters")]
+    transmission: Vec<String>,
+    /// Fuel.
+    #[arg(long, help_heading = "Filters")]
+    fuel: Vec<String>,
+    /// Driven wheels.
+    #[arg(long, help_heading = "Filters")]
+    driveline: Vec<String>,
+    /// Body style.
+    #[arg(long, help_heading = "Filters")]
+    body: Vec<String>,
+    /// Colour outside.
+    #[arg(long, value_name = "COLOR", help_heading = "Filters")]
+    exterior_color: Vec<String>,
+    /// Colour inside.
+    #[arg(long, value_name = "COLOR", help_heading = "Filters")]
+    interior_color: Vec<String>,
+    /// Name of a rooftop.
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    rooftop: Vec<String>,
+    /// First model year.
+    #[arg(long, value_name = "YEAR", help_heading = "Filters")]
+    year_min: Option<u32>,
+    /// Last model year.
+    #[arg(long, value_name = "YEAR", help_heading = "Filters")]
+    year_max: Option<u32>,
+    /// Lowest price, whole US dollars.
+    #[arg(long, value_name = "DOLLARS", help_heading = "Filters")]
+    price_min: Option<u32>,
+    /// Highest price, whole US dollars.
+    #[arg(long, value_name = "DOLLARS", help_heading = "Filters")]
+    price_max: Option<u32>,
+    /// Highest mileage.
+    #[arg(long, value_name = "MILES", help_heading = "Filters")]
+    mileage_max: Option<u32>,
+    /// Words that must all occur.
+    #[arg(long, value_name = "WORDS", help_heading = "Filters")]
+    query: Option<String>,
+    /// VIN, as a filter or to name the vehicle.
+    #[arg(long, help_heading = "Filters")]
+    vin: Option<String>,
+    /// Stock number, as a filter or to name the vehicle.
+    #[arg(long, help_heading = "Filters")]
+    stock: Option<String>,
+    /// The dealer's id of the vehicle.
+    #[arg(long, value_name = "ID", help_heading = "Request")]
+    vehicle_id: Option<String>,
+    /// How many matches to leave out at the start.
+    #[arg(long, value_name = "COUNT", help_heading = "Page")]
+    skip: Option<u32>,
+    /// How many matches to show.
+    #[arg(long, value_name = "COUNT", help_heading = "Page")]
+    limit: Option<u32>,
+    /// Order: price, list_price, msrp, mileage, year, make, model, stock or updated_at, with :asc
+    /// or :desc.
+    #[arg(long, value_name = "FIELD:asc|desc", help_heading = "Page")]
+    sort: Option<String>,
+}
+
+/// Where in a payload a flag's value goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A filter.
+    Filter,
+    /// A filter, or an identifier of one vehicle.
+    FilterOrIdentifier,
+    /// An identifier of one vehicle.
+    Identifier,
+    /// Pagination.
+    Page,
+    /// The order.
+    Sort,
+}
+
+impl Place {
+    fn belongs_to(self, skill: Skill) -> bool {
+        match skill {
+            Skill::DealerInformation | Skill::LeadSubmit => false,
+            Skill::InventoryFacets => matches!(self, Self::Filter | Self::FilterOrIdentifier),
+            Skill::InventorySearch => self != Self::Identifier,
+            Skill::InventoryVehicle => matches!(self, Self::FilterOrIdentifier | Self::Identifier),
+        }
+    }
+}
+
+/// A flag that was given.
+struct Given {
+    flag: &'static str,
+    place: Place,
+    key: &'static str,
+    value: Value,
+}
+
+impl Arguments {
+    /// The payload of a request to `skill`.
+    ///
+    /// # Errors
+    /// A usage mistake that names everything wrong.
+    pub(super) fn build(&self, skill: Skill, stdin: &mut dyn Read) -> Result<Value, Failure> {
+        let given = self.given();
+        let (fitting, strays): (Vec<_>, Vec<_>) =
+            given.into_iter().partition(|given| given.place.belongs_to(skill));
+        let flags = |given: &[Given]| given.iter().map(|g| g.flag).collect::<Vec<_>>().join(", ");
+        let mut lines = Vec::new();
+        if !strays.is_empty() {
+            lines.push(format!("{skill} does not take {}", flags(&strays)));
+        }
+        let mut payload = None;
+        if let Some(data) = &self.data {
+            if !fitting.is_empty() {
+                lines.push(format!("--data cannot be combined with {}", flags(&fitting)));
+            }
+            match read(data, stdin) {
+                Ok(value) => payload = Some(value),
+                Err(why) => lines.push(why),
+            }
+        }
+        if let Some(sort) = fitting.iter().find(|given| given.place == Place::Sort)
+            && sort.value.is_null()
+        {
+            lines.push("--sort must be FIELD:asc or FIELD:desc, such as price:asc".to_owned());
+        }
+        if lines.is_empty() {
+            return Ok(payload.unwrap_or_else(|| assemble(skill, fitting)));
+        }
+        let message = match lines.as_slice() {
+            [only] => only.clone(),
+            several => format!("the request has {} mistakes", several.len()),
+        };
+        let hint = match skill {
+            Skill::DealerInformation => "call it without --data and without filters",
+            Skill::LeadSubmit => "give the lead as --data @lead.json",
+            Skill::InventoryFacets | Skill::InventorySearch | Skill::InventoryVehicle => {
+                "see tradepost call --help for the flags of each skill"
+            }
+        };
+        let lines = if lines.len() > 1 { lines } else { Vec::new() };
+        Err(Failure { lines, ..Failure::usage(message).hint(hint) })
+    }
+
+    /// The flags that were given, in the order of the schema.
+    fn given(&self) -> Vec<Given> {
+        let lists = [
+            ("--make", "make", &self.make),
+            ("--model", "model", &self.model),
+            ("--trim", "trim", &self.trim),
+            ("--condition", "condition", &self.condition),
+            ("--transmission", "transmission", &self.transmission),
+            ("--fuel", "fuel", &self.fuel),
+            ("--driveline", "driveline", &self.driveline),
+            ("--body", "body", &self.body),
+            ("--exterior-color", "exterior_color", &self.exterior_color),
+            ("--interior-color", "interior_color", &self.interior_color),
+            ("--rooftop", "rooftops", &self.rooftop),
+        ];
+        let numbers = [
+            ("--year-min", Place::Filter, "year_min", self.year_min),
+            ("--year-max", Place::Filter, "year_max", self.year_max),
+            ("--price-min", Place::Filter, "price_min", self.price_min),
+            ("--price-max", Place::Filter, "price_max", self.price_max),
+            ("--mileage-max", Place::Filter, "mileage_max", self.mileage_max),
+            ("--skip", Place::Page, "skip", self.skip),
+            ("--limit", Place::Page, "limit", self.limit),
+        ];
+        let texts = [
+            ("--query", Place::Filter, "query", &self.query),
+            ("--vin", Place::FilterOrIdentifier, "vin", &self.vin),
+            ("--stock", Place::FilterOrIdentifier, "stock", &self.stock),
+            ("--vehicle-id", Place::Identifier, "vehicle_id", &self.vehicle_id),
+        ];
+        let lists = lists.into_iter().filter(|(_, _, values)| !values.is_empty());
+        let lists = lists.map(|(flag, key, values)| (flag, Place::Filter, key, json!(values)));
+        let numbers = numbers
+            .into_iter()
+            .filter_map(|(flag, place, key, value)| Some((flag, place, key, json!(value?))));
+        let texts = texts.into_iter().filter_map(|(flag, place, key, value)| {
+            Some((flag, place, key, json!(value.as_ref()?)))
+        });
+        let sort = self.sort.iter().map(|sort| ("--sort", Place::Sort, "sort", read_sort(sort)));
+        let all = lists.chain(numbers).chain(texts).chain(sort);
+        all.map(|(flag, place, key, value)| Given { flag, place, key, value }).collect()
+    }
+}
+
+/// `{"field", "order"}`, or null when the text has another form.
+fn read_sort(text: &str) -> Value {
+    match text.rsplit_once(':') {
+        Some((field, order @ ("asc" | "desc"))) if !field.is_empty() => {
+            json!({"field": field, "order": order})
+        }
+        Some(_) | None => Value::Null,
+    }
+}
+
+fn assemble(skill: Skill, given: Vec<Given>) -> Value {
+    let mut payload = Map::new();
+    payload.insert("type".into(), skill.request_type().into());
+    let (mut filters, mut pagination, mut sort) = (Map::new(), Map::new(), None);
+    for Given { place, key, value, .. } in given {
+        match (place, skill) {
+            (Place::Page, _) => {
+                pagination.insert(key.into(), value);
+            }
+            (Place::Sort, _) => sort = Some(value),
+            (Place::Identifier, _) | (Place::FilterOrIdentifier, Skill::InventoryVehicle) => {
+                payload.insert(key.into(), value);
+            }
+            (Place::Filter | Place::FilterOrIdentifier, _) => {
+                filters.insert(key.into(), value);
+            }
+        }
+    }
+    if !filters.is_empty() {
+        payload.insert("filters".into(), filters.into());
+    }
+    if !pagination.is_empty() {
+        payload.insert("pagination".into(), pagination.into());
+    }
+    if let Some(sort) = sort {
+        payload.insert("sort".into(), sort);
+    }
+    if skill == Skill::InventorySearch {
+        // R-IS-13.
+        payload.insert("privacy".into(), json!({"anonymous": true}));
+    }
+    payload.into()
+}
+
+/// Reads `--data`. A mistake is described without any of what was read.
+fn read(data: &str, stdin: &mut dyn Read) -> Result<Value, String> {
+    let bytes = if data == "-" {
+        let mut bytes = Vec::new();
+        let read = stdin.read_to_end(&mut bytes);
+        read.map_err(|error| format!("--data: cannot read standard input: {error}"))?;
+        bytes
+    } else if let Some(path) = data.strip_prefix('@') {
+        std::fs::read(path).map_err(|error| format!("--data: cannot read {path}: {error}"))?
+    } else {
+        data.as_bytes().to_vec()
+    };
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let payload: Value = serde_json::from_slice(bytes)
+        .map_err(|error| format!("--data is not valid JSON: {error}"))?;
+    if payload.is_object() { Ok(payload) } else { Err("--data must be a JSON object".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use expect_test::{Expect, expect};
+    use jiff::{SignedDuration, Timestamp};
+    use tradepost_wire::aap::{self, Terms, Version};
+    use tradepost_wire::catalog::Vocabulary;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        payload: Arguments,
+    }
+
+    fn build(skill: &str, arguments: &[&str], stdin: &str) -> Result<Value, Failure> {
+        let arguments = std::iter::once("call").chain(arguments.iter().copied());
+        let payload = CommandLine::try_parse_from(arguments).unwrap().payload;
+        payload.build(Skill::from_name(skill).unwrap(), &mut stdin.as_bytes())
+    }
+
+    fn check(skill: &str, arguments: &[&str], expected: &Expect) {
+        let shown = match build(skill, arguments, "") {
+            Ok(payload) => payload.to_string(),
+            Err(failure) => {
+                let hint = failure.hint.unwrap_or_default();
+                let lines = failure.lines.iter().map(|line| format!("  {line}\n"));
+                let lines = lines.collect::<String>();
+                format!("{} {}\n{lines}hint: {hint}", failure.exit, failure.message)
+            }
+        };
+        expected.assert_eq(&shown);
+    }
+
+    const EVERY_FILTER: &[&str] = &[
+        "--make",
+        "Honda",
+        "--make=Kia",
+        "--model=CR-V",
+        "--trim=EX",
+        "--condition=used",
+        "--transmission=automatic",
+        "--fuel=gas",
+        "--driveline=awd",
+        "--body=SUV",
+        "--exterior-color=Red",
+        "--interior-color=Black",
+        "--rooftop=Main Street",
+        "--year-min=2020",
+        "--year-max=2024",
+        "--price-min=1",
+        "--price-max=30000",
+        "--mileage-max=50000",
+        "--query=heated seats",
+        "--vin=1HGCY2F57RA000001",
+        "--stock=A1",
+    ];
+
+    #[test]
+    fn every_flag_finds_its_place_and_the_result_is_a_valid_request() {
+        let page = ["--skip=20", "--limit=5", "--sort=price:desc"];
+        let terms = Terms {
+            now: Timestamp::UNIX_EPOCH,
+            clock_skew: SignedDuration::ZERO,
+            consent_lifetime: None,
+            test_drive_needs_vehicle: false,
+        };
+        let search = [EVERY_FILTER, &page].concat();
+        check(
+            "inventory.search",
+            &search,
+            &expect![[
+                r#"{"type":"inventory.search.request","filters":{"make":["Honda","Kia"],"model":["CR-V"],"trim":["EX"],"condition":["used"],"transmission":["automatic"],"fuel":["gas"],"driveline":["awd"],"body":["SUV"],"exterior_color":["Red"],"interior_color":["Black"],"rooftops":["Main Street"],"year_min":2020,"year_max":2024,"price_min":1,"price_max":30000,"mileage_max":50000,"query":"heated seats","vin":"1HGCY2F57RA000001","stock":"A1"},"pagination":{"skip":20,"limit":5},"sort":{"field":"price","order":"desc"},"privacy":{"anonymous":true}}"#
+            ]],
+        );
+        check(
+            "inventory.facets",
+            EVERY_FILTER,
+            &expect![[
+                r#"{"type":"inventory.facets.request","filters":{"make":["Honda","Kia"],"model":["CR-V"],"trim":["EX"],"condition":["used"],"transmission":["automatic"],"fuel":["gas"],"driveline":["awd"],"body":["SUV"],"exterior_color":["Red"],"interior_color":["Black"],"rooftops":["Main Street"],"year_min":2020,"year_max":2024,"price_min":1,"price_max":30000,"mileage_max":50000,"query":"heated seats","vin":"1HGCY2F57RA000001","stock":"A1"}}"#
+            ]],
+        );
+        let vehicle = ["--vin=1HGCY2F57RA000001", "--stock=A1", "--vehicle-id=v1"];
+        check(
+            "inventory.vehicle",
+            &vehicle,
+            &expect![[
+                r#"{"type":"inventory.vehicle.request","vin":"1HGCY2F57RA000001","stock":"A1","vehicle_id":"v1"}"#
+            ]],
+        );
+        check(
+            "inventory.search",
+            &[],
+            &expect![[r#"{"type":"inventory.search.request","privacy":{"anonymous":true}}"#]],
+        );
+        check("dealer.information", &[], &expect![[r#"{"type":"dealer.information.request"}"#]]);
+        for (skill, arguments) in [
+            (Skill::InventorySearch, search.as_slice()),
+            (Skill::InventoryFacets, EVERY_FILTER),
+            (Skill::InventoryVehicle, &vehicle),
+            (Skill::InventorySearch, &[]),
+            (Skill::DealerInformation, &[]),
+        ] {
+            let payload = build(skill.name(), arguments, "").unwrap();
+            for version in Version::ALL {
+                aap::parse(skill, *version, &payload, &terms).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn flags_that_do_not_belong_are_all_named() {
+        check(
+            "inventory.facets",
+            &["--make=Kia", "--skip=1", "--sort=price:asc", "--vehicle-id=x"],
+            &expect![[r#"
+                2 inventory.facets does not take --skip, --vehicle-id, --sort
+                hint: see tradepost call --help for the flags of each skill"#]],
+        );
+        check(
+            "lead.submit",
+            &["--make=Kia", "--vin=x", "--limit=1"],
+            &expect![[r#"
+            2 lead.submit does not take --make, --limit, --vin
+            hint: give the lead as --data @lead.json"#]],
+        );
+        check(
+            "inventory.search",
+            &["--data=[1]", "--make=Kia", "--limit=1", "--vehicle-id=x"],
+            &expect![[r#"
+                2 the request has 3 mistakes
+                  inventory.search does not take --vehicle-id
+                  --data cannot be combined with --make, --limit
+                  --data must be a JSON object
+                hint: see tradepost call --help for the flags of each skill"#]],
+        );
+        check(
+            "inventory.search",
+            &["--sort=price"],
+            &expect![[r#"
+            2 --sort must be FIELD:asc or FIELD:desc, such as price:asc
+            hint: see tradepost call --help for the flags of each skill"#]],
+        );
+    }
+
+    #[test]
+    fn data_is_read_from_the_argument_a_file_or_standard_input() {
+        let stdin = "\u{feff}{\"customer\": {\"n\": 1.0}}";
+        let expected = json!({"customer": {"n": serde_json::from_str::<Value>("1.0").unwrap()}});
+        assert_eq!(build("lead.submit", &["--data", "-"], stdin).unwrap(), expected);
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("lead.json");
+        std::fs::write(&file, stdin).unwrap();
+        let argument = format!("@{}", file.display());
+        assert_eq!(build("lead.submit", &["--data", &argument], "").unwrap(), expected);
+        assert_eq!(build("lead.submit", &["--data={}"], "").unwrap(), json!({}));
+    }
+
+    #[test]
+    fn bad_data_is_described_without_showing_it() {
+        for data in ["{\"email\": \"ada@example.com\" x}", "\"ada@example.com\"", "@/nowhere/file"]
+        {
+            let failure = build("lead.submit", &["--data", data], "").unwrap_err();
+            assert_eq!(failure.exit, 2);
+            assert!(failure.message.starts_with("--data"), "{}", failure.message);
+            assert!(!failure.message.contains("ada@"), "{}", failure.message);
+        }
+        let deep = "[".repeat(100_000);
+        assert!(build("lead.submit", &["--data=-"], &deep).is_err());
+    }
+}

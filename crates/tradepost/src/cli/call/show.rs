@@ -1,0 +1,231 @@
+//! Answers for people. A seller may send anything: what has another type than expected is shown
+//! as it is, and everything goes through [`plain`].
+
+use serde_json::Value;
+use tradepost_buyer::Answer;
+use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_wire::aap::Skill;
+use tradepost_wire::aap::vehicle::Status;
+use tradepost_wire::catalog::Vocabulary;
+
+use super::super::output::table::{self, Column, Fit};
+
+mod dealer;
+
+/// How many values of a facet are shown.
+const MAX_TERMS: usize = 30;
+
+/// An answer, with the seller's sentence at the end.
+#[must_use]
+pub(super) fn answer(answer: &Answer, fit: Fit) -> String {
+    let data = answer.data();
+    let mut out = match answer.skill {
+        Skill::DealerInformation => dealer::information(data, fit),
+        Skill::InventoryFacets => facets(data, fit),
+        Skill::InventorySearch => page(answer, fit),
+        Skill::InventoryVehicle => vehicle(data, fit),
+        Skill::LeadSubmit => receipt(data, fit),
+    };
+    if let Some(message) = answer.message().map(|message| plain(message, 4 * SENTENCE))
+        && !message.is_empty()
+    {
+        out.push_str("\n\n");
+        out.push_str(&message);
+    }
+    out
+}
+
+fn page(answer: &Answer, fit: Fit) -> String {
+    let (vehicles, ignored) = answer.vehicles();
+    let rows: Vec<_> = vehicles
+        .iter()
+        .map(|vehicle| {
+            vec![
+                first_of(vehicle, &["stock", "vehicle_id", "vin"]),
+                title(vehicle),
+                member(vehicle, "condition"),
+                dollars(vehicle.get("price")),
+                grouped(vehicle.get("mileage")),
+                member(vehicle, "status"),
+                member(vehicle, "rooftop"),
+            ]
+        })
+        .collect();
+    let columns = [
+        Column::Text("id"),
+        Column::Text("vehicle"),
+        Column::Text("condition"),
+        Column::Number("price"),
+        Column::Number("miles"),
+        Column::Text("status"),
+        Column::Text("rooftop"),
+    ];
+    let mut out = String::new();
+    if !rows.is_empty() {
+        out.push_str(&table::rows(fit, &columns, &rows));
+        out.push_str("\n\n");
+    }
+    out.push_str(&position(answer.data(), rows.len() + ignored));
+    if ignored > 0 {
+        let text = format!("\n{ignored} left out: without a status that means they are on offer");
+        out.push_str(&text);
+    }
+    out
+}
+
+/// Which part of all matches a page is, and how to get the next one.
+fn position(data: &Value, count: usize) -> String {
+    let number = |name: &str| data.get(name).and_then(Value::as_u64);
+    let skip = number("skip").unwrap_or_default();
+    let end = skip.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+    match number("total") {
+        Some(0) => "no vehicle matches".to_owned(),
+        Some(total) if count == 0 => format!("{total} vehicles match, none of them on this page"),
+        Some(total) if end < total => {
+            format!(
+                "{} to {end} of {total} vehicles; the next page begins at --skip {end}",
+                skip + 1
+            )
+        }
+        Some(total) => format!("{} to {end} of {total} vehicles", skip + 1),
+        None => format!("{count} vehicles; the seller does not say how many match"),
+    }
+}
+
+fn facets(data: &Value, fit: Fit) -> String {
+    let mut pairs = Vec::new();
+    for (name, value) in data.as_object().into_iter().flatten() {
+        let show = |value: Option<&Value>| {
+            if name.contains("price") {
+                dollars(value)
+            } else if name.contains("mileage") {
+                grouped(value)
+            } else {
+                text(value)
+            }
+        };
+        let shown = if let Some(terms) = value.as_array() {
+            let shown = terms
+                .iter()
+                .take(MAX_TERMS)
+                .map(|term| format!("{} ({})", text(term.get("value")), text(term.get("count"))));
+            let mut shown: Vec<_> = shown.collect();
+            if terms.len() > MAX_TERMS {
+                shown.push(format!("and {} more", terms.len() - MAX_TERMS));
+            }
+            shown.join(", ")
+        } else if value.get("min").is_some() || value.get("max").is_some() {
+            format!("{} to {}", show(value.get("min")), show(value.get("max")))
+        } else {
+            text(Some(value))
+        };
+        pairs.push((label(name), shown));
+    }
+    if pairs.is_empty() {
+        return "no vehicle matches".to_owned();
+    }
+    table::pairs(fit, &pairs)
+}
+
+fn vehicle(data: &Value, fit: Fit) -> String {
+    let mut pairs = Vec::new();
+    for (name, value) in data.as_object().into_iter().flatten() {
+        let shown = match name.as_str() {
+            "price" | "list_price" | "msrp" => dollars(Some(value)),
+            "mileage" => grouped(Some(value)),
+            _ => text(Some(value)),
+        };
+        if !shown.is_empty() {
+            pairs.push((label(name), shown));
+        }
+    }
+    let mut out = format!("{}\n\n{}", title(data), table::pairs(fit, &pairs));
+    let status = data.get("status").and_then(Value::as_str);
+    if status.and_then(Status::from_name).is_none() {
+        out.push_str("\n\nwithout a status that means it is on offer: do not offer it to a user");
+    }
+    out
+}
+
+fn receipt(data: &Value, fit: Fit) -> String {
+    let mut pairs = vec![
+        ("lead id".to_owned(), member(data, "lead_id")),
+        ("status".to_owned(), member(data, "status")),
+    ];
+    if let Some(appointment) = data.get("appointment").filter(|a| a.is_object()) {
+        pairs.push(("appointment".to_owned(), member(appointment, "status")));
+        pairs.push(("appointment id".to_owned(), member(appointment, "appointment_id")));
+        if appointment.get("confirmed_at").is_some() {
+            pairs.push(("confirmed for".to_owned(), member(appointment, "confirmed_at")));
+        }
+        if appointment.get("proposed_times").is_some() {
+            pairs.push(("choose from".to_owned(), member(appointment, "proposed_times")));
+        }
+    }
+    if let Some(dealer) = data.get("dealer").filter(|dealer| dealer.is_object()) {
+        let contact = [member(dealer, "name"), member(dealer, "phone")].join(" ");
+        pairs.push(("dealer".to_owned(), contact));
+    }
+    table::pairs(fit, &pairs)
+}
+
+/// `2023 Honda CR-V EX`.
+fn title(vehicle: &Value) -> String {
+    let parts = ["year", "make", "model", "trim"].map(|name| member(vehicle, name));
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "unnamed vehicle".to_owned() } else { parts.join(" ") }
+}
+
+fn first_of(value: &Value, names: &[&str]) -> String {
+    let mut texts = names.iter().map(|name| member(value, name));
+    texts.find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+fn member(value: &Value, name: &str) -> String {
+    text(value.get(name))
+}
+
+/// A value as people write it; nothing for what is absent.
+fn text(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::Bool(true)) => "yes".to_owned(),
+        Some(Value::Bool(false)) => "no".to_owned(),
+        Some(Value::Number(number)) => plain(number.as_str(), WORD),
+        Some(Value::String(text)) => plain(text, SENTENCE),
+        Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+            let items = items.iter().take(MAX_TERMS).map(|item| text(Some(item)));
+            plain(&items.collect::<Vec<_>>().join(", "), SENTENCE)
+        }
+        Some(value @ (Value::Array(_) | Value::Object(_))) => plain(&value.to_string(), SENTENCE),
+    }
+}
+
+fn dollars(value: Option<&Value>) -> String {
+    let shown = grouped(value);
+    if value.is_some_and(Value::is_number) { format!("${shown}") } else { shown }
+}
+
+/// A whole number with commas between thousands, also when it was sent as a float.
+fn grouped(value: Option<&Value>) -> String {
+    let whole = value.and_then(Value::as_number).and_then(tradepost_wire::parse::whole);
+    let Some(whole) = whole.filter(|whole| (i64::MIN + 1..i64::MAX).contains(whole)) else {
+        return text(value);
+    };
+    let digits = whole.unsigned_abs().to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if whole < 0 { format!("-{out}") } else { out }
+}
+
+fn label(name: &str) -> String {
+    plain(name, WORD).replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,394 @@
+//! What went wrong with a seller, for people and programs: every failure of the buyer's client
+//! becomes a [`Failure`] with its exit code.
+
+use serde_json::{Map, Value, json};
+use tradepost_buyer::card::NotAap;
+use tradepost_buyer::failure::{self, Garbled, Unsent};
+use tradepost_buyer::refusal::{By, ProtocolError, Refused};
+use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_wire::aap::error::Received;
+use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::problem::MAX_LISTED;
+use tradepost_wire::{a2a, aap};
+
+use super::Failure;
+
+const INVALID: u8 = 3;
+const NOT_FOUND: u8 = 4;
+const CONSENT: u8 = 5;
+const CONFLICT: u8 = 6;
+const LATER: u8 = 7;
+const UNSUPPORTED: u8 = 8;
+const OTHER: u8 = 9;
+const NO_ANSWER: u8 = 10;
+
+/// The exit code of a refusal with this AAP code.
+#[must_use]
+pub fn exit_of_aap(code: aap::Code) -> u8 {
+    match code {
+        aap::Code::SchemaValidationFailed
+        | aap::Code::MissingRequiredField
+        | aap::Code::InvalidCondition => INVALID,
+        aap::Code::VehicleNotFound | aap::Code::VehicleUnavailable => NOT_FOUND,
+        aap::Code::ContactConsentRequired | aap::Code::InvalidConsent => CONSENT,
+        aap::Code::AppointmentTimeUnavailable | aap::Code::IdempotencyConflict => CONFLICT,
+        aap::Code::RateLimited | aap::Code::InternalError => LATER,
+        aap::Code::UnsupportedSkill => UNSUPPORTED,
+    }
+}
+
+/// The exit code of a refusal with this code of A2A or JSON-RPC.
+#[must_use]
+pub fn exit_of_a2a(code: a2a::error::Code) -> u8 {
+    use a2a::error::Code;
+    match code {
+        Code::ParseError | Code::InvalidRequest | Code::InvalidParams => INVALID,
+        Code::TaskNotFound => NOT_FOUND,
+        Code::InternalError => LATER,
+        Code::MethodNotFound
+        | Code::PushNotificationNotSupported
+        | Code::UnsupportedOperation
+        | Code::ContentTypeNotSupported
+        | Code::ExtendedAgentCardNotConfigured
+        | Code::ExtensionSupportRequired
+        | Code::VersionNotSupported => UNSUPPORTED,
+        Code::TaskNotCancelable | Code::InvalidAgentResponse => OTHER,
+    }
+}
+
+impl From<failure::Failure> for Failure {
+    fn from(failure: failure::Failure) -> Self {
+        let may_have_acted = failure.may_have_acted();
+        let message = failure.to_string();
+        let (kind, out) = match failure {
+            failure::Failure::Unsent(unsent) => ("unsent", from_unsent(message, unsent)),
+            failure::Failure::Unanswered(_) => {
+                let hint = "try again, or allow more time with --timeout";
+                ("unanswered", Self::new(NO_ANSWER, message).hint(hint))
+            }
+            failure::Failure::Garbled(garbled) => ("garbled", from_garbled(message, &garbled)),
+            failure::Failure::Refused(refused) => ("refused", from_refused(message, &refused)),
+        };
+        let mut data = Map::new();
+        data.insert("kind".into(), kind.into());
+        data.insert("may_have_acted".into(), may_have_acted.into());
+        if let Some(Value::Object(members)) = out.data {
+            data.extend(members);
+        }
+        Self { data: Some(Value::Object(data)), ..out }
+    }
+}
+
+fn from_unsent(message: String, unsent: Unsent) -> Failure {
+    match unsent {
+        Unsent::Address(bad) if bad.from_card => Failure::new(NO_ANSWER, message)
+            .hint("tell the seller; its agent card leads to an address that is not safe to use"),
+        Unsent::Address(_) => Failure::usage(message)
+            .hint("give the base address of an agent, such as https://dealer.example"),
+        Unsent::Unreachable(_) => Failure::new(NO_ANSWER, message)
+            .hint("check the address, and whether the agent is running"),
+        Unsent::NotAap(not_aap) => from_not_aap(message, &not_aap),
+        Unsent::SkillNotOffered { offered, .. } => {
+            let offered: Vec<_> = offered.iter().map(|skill| skill.name()).collect();
+            let hint = if offered.is_empty() {
+                "its card lists no AAP skill; send the request anyway with --no-check".to_owned()
+            } else {
+                format!("its card lists {}; send anyway with --no-check", offered.join(", "))
+            };
+            Failure {
+                data: Some(json!({"offered": offered})),
+                ..Failure::new(UNSUPPORTED, message).hint(hint)
+            }
+        }
+        Unsent::Invalid(refusal) => {
+            let hint = "correct every problem listed, or send anyway with --no-check";
+            let problems = refusal.problems.listed().iter();
+            let mut lines: Vec<_> =
+                problems.map(|p| problem_line(&p.pointer, p.keyword.name(), &p.message)).collect();
+            push_more(&mut lines, refusal.problems.total());
+            // In the place where a seller's refusal has them.
+            let mut details = refusal.details;
+            if !refusal.problems.is_empty() {
+                details.insert("errors".into(), json!(refusal.problems.listed()));
+            }
+            let data = json!({"code": refusal.code.name(), "details": details});
+            Failure { lines, data: Some(data), ..Failure::usage(message).hint(hint) }
+        }
+        Unsent::Setup(_) => Failure::new(1, message),
+    }
+}
+
+fn from_not_aap(message: String, not_aap: &NotAap) -> Failure {
+    let (exit, hint) = match not_aap {
+        NotAap::NoExtension => (NO_ANSWER, "use a generic A2A client for this agent"),
+        NotAap::OtherVersions { .. } => {
+            (UNSUPPORTED, "run tradepost discover for what the agent speaks")
+        }
+        NotAap::NoInterface => (NO_ANSWER, "run tradepost discover for the agent's interfaces"),
+    };
+    Failure::new(exit, message).hint(hint)
+}
+
+fn from_garbled(message: String, garbled: &Garbled) -> Failure {
+    let beginning: Vec<u8> = garbled.kept.body.iter().take(2_000).copied().collect();
+    let beginning = plain(&String::from_utf8_lossy(&beginning), 2 * WORD);
+    let mut lines = vec![garbled.kept.summary()];
+    if !beginning.is_empty() {
+        lines.push(format!("begins: {beginning}"));
+    }
+    Failure {
+        lines,
+        data: Some(json!({"http_status": garbled.kept.status})),
+        ..Failure::new(NO_ANSWER, message)
+            .hint("check that the address is that of an A2A v1.0 agent")
+    }
+}
+
+fn from_refused(message: String, refused: &Refused) -> Failure {
+    let mut out = match &refused.by {
+        By::Aap { jsonrpc, error } => from_received(message, *jsonrpc, error, refused),
+        By::Protocol(error) => from_protocol(message, error, refused),
+        By::Http(status) => from_status(message, *status),
+    };
+    let waiting = refused.retry_after.map(|delay| format!("{} s", delay.as_secs_f64()));
+    out.lines.push(match (refused.is_retryable(), waiting) {
+        (true, Some(delay)) => format!("retry: the same request may succeed after {delay}"),
+        (true, None) => "retry: the same request may succeed later".to_owned(),
+        (false, _) => "retry: no, the same request would be refused again".to_owned(),
+    });
+    if let Some(Value::Object(data)) = &mut out.data {
+        data.insert("retryable".into(), refused.is_retryable().into());
+        if let Some(delay) = refused.retry_after {
+            let milliseconds = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+            data.insert("retry_after_ms".into(), milliseconds.into());
+        }
+        data.insert("http_status".into(), refused.kept.status.into());
+    }
+    out
+}
+
+fn from_received(message: String, jsonrpc: i64, error: &Received, refused: &Refused) -> Failure {
+    let mut lines = Vec::new();
+    for (pointer, keyword, text) in error.problems().take(MAX_LISTED) {
+        lines.push(problem_line(pointer, keyword.name(), text));
+    }
+    push_more(&mut lines, error.problems().count());
+    for (name, value) in error.details.as_object().into_iter().flatten().take(MAX_LISTED) {
+        // The problems are listed above, and the delay is the advice below.
+        if !matches!(name.as_str(), "errors" | "retry_after_ms" | "retry_after_seconds") {
+            lines.push(format!("details.{}: {}", plain(name, WORD), detail(value)));
+        }
+    }
+    if !error.error_id.is_empty() {
+        lines.push(format!("error id: {}", plain(&error.error_id, WORD)));
+    }
+    let mut data = json!({
+        "code": error.code.name(), "jsonrpc_code": jsonrpc, "error_id": error.error_id,
+    });
+    if let Some(members) = data.as_object_mut().filter(|_| !error.details.is_null()) {
+        members.insert("details".into(), error.details.clone());
+    }
+    let (exit, hint) = match error.code.known() {
+        Some(code) => (exit_of_aap(code), code.hint()),
+        None => (family_of_unknown(refused), "act on what the seller says; the code is new to us"),
+    };
+    Failure { lines, data: Some(data), ..Failure::new(exit, message).hint(hint) }
+}
+
+fn from_protocol(message: String, error: &ProtocolError, refused: &Refused) -> Failure {
+    let mut lines = Vec::new();
+    for violation in error.violations.iter().take(MAX_LISTED) {
+        let field = plain(&violation.field, 2 * WORD);
+        lines.push(format!("{field}: {}", plain(&violation.description, SENTENCE)));
+    }
+    push_more(&mut lines, error.violations.len());
+    for (name, value) in error.metadata.iter().take(MAX_LISTED) {
+        lines.push(format!("{}: {}", plain(name, WORD), plain(value, SENTENCE)));
+    }
+    let violations: Vec<_> = error
+        .violations
+        .iter()
+        .map(|v| json!({"field": v.field, "description": v.description}))
+        .collect();
+    let metadata: Map<String, Value> =
+        error.metadata.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+    let data = json!({
+        "code": error.code.name(), "jsonrpc_code": error.jsonrpc, "reason": error.reason,
+        "metadata": metadata, "violations": violations,
+    });
+    let (exit, hint) = match error.code.known() {
+        Some(code) => (exit_of_a2a(code), code.hint()),
+        None => (family_of_unknown(refused), "act on what the seller says; the code is new to us"),
+    };
+    Failure { lines, data: Some(data), ..Failure::new(exit, message).hint(hint) }
+}
+
+fn family_of_unknown(refused: &Refused) -> u8 {
+    if refused.is_retryable() { LATER } else { OTHER }
+}
+
+/// A bare status says little: a wrong path must not look like a vehicle that is gone.
+fn from_status(message: String, status: u16) -> Failure {
+    let (exit, hint) = match status {
+        401 | 403 | 407 => (OTHER, "give a token that the seller accepts with --token"),
+        408 | 425 | 429 | 500 | 502 | 503 | 504 => (LATER, "try again later"),
+        404 | 410 => (NO_ANSWER, "check the address; no agent answers there"),
+        _ => (NO_ANSWER, "check that the address is that of an A2A v1.0 agent"),
+    };
+    Failure { data: Some(json!({})), ..Failure::new(exit, message).hint(hint) }
+}
+
+fn problem_line(pointer: &str, keyword: &str, text: &str) -> String {
+    let pointer = plain(pointer, 2 * WORD);
+    let place = if pointer.is_empty() { "the request" } else { pointer.as_str() };
+    format!("{place}: {} ({})", plain(text, SENTENCE), plain(keyword, WORD))
+}
+
+fn push_more(lines: &mut Vec<String>, total: usize) {
+    if total > MAX_LISTED {
+        lines.push(format!("and {} more", total - MAX_LISTED));
+    }
+}
+
+fn detail(value: &Value) -> String {
+    let items = value.as_array().map(Vec::as_slice);
+    let text = match (value.as_str(), items) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(items)) if items.iter().all(Value::is_string) => {
+            items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        }
+        (None, _) => value.to_string(),
+    };
+    plain(&text, SENTENCE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use expect_test::{Expect, expect};
+    use tradepost_buyer::failure::{Defect, Kept, Unanswered};
+    use tradepost_buyer::refusal;
+    use tradepost_buyer::text::escape_json;
+
+    use super::*;
+
+    fn check(failure: failure::Failure, expected: &Expect) {
+        let Failure { exit, message, hint, lines, data } = failure.into();
+        let hint = hint.unwrap_or_default();
+        let lines = lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
+        // As the printer writes it.
+        let data = escape_json(&data.unwrap().to_string());
+        expected.assert_eq(&format!("{exit} {message}\n{lines}hint: {hint}\n{data}\n"));
+    }
+
+    fn refused(error: &Value) -> failure::Failure {
+        let kept = Kept::new(200, None, b"");
+        let delay = Some(Duration::from_secs(2));
+        failure::Failure::Refused(Box::new(refusal::read(error, delay, kept).unwrap()))
+    }
+
+    #[test]
+    fn an_aap_error_shows_every_problem_and_what_to_do() {
+        let error = json!({"code": -32602, "message": "SCHEMA_VALIDATION_FAILED: 2 errors", "data": {
+            "type": "aap.error", "error_id": "err_1", "code": "SCHEMA_VALIDATION_FAILED",
+            "message": "2 errors", "retryable": false, "details": {"errors": [
+                {"instanceLocation": "/filters/make", "keyword": "type", "error": "must be array"},
+                {"instanceLocation": "", "keyword": "new\u{1b}", "error": "\u{202e}bad\r\nline"},
+            ], "allowed": ["a", "b"], "total": 2}}});
+        check(
+            refused(&error),
+            &expect![[r#"
+                3 SCHEMA_VALIDATION_FAILED: 2 errors
+                  /filters/make: must be array (type)
+                  the request: bad line (new)
+                  details.allowed: a, b
+                  details.total: 2
+                  error id: err_1
+                  retry: no, the same request would be refused again
+                hint: correct every entry of details.errors and send again
+                {"kind":"refused","may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","jsonrpc_code":-32602,"error_id":"err_1","details":{"errors":[{"instanceLocation":"/filters/make","keyword":"type","error":"must be array"},{"instanceLocation":"","keyword":"new\u001b","error":"\u202ebad\r\nline"}],"allowed":["a","b"],"total":2},"retryable":false,"retry_after_ms":2000,"http_status":200}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_protocol_error_shows_its_fields() {
+        let error = json!({"code": -32602, "message": "Invalid parameters", "data": [
+            {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [
+                {"field": "message.parts", "description": "must have at least 1 item"}]}]});
+        check(
+            refused(&error),
+            &expect![[r#"
+            3 INVALID_PARAMS: Invalid parameters
+              message.parts: must have at least 1 item
+              retry: no, the same request would be refused again
+            hint: correct every field listed and send again
+            {"kind":"refused","may_have_acted":false,"code":"INVALID_PARAMS","jsonrpc_code":-32602,"reason":null,"metadata":{},"violations":[{"field":"message.parts","description":"must have at least 1 item"}],"retryable":false,"retry_after_ms":2000,"http_status":200}
+        "#]],
+        );
+    }
+
+    #[test]
+    fn an_unknown_code_is_shown_as_it_came() {
+        let error = json!({"code": -32000, "message": "x", "data": {
+            "type": "aap.error", "code": "CREDIT_DECLINED", "message": "sorry", "retryable": true}});
+        check(
+            refused(&error),
+            &expect![[r#"
+            7 CREDIT_DECLINED: sorry
+              retry: the same request may succeed after 2 s
+            hint: act on what the seller says; the code is new to us
+            {"kind":"refused","may_have_acted":false,"code":"CREDIT_DECLINED","jsonrpc_code":-32000,"error_id":"","retryable":true,"retry_after_ms":2000,"http_status":200}
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_request_that_was_not_sent_shows_every_problem() {
+        let refusal = aap::identify(&json!({"type": 5}), aap::Skill::ALL).unwrap_err();
+        let unsent = Unsent::Invalid(Box::new(refusal));
+        check(
+            failure::Failure::Unsent(unsent),
+            &expect![[r#"
+                2 not sent: SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error
+                  /type: must be string (type)
+                hint: correct every problem listed, or send anyway with --no-check
+                {"kind":"unsent","may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","details":{"errors":[{"instanceLocation":"/type","keyword":"type","error":"must be string","expected":"string"}]}}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_none_shows_its_beginning() {
+        let kept = Kept::new(200, Some("text/html".into()), b"<html>\x1b[2J\r\n hello");
+        check(
+            failure::Failure::garbled(Defect::NotJson, kept),
+            &expect![[r#"
+            10 the answer is not valid JSON
+              HTTP 200, text/html, 18 bytes
+              begins: <html>[2J hello
+            hint: check that the address is that of an A2A v1.0 agent
+            {"kind":"garbled","may_have_acted":true,"http_status":200}
+        "#]],
+        );
+        let timed_out = Unanswered::TimedOut(Duration::from_millis(1500));
+        check(
+            failure::Failure::Unanswered(timed_out),
+            &expect![[r#"
+            10 no answer within 1.5 s
+            hint: try again, or allow more time with --timeout
+            {"kind":"unanswered","may_have_acted":true}
+        "#]],
+        );
+    }
+
+    #[test]
+    fn every_code_of_both_catalogs_has_an_exit_code_of_the_table() {
+        let exits = aap::Code::ALL.iter().map(|code| exit_of_aap(*code));
+        let exits = exits.chain(a2a::error::Code::ALL.iter().map(|code| exit_of_a2a(*code)));
+        for exit in exits {
+            assert!((INVALID..=OTHER).contains(&exit), "{exit}");
+        }
+    }
+}
