@@ -86,10 +86,7 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
         optional "server" => server: sections::server,
         required "dealers" => dealers: sections::dealers,
     });
-    Some(Config {
-        server: server.unwrap_or_default(),
-        dealers: dealers?,
-    })
+    Some(Config { server: server.unwrap_or_default(), dealers: dealers? })
 }
 
 /// Says a problem in the words of TOML.
