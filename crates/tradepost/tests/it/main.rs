@@ -14,5 +14,6 @@ mod decisions;
 mod examples;
 mod hostile;
 mod leads;
+mod process;
 mod server;
 mod support;
