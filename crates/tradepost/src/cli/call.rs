@@ -28,7 +28,7 @@ pub struct Arguments {
     /// the last word is enough.
     skill: String,
     #[command(flatten)]
-    payload: payload::Arguments,
+    payload: payload::Request,
     /// A bearer token; better in the environment variable TRADEPOST_TOKEN, which other users of
     /// this machine cannot see.
     #[arg(long, value_name = "TOKEN")]
