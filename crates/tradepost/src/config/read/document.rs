@@ -43,11 +43,7 @@ impl Document {
                 message: format!("not TOML: {}", error.message().replace('\n', "; ")),
             })
             .collect();
-        let mut walk = Walk {
-            text,
-            origins: HashMap::new(),
-            mistakes: Vec::new(),
-        };
+        let mut walk = Walk { text, origins: HashMap::new(), mistakes: Vec::new() };
         let value = walk.table(table.get_ref(), &At::Root);
         mistakes.append(&mut walk.mistakes);
         if !mistakes.is_empty() {
@@ -55,11 +51,7 @@ impl Document {
             mistakes.dedup();
             return Err(mistakes);
         }
-        Ok(Self {
-            value,
-            origins: walk.origins,
-            literals: HashMap::new(),
-        })
+        Ok(Self { value, origins: walk.origins, literals: HashMap::new() })
     }
 
     /// Where the value at a pointer came from, or the nearest table around it.
@@ -88,15 +80,9 @@ impl Document {
         let mut mistakes = Vec::new();
         for (path, name, text) in settings {
             if let Err(message) = self.set(&path, name, text) {
-                let key = path
-                    .iter()
-                    .fold(String::new(), |key, part| join(&key, &part.text()));
+                let key = path.iter().fold(String::new(), |key, part| join(&key, &part.text()));
                 let message = format!("{message} (set by {name})");
-                mistakes.push(Mistake {
-                    line: None,
-                    key,
-                    message,
-                });
+                mistakes.push(Mistake { line: None, key, message });
             }
         }
         mistakes
@@ -115,11 +101,7 @@ impl Document {
         *slot = DeValue::parse(text)
             .ok()
             .and_then(|value| {
-                let mut walk = Walk {
-                    text,
-                    origins: HashMap::new(),
-                    mistakes: Vec::new(),
-                };
+                let mut walk = Walk { text, origins: HashMap::new(), mistakes: Vec::new() };
                 let value = walk.value(value.get_ref(), 0, &At::Root);
                 walk.mistakes.is_empty().then_some(value)
             })
@@ -133,9 +115,7 @@ impl Document {
             self.origins.insert(leaf, origin.clone());
         }
         for pointer in pointers {
-            self.origins
-                .entry(pointer)
-                .or_insert_with(|| origin.clone());
+            self.origins.entry(pointer).or_insert_with(|| origin.clone());
         }
         Ok(())
     }
@@ -148,10 +128,9 @@ impl Document {
             if !matches!(wanted, (Keyword::Type, Extra::Expected("string"))) {
                 continue;
             }
-            if let (Some(text), Some(slot)) = (
-                self.literals.get(&problem.pointer),
-                self.value.pointer_mut(&problem.pointer),
-            ) {
+            if let (Some(text), Some(slot)) =
+                (self.literals.get(&problem.pointer), self.value.pointer_mut(&problem.pointer))
+            {
                 *slot = text.as_str().into();
                 restored = true;
             }
@@ -244,9 +223,9 @@ impl Walk<'_> {
                 });
                 return Value::Array(items.collect());
             }
-            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-                .ok()
-                .map(Number::from),
+            DeValue::Integer(number) => {
+                i64::from_str_radix(number.as_str(), number.radix()).ok().map(Number::from)
+            }
             DeValue::Float(number) => number.as_str().parse().ok().and_then(Number::from_f64),
         };
         number.map_or_else(
@@ -270,9 +249,10 @@ fn line(text: &str, offset: usize) -> usize {
 
 /// `/dealers/0/name` as `dealers[0].name`.
 pub(super) fn dotted(pointer: &str) -> String {
-    pointer.split('/').skip(1).fold(String::new(), |key, part| {
-        join(&key, &part.replace("~1", "/").replace("~0", "~"))
-    })
+    pointer
+        .split('/')
+        .skip(1)
+        .fold(String::new(), |key, part| join(&key, &part.replace("~1", "/").replace("~0", "~")))
 }
 
 /// A dotted key with one more part.

@@ -149,10 +149,7 @@ fn read_geo(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Geo> 
             parse::number(v, at, p, -180, Some(180))
         },
     });
-    Some(Geo {
-        latitude: latitude?,
-        longitude: longitude?,
-    })
+    Some(Geo { latitude: latitude?, longitude: longitude? })
 }
 
 /// `{ name = "Sales", value = "…" }`, or the value alone.
@@ -170,10 +167,7 @@ fn contact(
         optional "name" => name: line(100),
         required "value" => contact: read,
     });
-    Some(NamedValue {
-        name,
-        value: contact?,
-    })
+    Some(NamedValue { name, value: contact? })
 }
 
 /// `None` inside when the table is empty.
@@ -186,14 +180,7 @@ fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<O
         optional "zip" => zip: line(20),
         optional "country" => country: line(100),
     });
-    let address = Address {
-        country,
-        state,
-        city,
-        address_line_1,
-        address_line_2,
-        zip,
-    };
+    let address = Address { country, state, city, address_line_1, address_line_2, zip };
     Some(Some(address).filter(|address| *address != Address::default()))
 }
 
@@ -209,12 +196,9 @@ fn read_schedules(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option
         return None;
     }
     let departments = [("sales", sales), ("service", service), ("parts", parts)];
-    let named = departments.into_iter().filter_map(|(name, hours)| {
-        Some(Schedule {
-            name: Some(name.to_owned()),
-            value: hours?,
-        })
-    });
+    let named = departments
+        .into_iter()
+        .filter_map(|(name, hours)| Some(Schedule { name: Some(name.to_owned()), value: hours? }));
     Some(named.collect())
 }
 
@@ -250,11 +234,7 @@ fn day(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Day
         .map(|(open, close)| (open.trim(), close.trim()))
         .filter(|(open, close)| format::is_time_of_day(open) && format::is_time_of_day(close));
     let Some((open, close)) = hours else {
-        reject(
-            at,
-            problems,
-            "must be hours such as \"09:00-18:00\", or \"closed\"",
-        );
+        reject(at, problems, "must be hours such as \"09:00-18:00\", or \"closed\"");
         return None;
     };
     // Both have the form HH:MM, so their texts are ordered like the times.
@@ -262,10 +242,7 @@ fn day(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Day
         reject(at, problems, "must open before it closes, on the same day");
         return None;
     }
-    Some(Some(DayHours {
-        open: open.to_owned(),
-        close: close.to_owned(),
-    }))
+    Some(Some(DayHours { open: open.to_owned(), close: close.to_owned() }))
 }
 
 fn fee(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Fee> {
@@ -273,10 +250,7 @@ fn fee(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Fee> {
         required "name" => name: line(100),
         required "amount" => amount: whole(0, 100_000),
     });
-    Some(Fee {
-        name: name?,
-        amount: amount?,
-    })
+    Some(Fee { name: name?, amount: amount? })
 }
 
 fn read_appointments(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Appointments> {

@@ -39,10 +39,7 @@ impl Default for Server {
 impl Default for SearchPolicy {
     fn default() -> Self {
         // C-08
-        Self {
-            default_limit: 20,
-            max_limit: 100,
-        }
+        Self { default_limit: 20, max_limit: 100 }
     }
 }
 
@@ -62,10 +59,7 @@ impl Default for LeadPolicy {
 
 impl Default for RateLimit {
     fn default() -> Self {
-        Self {
-            requests: 120,
-            window: SignedDuration::from_mins(1),
-        }
+        Self { requests: 120, window: SignedDuration::from_mins(1) }
     }
 }
 
@@ -101,11 +95,7 @@ pub(super) fn dealers(value: &Value, at: &At<'_>, problems: &mut Problems) -> Op
         let at = at.index(index);
         let id = dealer.get("id").and_then(Value::as_str);
         if id.is_some_and(|id| !ids.insert(id)) {
-            reject(
-                &at.key("id"),
-                problems,
-                "another dealer has this id already",
-            );
+            reject(&at.key("id"), problems, "another dealer has this id already");
         }
         let named = dealer.get("hosts").and_then(Value::as_array);
         if raw.len() > 1 && named.is_none_or(Vec::is_empty) {
@@ -116,11 +106,7 @@ pub(super) fn dealers(value: &Value, at: &At<'_>, problems: &mut Problems) -> Op
             let host = host.as_str().map(str::to_ascii_lowercase);
             if host.is_some_and(|host| !hosts.insert(host)) {
                 let at_hosts = at.key("hosts");
-                reject(
-                    &at_hosts.index(index),
-                    problems,
-                    "this host name is used already",
-                );
+                reject(&at_hosts.index(index), problems, "this host name is used already");
             }
         }
     }

@@ -47,11 +47,7 @@ pub(super) fn line(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Opt
     move |value, at, problems| {
         let text = prose(max)(value, at, problems)?;
         if text.contains(char::is_control) {
-            reject(
-                at,
-                problems,
-                "must be on one line, without control characters",
-            );
+            reject(at, problems, "must be on one line, without control characters");
             return None;
         }
         Some(text)
@@ -103,9 +99,7 @@ fn parse_duration(text: &str) -> Option<SignedDuration> {
     while !rest.is_empty() {
         let unit_at = rest.find(|c: char| !c.is_ascii_digit())?;
         let (number, tail) = rest.split_at(unit_at);
-        let unit_end = tail
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(tail.len());
+        let unit_end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
         let (unit, tail) = tail.split_at(unit_end);
         let milliseconds: i64 = match unit {
             "ms" => 1,
@@ -126,9 +120,7 @@ fn parse_duration(text: &str) -> Option<SignedDuration> {
 /// A page on the web: absolute, `http` or `https`, with a host and without a password.
 pub(super) fn web_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an absolute web address such as https://www.example.com/page";
-    of_text((value, at, problems), HINT, |text| {
-        is_web_address(text).then(|| text.to_owned())
-    })
+    of_text((value, at, problems), HINT, |text| is_web_address(text).then(|| text.to_owned()))
 }
 
 /// The base of web addresses: as above, without query and fragment. Slashes at the end are cut.
@@ -168,9 +160,7 @@ fn is_host(host: &str) -> bool {
     }
     let label = |label: &str| {
         (1..=63).contains(&label.len())
-            && label
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
@@ -241,11 +231,7 @@ mod tests {
 
     #[test]
     fn web_addresses_have_a_host_and_no_password() {
-        for good in [
-            "https://example.com",
-            "http://127.0.0.1:8080/a",
-            "https://[::1]/x",
-        ] {
+        for good in ["https://example.com", "http://127.0.0.1:8080/a", "https://[::1]/x"] {
             assert!(is_web_address(good), "{good}");
         }
         for bad in [
