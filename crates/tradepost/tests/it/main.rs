@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 //! The integration tests: one binary, real servers on the loopback address, whole answers.
 
 #![expect(
@@ -10,23 +9,12 @@
     reason = "a test that meets what it does not expect has to fail, and nobody imports it"
 )]
 
+mod adf;
 mod appointments;
+mod config;
 mod decisions;
 mod examples;
 mod hostile;
 mod leads;
 mod server;
 mod support;
-=======
-//! The integration tests: one binary, one module for each area.
-
-#![expect(
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test that meets what it does not expect has to fail"
-)]
-
-mod adf;
-mod config;
->>>>>>> h-config
