@@ -61,11 +61,7 @@ fn write_text(out: &mut String, text: &str) {
 }
 
 fn write_number(out: &mut String, number: &Number) {
-    let Decimal {
-        negative,
-        digits,
-        exponent,
-    } = Decimal::of(number.as_str());
+    let Decimal { negative, digits, exponent } = Decimal::of(number.as_str());
     if negative {
         out.push('-');
     }

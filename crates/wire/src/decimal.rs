@@ -16,9 +16,8 @@ impl Decimal {
     /// Reads the text of a JSON number. An exponent beyond `i128` saturates at a tenth of it, so
     /// that callers can add the length of any text.
     pub(crate) fn of(text: &str) -> Self {
-        let (negative, magnitude) = text
-            .strip_prefix('-')
-            .map_or((false, text), |rest| (true, rest));
+        let (negative, magnitude) =
+            text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let mut digits = format!("{whole}{fraction}");
@@ -27,27 +26,14 @@ impl Decimal {
         let dropped = written - digits.len();
         let digits = digits.trim_start_matches('0').to_owned();
         if digits.is_empty() {
-            return Self {
-                negative: false,
-                digits,
-                exponent: 0,
-            };
+            return Self { negative: false, digits, exponent: 0 };
         }
         let limit = i128::MAX / 10;
-        let beyond = if exponent.starts_with('-') {
-            -limit
-        } else {
-            limit
-        };
-        let exponent = exponent
-            .parse::<i128>()
-            .map_or(beyond, |exponent| exponent.clamp(-limit, limit));
+        let beyond = if exponent.starts_with('-') { -limit } else { limit };
+        let exponent =
+            exponent.parse::<i128>().map_or(beyond, |exponent| exponent.clamp(-limit, limit));
         let length = |n: usize| i128::try_from(n).unwrap_or(limit);
-        Self {
-            negative,
-            digits,
-            exponent: exponent - length(fraction.len()) + length(dropped),
-        }
+        Self { negative, digits, exponent: exponent - length(fraction.len()) + length(dropped) }
     }
 
     /// The whole number that this is, saturating at the bounds of `i64`; `None` with a fraction.
@@ -81,9 +67,7 @@ impl Decimal {
             return Some(0);
         }
         let zeros = u32::try_from(self.exponent.max(0)).ok()?;
-        kept.parse::<i128>()
-            .ok()?
-            .checked_mul(10_i128.checked_pow(zeros)?)
+        kept.parse::<i128>().ok()?.checked_mul(10_i128.checked_pow(zeros)?)
     }
 }
 
@@ -98,10 +82,7 @@ mod tests {
             ("-0", "0e99999999999999999999999999999999999999999999"),
             ("0.10", "1e-1"),
             ("9223372036854775807", "9223372036854775807.0"),
-            (
-                "123456789012345678901234567890",
-                "1.2345678901234567890123456789e29",
-            ),
+            ("123456789012345678901234567890", "1.2345678901234567890123456789e29"),
         ] {
             assert_eq!(Decimal::of(one), Decimal::of(other), "{one} {other}");
         }
@@ -116,10 +97,7 @@ mod tests {
             ("-10e9223372036854775807", Some(i64::MIN)),
             ("1.5e-170141183460469231731687303715884105728", None),
             ("10e170141183460469231731687303715884105727", Some(i64::MAX)),
-            (
-                "10e999999999999999999999999999999999999999999",
-                Some(i64::MAX),
-            ),
+            ("10e999999999999999999999999999999999999999999", Some(i64::MAX)),
             ("1e-999999999999999999999999999999999999999999", None),
         ] {
             assert_eq!(Decimal::of(text).whole(), expected, "{text}");

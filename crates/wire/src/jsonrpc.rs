@@ -66,11 +66,7 @@ pub struct Reject {
 
 impl Reject {
     fn new(code: Code, message: &'static str) -> Self {
-        Self {
-            id: Id::null(),
-            code,
-            message,
-        }
+        Self { id: Id::null(), code, message }
     }
 }
 
@@ -83,10 +79,7 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
         return Err(Reject::new(Code::ParseError, "the body is not valid UTF-8"));
     };
     if text.trim_ascii().is_empty() {
-        return Err(Reject::new(
-            Code::ParseError,
-            "the body is empty; send a JSON-RPC request",
-        ));
+        return Err(Reject::new(Code::ParseError, "the body is empty; send a JSON-RPC request"));
     }
     if let Some((code, message)) = danger(text) {
         return Err(Reject::new(code, message));
@@ -98,9 +91,7 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
     let envelope = match body {
         Body::Object(envelope) => *envelope,
         Body::Array => {
-            return Err(invalid(
-                "batches are not supported; send one JSON-RPC request object",
-            ));
+            return Err(invalid("batches are not supported; send one JSON-RPC request object"));
         }
         Body::Other => return Err(invalid("the body must be a JSON-RPC request object")),
     };
@@ -108,10 +99,7 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
         Some(id) => match id.get().as_bytes().first() {
             // The text is echoed, so it has to be one that every reader can decode.
             Some(b'"') if serde_json::from_str::<String>(id.get()).is_err() => {
-                return Err(Reject::new(
-                    Code::ParseError,
-                    "id is not a valid JSON string",
-                ));
+                return Err(Reject::new(Code::ParseError, "id is not a valid JSON string"));
             }
             Some(b'"' | b'-' | b'0'..=b'9' | b'n') => Id(id),
             Some(_) | None => return Err(invalid("id must be a string, a number or null")),
@@ -122,21 +110,14 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
             ));
         }
     };
-    let invalid = |id, message| Reject {
-        id,
-        ..invalid(message)
-    };
+    let invalid = |id, message| Reject { id, ..invalid(message) };
     if envelope.jsonrpc.as_ref().and_then(Value::as_str) != Some("2.0") {
         return Err(invalid(id, "jsonrpc must be \"2.0\""));
     }
     let Some(Value::String(method)) = envelope.method else {
         return Err(invalid(id, "method must be a string"));
     };
-    Ok(Request {
-        id,
-        method,
-        params: envelope.params,
-    })
+    Ok(Request { id, method, params: envelope.params })
 }
 
 /// What serde_json calls the members by which it passes numbers and raw text through serde. In a
@@ -185,11 +166,8 @@ fn danger(text: &str) -> Option<(Code, &'static str)> {
 /// Whether a string literal is a member's name, that is followed by a colon, and a reserved one.
 fn is_reserved(literal: &str, rest: &str) -> bool {
     // Any character can hide in an escape; decoding only what has one keeps this cheap.
-    let decoded = if literal.contains('\\') {
-        serde_json::from_str::<String>(literal).ok()
-    } else {
-        None
-    };
+    let decoded =
+        if literal.contains('\\') { serde_json::from_str::<String>(literal).ok() } else { None };
     let name = decoded.as_deref().unwrap_or(literal.trim_matches('"'));
     name.starts_with(RESERVED) && rest.trim_ascii_start().starts_with(':')
 }
@@ -244,11 +222,7 @@ impl<'de> Visitor<'de> for BodyVisitor {
                 }
             }
         }
-        Ok(if other {
-            Body::Other
-        } else {
-            Body::Object(Box::new(envelope))
-        })
+        Ok(if other { Body::Other } else { Body::Object(Box::new(envelope)) })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Body, A::Error> {
@@ -294,14 +268,7 @@ mod tests {
 
     #[test]
     fn ids_are_kept_as_they_were_written() {
-        for id in [
-            "1",
-            "1.0",
-            "-7e2",
-            "\"a\\u0062\"",
-            "null",
-            "123456789012345678901234567890",
-        ] {
+        for id in ["1", "1.0", "-7e2", "\"a\\u0062\"", "null", "123456789012345678901234567890"] {
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
             assert_eq!(outcome(&body), format!("{id} m"));
         }
@@ -332,10 +299,7 @@ mod tests {
             (" \n", "null -32700"),
             ("{", "null -32700"),
             (r#"{"jsonrpc":"2.0"} x"#, "null -32700"),
-            (
-                r#"{"id":"\ud800","jsonrpc":"2.0","method":"m"}"#,
-                "null -32700",
-            ),
+            (r#"{"id":"\ud800","jsonrpc":"2.0","method":"m"}"#, "null -32700"),
             (deep.as_str(), "null -32700"),
             (deep_enough.as_str(), "null -32600"),
             ("[]", "null -32600"),
@@ -352,10 +316,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, "null -32600"),
             (r#"{"jsonrpc":"2.0","id":1}"#, "1 -32600"),
             (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "1 -32600"),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#,
-                "1 b",
-            ),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#, "1 b"),
         ] {
             assert_eq!(outcome(body), expected, "{body}");
         }

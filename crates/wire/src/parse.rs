@@ -21,13 +21,7 @@ use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 
 /// Records that the value here has another JSON type.
 pub fn wrong_type(at: &At<'_>, problems: &mut Problems, expected: &'static str) {
-    push(
-        at,
-        problems,
-        Keyword::Type,
-        format!("must be {expected}"),
-        Extra::Expected(expected),
-    );
+    push(at, problems, Keyword::Type, format!("must be {expected}"), Extra::Expected(expected));
 }
 
 /// Records a problem of the value here.
@@ -40,11 +34,7 @@ pub fn push(
 ) {
     problems.push(Problem {
         // What is only counted needs no address.
-        pointer: if problems.is_full() {
-            String::new()
-        } else {
-            at.pointer()
-        },
+        pointer: if problems.is_full() { String::new() } else { at.pointer() },
         keyword,
         message: message.into(),
         extra,
@@ -54,38 +44,19 @@ pub fn push(
 /// Records that the object here lacks a required property.
 pub fn missing(at: &At<'_>, problems: &mut Problems, name: &'static str) {
     let message = format!("missing required property \"{name}\"");
-    push(
-        at,
-        problems,
-        Keyword::Required,
-        message,
-        Extra::Property(name),
-    );
+    push(at, problems, Keyword::Required, message, Extra::Property(name));
 }
 
 /// Records that the object here has a property that it may not have, and guesses which was meant.
 pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static [&'static str]) {
     // A guess costs a comparison with every known name, and a hostile body has room for tens of
     // thousands of keys: only those that the answer lists are worth one.
-    let guess = if problems.is_full() {
-        None
-    } else {
-        did_you_mean(clip(key), known)
-    };
+    let guess = if problems.is_full() { None } else { did_you_mean(clip(key), known) };
     let message = match guess {
-        Some(name) => format!(
-            "unknown property \"{}\"; did you mean \"{name}\"?",
-            clip(key)
-        ),
+        Some(name) => format!("unknown property \"{}\"; did you mean \"{name}\"?", clip(key)),
         None => format!("unknown property \"{}\"", clip(key)),
     };
-    push(
-        &at.key(key),
-        problems,
-        Keyword::AdditionalProperties,
-        message,
-        Extra::Allowed(known),
-    );
+    push(&at.key(key), problems, Keyword::AdditionalProperties, message, Extra::Allowed(known));
 }
 
 /// The known name that differs from `key` by at most two slips, and by at most one in three
@@ -186,10 +157,7 @@ pub fn text_of(
 ) -> Option<String> {
     let text = str(value, at, problems)?;
     // Counting stops where the answer is known.
-    let length = text
-        .chars()
-        .take(max.unwrap_or(min).saturating_add(1))
-        .count();
+    let length = text.chars().take(max.unwrap_or(min).saturating_add(1)).count();
     if length < min {
         let message = if min == 1 {
             "must not be empty".to_owned()
@@ -295,8 +263,7 @@ pub fn number(
 #[must_use]
 pub fn whole(number: &Number) -> Option<i64> {
     let text = number.as_str();
-    text.parse()
-        .map_or_else(|_| Decimal::of(text).whole(), Some)
+    text.parse().map_or_else(|_| Decimal::of(text).whole(), Some)
 }
 
 /// A word of a closed vocabulary. What is no text at all violates `type` and `enum`, as it does in
@@ -325,13 +292,7 @@ pub fn constant(
     if value.as_str() == Some(expected) {
         return Some(());
     }
-    push(
-        at,
-        problems,
-        Keyword::Const,
-        format!("must be \"{expected}\""),
-        Extra::Only(expected),
-    );
+    push(at, problems, Keyword::Const, format!("must be \"{expected}\""), Extra::Only(expected));
     None
 }
 
@@ -372,17 +333,8 @@ pub fn unique(value: &Value, at: &At<'_>, problems: &mut Problems) {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
     // A set of canonical texts keeps the work linear in the size of a hostile array.
     let mut seen = std::collections::HashSet::with_capacity(items.len());
-    if !items
-        .iter()
-        .all(|item| seen.insert(crate::canonical::to_string(item)))
-    {
-        push(
-            at,
-            problems,
-            Keyword::UniqueItems,
-            "must not repeat an item",
-            Extra::None,
-        );
+    if !items.iter().all(|item| seen.insert(crate::canonical::to_string(item))) {
+        push(at, problems, Keyword::UniqueItems, "must not repeat an item", Extra::None);
     }
 }
 
@@ -401,14 +353,7 @@ pub fn vin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String
 /// A telephone number in E.164.
 pub fn phone(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be E.164, e.g. +14155550123";
-    matching(
-        value,
-        at,
-        problems,
-        format::is_e164,
-        r"^\+[1-9]\d{1,14}$",
-        HINT,
-    )
+    matching(value, at, problems, format::is_e164, r"^\+[1-9]\d{1,14}$", HINT)
 }
 
 /// Text that matches a pattern.
@@ -424,53 +369,26 @@ pub fn matching(
     if accepts(text) {
         return Some(text.to_owned());
     }
-    push(
-        at,
-        problems,
-        Keyword::Pattern,
-        hint,
-        Extra::Pattern(pattern),
-    );
+    push(at, problems, Keyword::Pattern, hint, Extra::Pattern(pattern));
     None
 }
 
 /// An e-mail address.
 pub fn email(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an e-mail address such as name@example.com";
-    formatted(
-        value,
-        at,
-        problems,
-        |t| format::is_email(t).then(|| t.to_owned()),
-        "email",
-        HINT,
-    )
+    formatted(value, at, problems, |t| format::is_email(t).then(|| t.to_owned()), "email", HINT)
 }
 
 /// An absolute URI (RFC 3986).
 pub fn uri(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an absolute URI such as https://example.com/page";
-    formatted(
-        value,
-        at,
-        problems,
-        |t| format::is_uri(t).then(|| t.to_owned()),
-        "uri",
-        HINT,
-    )
+    formatted(value, at, problems, |t| format::is_uri(t).then(|| t.to_owned()), "uri", HINT)
 }
 
 /// A calendar date, `YYYY-MM-DD`.
 pub fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a calendar date, YYYY-MM-DD";
-    formatted(
-        value,
-        at,
-        problems,
-        |t| format::is_date(t).then(|| t.to_owned()),
-        "date",
-        HINT,
-    )
+    formatted(value, at, problems, |t| format::is_date(t).then(|| t.to_owned()), "date", HINT)
 }
 
 /// An RFC 3339 date and time with offset.
@@ -538,12 +456,7 @@ mod tests {
 
     #[test]
     fn numbers_beyond_a_float_keep_their_sign() {
-        for (text, least) in [
-            ("-1e400", true),
-            ("-1e-400", true),
-            ("1e400", false),
-            ("0", false),
-        ] {
+        for (text, least) in [("-1e400", true), ("-1e-400", true), ("1e400", false), ("0", false)] {
             let value: Value = serde_json::from_str(text).unwrap();
             let mut problems = Problems::new();
             let read = number(&value, &At::Root, &mut problems, 0, None);

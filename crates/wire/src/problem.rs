@@ -285,9 +285,7 @@ impl<'a> At<'a> {
 /// The first [`MAX_KEY`] characters of a caller's key.
 #[must_use]
 pub fn clip(key: &str) -> &str {
-    key.char_indices()
-        .nth(MAX_KEY)
-        .map_or(key, |(end, _)| key.get(..end).unwrap_or(key))
+    key.char_indices().nth(MAX_KEY).map_or(key, |(end, _)| key.get(..end).unwrap_or(key))
 }
 
 #[cfg(test)]
@@ -298,14 +296,8 @@ mod tests {
     fn pointers_escape_and_clip_keys() {
         let filters = At::Root.key("filters");
         assert_eq!(At::Root.pointer(), "");
-        assert_eq!(
-            filters.key("a/b~c").index(3).pointer(),
-            "/filters/a~1b~0c/3"
-        );
-        assert_eq!(
-            filters.key(&"é".repeat(70)).pointer(),
-            format!("/filters/{}", "é".repeat(64))
-        );
+        assert_eq!(filters.key("a/b~c").index(3).pointer(), "/filters/a~1b~0c/3");
+        assert_eq!(filters.key(&"é".repeat(70)).pointer(), format!("/filters/{}", "é".repeat(64)));
     }
 
     #[test]
@@ -319,10 +311,7 @@ mod tests {
                 extra: Extra::None,
             });
         }
-        assert_eq!(
-            (problems.listed().len(), problems.total()),
-            (MAX_LISTED, 120)
-        );
+        assert_eq!((problems.listed().len(), problems.total()), (MAX_LISTED, 120));
         assert!(problems.all_absences());
     }
 

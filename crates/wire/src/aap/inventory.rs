@@ -188,17 +188,10 @@ pub(super) fn read_vehicle(
         }
     };
     let names = &["vin", "stock", "vehicle_id"];
-    if data
-        .as_object()
-        .is_some_and(|members| !names.iter().any(|n| members.contains_key(*n)))
-    {
+    if data.as_object().is_some_and(|members| !names.iter().any(|n| members.contains_key(*n))) {
         parse::none_of(&At::Root, problems, names);
     }
-    kind.map(|()| VehicleQuery {
-        vin,
-        stock,
-        vehicle_id,
-    })
+    kind.map(|()| VehicleQuery { vin, stock, vehicle_id })
 }
 
 fn read_filters(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Filters> {

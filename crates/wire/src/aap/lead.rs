@@ -172,12 +172,7 @@ fn usable_channels(customer: &Customer, consent: &ConsentGrant) -> Vec<Channel> 
         Channel::Email => customer.email.is_some(),
         Channel::Phone | Channel::Sms => customer.phone.is_some(),
     };
-    consent
-        .allowed_channels
-        .iter()
-        .copied()
-        .filter(reachable)
-        .collect()
+    consent.allowed_channels.iter().copied().filter(reachable).collect()
 }
 
 /// Reads a lead and applies the consent rules in their order (requirements §2.1 rows 5 to 7, 9).
@@ -224,20 +219,14 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
             "must be object; in v1.1 it has a name and may have url and agent_card_url",
         );
     }
-    if data
-        .as_object()
-        .is_some_and(|members| !members.contains_key("consent"))
-    {
+    if data.as_object().is_some_and(|members| !members.contains_key("consent")) {
         return Err(Refusal::consent_missing(problems));
     }
     if !of_consent.is_empty() {
         of_consent.append(problems);
         return Err(Refusal::malformed_consent(of_consent));
     }
-    if let Some(defect) = consent
-        .as_ref()
-        .and_then(|consent| consent_defect(consent, terms))
-    {
+    if let Some(defect) = consent.as_ref().and_then(|consent| consent_defect(consent, terms)) {
         return Err(Refusal::unusable_consent(defect, problems));
     }
     let lead = (|| {
@@ -263,22 +252,14 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
 }
 
 fn consent_defect(consent: &ConsentGrant, terms: &Terms) -> Option<ConsentDefect> {
-    let &Terms {
-        now,
-        clock_skew,
-        consent_lifetime,
-        ..
-    } = terms;
+    let &Terms { now, clock_skew, consent_lifetime, .. } = terms;
     if consent.consent_text.trim().is_empty() {
         return Some(ConsentDefect::BlankText);
     }
     if consent.granted_at > now.saturating_add(clock_skew).unwrap_or(Timestamp::MAX) {
         return Some(ConsentDefect::GrantedInFuture);
     }
-    if consent
-        .expires_at
-        .is_some_and(|at| at <= consent.granted_at)
-    {
+    if consent.expires_at.is_some_and(|at| at <= consent.granted_at) {
         return Some(ConsentDefect::ExpiresBeforeGrant);
     }
     let default = || consent.granted_at.checked_add(consent_lifetime?).ok();
@@ -288,25 +269,17 @@ fn consent_defect(consent: &ConsentGrant, terms: &Terms) -> Option<ConsentDefect
 
 /// The channel rule (C-05, `E-082`, `E-083`).
 fn check_channel(lead: &LeadSubmit) -> Result<(), Refusal> {
-    let wanted = lead
-        .customer
-        .preferred_contact
-        .and_then(|preferred| match preferred {
-            PreferredContact::Email => Some(Channel::Email),
-            PreferredContact::Phone => Some(Channel::Phone),
-            PreferredContact::Sms => Some(Channel::Sms),
-            PreferredContact::Any => None,
-        });
-    let allowed: Vec<_> = lead
-        .consent
-        .allowed_channels
-        .iter()
-        .map(|c| c.name())
-        .collect();
+    let wanted = lead.customer.preferred_contact.and_then(|preferred| match preferred {
+        PreferredContact::Email => Some(Channel::Email),
+        PreferredContact::Phone => Some(Channel::Phone),
+        PreferredContact::Sms => Some(Channel::Sms),
+        PreferredContact::Any => None,
+    });
+    let allowed: Vec<_> = lead.consent.allowed_channels.iter().map(|c| c.name()).collect();
     match wanted {
-        Some(channel) if !lead.consent.allowed_channels.contains(&channel) => Err(
-            Refusal::channel_not_permitted(Some(channel.name()), &allowed),
-        ),
+        Some(channel) if !lead.consent.allowed_channels.contains(&channel) => {
+            Err(Refusal::channel_not_permitted(Some(channel.name()), &allowed))
+        }
         Some(_) | None if lead.usable_channels().is_empty() => {
             Err(Refusal::channel_not_permitted(None, &allowed))
         }
@@ -316,10 +289,7 @@ fn check_channel(lead: &LeadSubmit) -> Result<(), Refusal> {
 
 /// A test drive needs a vehicle to drive, where the dealer says so (`E-097`).
 fn check_test_drive(lead: &LeadSubmit, terms: &Terms) -> Result<(), Refusal> {
-    let wants = lead
-        .appointment
-        .as_ref()
-        .is_some_and(|a| a.kind == AppointmentType::TestDrive);
+    let wants = lead.appointment.as_ref().is_some_and(|a| a.kind == AppointmentType::TestDrive);
     if !wants || !terms.test_drive_needs_vehicle || lead.vehicle_of_interest.is_some() {
         return Ok(());
     }
@@ -342,24 +312,14 @@ fn read_customer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
         optional "address" => address: read_address,
     });
     let names = &["email", "phone"];
-    if value
-        .as_object()
-        .is_some_and(|members| !names.iter().any(|n| members.contains_key(*n)))
-    {
+    if value.as_object().is_some_and(|members| !names.iter().any(|n| members.contains_key(*n))) {
         parse::none_of(at, problems, names);
     }
     if problems.total() > before {
         return None;
     }
     let (first_name, last_name) = (first_name?, last_name?);
-    Some(Customer {
-        first_name,
-        last_name,
-        email,
-        phone,
-        preferred_contact,
-        address,
-    })
+    Some(Customer { first_name, last_name, email, phone, preferred_contact, address })
 }
 
 fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Address> {
@@ -371,14 +331,7 @@ fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<A
         optional "address_line_2" => address_line_2: parse::text,
         optional "zip" => zip: parse::text,
     });
-    Some(Address {
-        country,
-        state,
-        city,
-        address_line_1,
-        address_line_2,
-        zip,
-    })
+    Some(Address { country, state, city, address_line_1, address_line_2, zip })
 }
 
 fn read_consent(
@@ -411,14 +364,7 @@ fn read_consent(
                     required "scope" => scope: lead_scope,
                     optional "expires_at" => expires_at: parse::timestamp,
                 });
-                (
-                    granted_at,
-                    allowed_channels,
-                    consent_text,
-                    scope,
-                    expires_at,
-                    None,
-                )
+                (granted_at, allowed_channels, consent_text, scope, expires_at, None)
             }
             Version::V1_0 => {
                 read_object!(value, at, problems, closed {
@@ -429,14 +375,7 @@ fn read_consent(
                     required "scope" => scope: lead_scope,
                     optional "expires_at" => expires_at: parse::timestamp,
                 });
-                (
-                    granted_at,
-                    allowed_channels,
-                    consent_text,
-                    scope,
-                    expires_at,
-                    source_agent,
-                )
+                (granted_at, allowed_channels, consent_text, scope, expires_at, source_agent)
             }
         };
     scope?;
@@ -464,12 +403,7 @@ fn read_appointment(
             parse::text_of(v, at, p, 0, Some(2000))
         },
     });
-    Some(AppointmentRequest {
-        kind: kind?,
-        at: start,
-        duration_minutes,
-        notes,
-    })
+    Some(AppointmentRequest { kind: kind?, at: start, duration_minutes, notes })
 }
 
 fn read_source_agent(
@@ -481,11 +415,7 @@ fn read_source_agent(
     match version {
         Version::V1_0 => {
             let name = parse::text_of(value, at, problems, 1, None)?;
-            Some(SourceAgent {
-                name,
-                url: None,
-                agent_card_url: None,
-            })
+            Some(SourceAgent { name, url: None, agent_card_url: None })
         }
         Version::V1_1 => {
             read_object!(value, at, problems, closed {
@@ -495,11 +425,7 @@ fn read_source_agent(
                 optional "url" => url: parse::uri,
                 optional "agent_card_url" => agent_card_url: parse::uri,
             });
-            Some(SourceAgent {
-                name: name?,
-                url,
-                agent_card_url,
-            })
+            Some(SourceAgent { name: name?, url, agent_card_url })
         }
     }
 }

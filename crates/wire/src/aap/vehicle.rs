@@ -271,26 +271,18 @@ impl Vehicle {
     #[must_use]
     pub fn title(&self) -> String {
         let year = self.year.map(|year| year.to_string());
-        [
-            year.as_deref(),
-            self.make.as_deref(),
-            self.model.as_deref(),
-            self.trim.as_deref(),
-        ]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ")
+        [year.as_deref(), self.make.as_deref(), self.model.as_deref(), self.trim.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
 fn number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     // Whole numbers are written as such.
     match *value {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "checked to be whole and small"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
         Some(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
             serializer.serialize_i64(number as i64)
         }
@@ -364,13 +356,7 @@ fn condition_of(
         Some(word) if here.contains(&text) => Some(word),
         Some(_) => {
             let message = format!("must be one of {}", here.join(", "));
-            parse::push(
-                at,
-                problems,
-                Keyword::Enum,
-                message,
-                Extra::OtherVocabulary(here),
-            );
+            parse::push(at, problems, Keyword::Enum, message, Extra::OtherVocabulary(here));
             None
         }
         None => {

@@ -14,10 +14,7 @@ fn aap_codes_are_those_of_both_error_schemas() {
         let Some(schema) = published::json(&path) else {
             return;
         };
-        let codes = schema
-            .pointer("/properties/code/enum")
-            .and_then(Value::as_array)
-            .unwrap();
+        let codes = schema.pointer("/properties/code/enum").and_then(Value::as_array).unwrap();
         let codes: Vec<_> = codes.iter().map(|code| code.as_str().unwrap()).collect();
         assert_eq!(codes, Code::NAMES, "{version}");
     }
@@ -67,10 +64,7 @@ fn http_statuses_are_those_of_the_first_version() {
     assert_eq!(words.len(), Code::ALL.len());
     for (code, word) in words {
         let group = groups.iter().find(|group| group.contains(word)).unwrap();
-        assert!(
-            group.starts_with(&code.http().to_string()),
-            "{code}: {group}"
-        );
+        assert!(group.starts_with(&code.http().to_string()), "{code}: {group}");
     }
 }
 
@@ -89,18 +83,11 @@ fn a2a_errors_are_those_of_the_master_table() {
         let code = A2a::from_jsonrpc(number).unwrap();
         let own = row.len() == 6 && row[4].bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
         assert_eq!(own, code.a2a(), "{code}");
-        let (http, grpc) = if own {
-            (&row[2], &row[3])
-        } else {
-            (&row[3], &row[4])
-        };
+        let (http, grpc) = if own { (&row[2], &row[3]) } else { (&row[3], &row[4]) };
         assert_eq!(http[..3].parse(), Ok(code.http()), "{code}");
         assert_eq!(grpc.split(' ').next(), Some(code.grpc()), "{code}");
         if own {
-            assert_eq!(
-                (row[4].as_str(), row[0].as_str()),
-                (code.name(), &*camel(code))
-            );
+            assert_eq!((row[4].as_str(), row[0].as_str()), (code.name(), &*camel(code)));
         } else {
             assert_eq!(row[2], code.title(), "{code}");
         }
@@ -142,23 +129,11 @@ fn skills_and_media_types_are_those_of_the_published_list() {
             assert_eq!(text.lines().next(), Some(skill.name()));
             assert_eq!(value(text, "request_type"), skill.request_type());
             assert_eq!(value(text, "response_type"), skill.response_type());
-            assert_eq!(
-                value(text, "media_type_request"),
-                skill.request_media_type()
-            );
-            assert_eq!(
-                value(text, "media_type_response"),
-                skill.response_media_type()
-            );
+            assert_eq!(value(text, "media_type_request"), skill.request_media_type());
+            assert_eq!(value(text, "media_type_response"), skill.response_media_type());
             let stem = skill.stem();
-            assert_eq!(
-                value(text, "request_schema"),
-                format!("{stem}-request.schema.json")
-            );
-            assert_eq!(
-                value(text, "response_schema"),
-                format!("{stem}-response.schema.json")
-            );
+            assert_eq!(value(text, "request_schema"), format!("{stem}-request.schema.json"));
+            assert_eq!(value(text, "response_schema"), format!("{stem}-response.schema.json"));
             let tags = value(text, "tags").trim_matches(['[', ']']).split(", ");
             assert_eq!(tags.collect::<Vec<_>>(), skill.tags(), "{skill}");
         }
@@ -168,7 +143,5 @@ fn skills_and_media_types_are_those_of_the_published_list() {
 /// The value of a key of the plain YAML that the list is written in.
 fn value<'t>(text: &'t str, key: &str) -> &'t str {
     let mut lines = text.lines().map(str::trim);
-    lines
-        .find_map(|line| line.strip_prefix(key)?.strip_prefix(": "))
-        .unwrap_or_default()
+    lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).unwrap_or_default()
 }

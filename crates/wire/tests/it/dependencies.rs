@@ -12,23 +12,16 @@ fn dependencies(manifest: &str) -> Vec<String> {
         if let Some(header) = line.strip_prefix('[') {
             let header = header.trim_end_matches(']').replace(['"', '\''], "");
             let path: Vec<_> = header.split('.').collect();
-            let table = path
-                .iter()
-                .position(|part| matches!(*part, "dependencies" | "build-dependencies"));
+            let table =
+                path.iter().position(|part| matches!(*part, "dependencies" | "build-dependencies"));
             // `[dependencies.tokio]` is an entry by itself.
             in_table = table.is_some_and(|n| n + 1 == path.len());
-            found.extend(
-                table
-                    .and_then(|n| path.get(n + 1))
-                    .map(|name| (*name).to_owned()),
-            );
+            found.extend(table.and_then(|n| path.get(n + 1)).map(|name| (*name).to_owned()));
         } else if in_table && !line.is_empty() && !line.starts_with('#') {
             let name = line.split(['.', '=', ' ']).next().unwrap_or_default();
             found.push(name.trim_matches('"').to_owned());
             // `web = { package = "axum" }` is axum.
-            let renamed = line
-                .split_once("package")
-                .and_then(|(_, rest)| rest.split('"').nth(1));
+            let renamed = line.split_once("package").and_then(|(_, rest)| rest.split('"').nth(1));
             found.extend(renamed.map(ToOwned::to_owned));
         }
     }
@@ -36,10 +29,7 @@ fn dependencies(manifest: &str) -> Vec<String> {
 }
 
 fn of_crate(name: &str) -> Vec<String> {
-    let manifest = published::workspace()
-        .join("crates")
-        .join(name)
-        .join("Cargo.toml");
+    let manifest = published::workspace().join("crates").join(name).join("Cargo.toml");
     dependencies(&fs::read_to_string(manifest).unwrap())
 }
 
@@ -64,32 +54,20 @@ fn wire_knows_neither_network_nor_runtime_nor_database() {
         "tradepost",
     ];
     let found = of_crate("wire");
-    assert!(
-        found.contains(&"serde_json".to_owned()),
-        "the manifest was not understood"
-    );
+    assert!(found.contains(&"serde_json".to_owned()), "the manifest was not understood");
     for name in &found {
         let is_kin = |kind: &&str| *name == **kind || name.starts_with(&format!("{kind}-"));
         let culprit = forbidden.iter().find(|kind| is_kin(kind));
-        assert_eq!(
-            culprit, None,
-            "tradepost-wire does no I/O and must not depend on {name}"
-        );
+        assert_eq!(culprit, None, "tradepost-wire does no I/O and must not depend on {name}");
     }
 }
 
 #[test]
 fn buyer_has_never_heard_of_the_server() {
     let found = of_crate("buyer");
-    assert!(
-        found.contains(&"tradepost-wire".to_owned()),
-        "the manifest was not understood"
-    );
+    assert!(found.contains(&"tradepost-wire".to_owned()), "the manifest was not understood");
     for name in ["tradepost", "axum", "rusqlite", "sqlx"] {
-        assert!(
-            !found.contains(&name.to_owned()),
-            "tradepost-buyer must not depend on {name}"
-        );
+        assert!(!found.contains(&name.to_owned()), "tradepost-buyer must not depend on {name}");
     }
 }
 
@@ -108,8 +86,5 @@ fn every_spelling_of_a_dependency_is_seen() {
         [lints]
         workspace = true
     "#;
-    assert_eq!(
-        dependencies(manifest),
-        ["serde", "web", "axum", "tokio", "hyper"]
-    );
+    assert_eq!(dependencies(manifest), ["serde", "web", "axum", "tokio", "hyper"]);
 }

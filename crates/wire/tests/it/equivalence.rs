@@ -46,9 +46,7 @@ const POLICIES: &[Policy] = &[
         holds: |lead| {
             let granted = oracle::moment(lead["consent"].get("granted_at"));
             let expires = oracle::moment(lead["consent"].get("expires_at"));
-            granted
-                .zip(expires)
-                .is_some_and(|(granted, expires)| expires <= granted)
+            granted.zip(expires).is_some_and(|(granted, expires)| expires <= granted)
         },
     },
     Policy {
@@ -77,11 +75,7 @@ const POLICIES: &[Policy] = &[
             match lead["customer"]["preferred_contact"].as_str() {
                 Some(wanted) if wanted != "any" && !allowed.contains(&wanted) => true,
                 _ => !allowed.iter().any(|channel| {
-                    let needs = if *channel == "email" {
-                        "email"
-                    } else {
-                        "phone"
-                    };
+                    let needs = if *channel == "email" { "email" } else { "phone" };
                     lead["customer"].get(needs).is_some()
                 }),
             }
@@ -135,9 +129,7 @@ fn compare(version: Version, skill: Skill, data: &Value) -> Result<(), String> {
     let verdict = oracle::parse(version, skill, data);
     let by_policy = |skip: usize| {
         let rules = POLICIES.iter().skip(skip);
-        rules
-            .filter(|_| skill == Skill::LeadSubmit)
-            .find(|rule| (rule.holds)(data))
+        rules.filter(|_| skill == Skill::LeadSubmit).find(|rule| (rule.holds)(data))
     };
     let refusal = match verdict {
         Ok(()) if !published.is_empty() => return Err(format!("accepted, but {published:?}")),
@@ -161,16 +153,10 @@ fn compare(version: Version, skill: Skill, data: &Value) -> Result<(), String> {
     };
     let expected = rule.map(|rule| rule.code).or(by_schema);
     if expected != Some(refusal.code) {
-        return Err(format!(
-            "{} instead of {expected:?} for {published:?}",
-            refusal.code
-        ));
+        return Err(format!("{} instead of {expected:?} for {published:?}", refusal.code));
     }
     if rule.is_some_and(|rule| stamp(&refusal) != Some(rule.stamp)) {
-        return Err(format!(
-            "the details do not name the rule: {:?}",
-            refusal.details
-        ));
+        return Err(format!("the details do not name the rule: {:?}", refusal.details));
     }
     same_units(&refusal, &published)
 }
@@ -178,11 +164,7 @@ fn compare(version: Version, skill: Skill, data: &Value) -> Result<(), String> {
 /// What the details say about a rule of ours.
 fn stamp(refusal: &Refusal) -> Option<&str> {
     let policy = refusal.details.get("policy").map(|_| "policy");
-    refusal
-        .details
-        .get("reason")
-        .and_then(Value::as_str)
-        .or(policy)
+    refusal.details.get("reason").and_then(Value::as_str).or(policy)
 }
 
 fn same_units(
@@ -191,17 +173,9 @@ fn same_units(
 ) -> Result<(), String> {
     let mut listed = oracle::listed(refusal);
     if stamp(refusal) == Some("policy") {
-        listed.remove(&(
-            String::new(),
-            "required".into(),
-            Some("vehicle_of_interest".into()),
-        ));
+        listed.remove(&(String::new(), "required".into(), Some("vehicle_of_interest".into())));
     } else if refusal.problems.total() != published.len() {
-        return Err(format!(
-            "{} problems, not {}",
-            refusal.problems.total(),
-            published.len()
-        ));
+        return Err(format!("{} problems, not {}", refusal.problems.total(), published.len()));
     }
     let capped = published.len() > MAX_LISTED;
     let same = if capped {
@@ -212,9 +186,7 @@ fn same_units(
     if !same {
         let ours: Vec<_> = listed.difference(published).collect();
         let theirs: Vec<_> = published.difference(&listed).collect();
-        return Err(format!(
-            "only we say {ours:?}, only the schema says {theirs:?}"
-        ));
+        return Err(format!("only we say {ours:?}, only the schema says {theirs:?}"));
     }
     let consents: Vec<_> = refusal
         .problems
@@ -229,16 +201,11 @@ fn same_units(
 }
 
 /// So many cases from a fixed seed; `PROPTEST_CASES` asks for more, `PROPTEST_RNG_SEED` for others.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the person at the keyboard chooses"
-)]
+#[expect(clippy::disallowed_methods, reason = "the person at the keyboard chooses")]
 pub(crate) fn config(cases: u32) -> Config {
     let number = |name| std::env::var(name).ok()?.parse().ok();
     Config {
-        cases: number("PROPTEST_CASES")
-            .and_then(|n| u32::try_from(n).ok())
-            .unwrap_or(cases),
+        cases: number("PROPTEST_CASES").and_then(|n| u32::try_from(n).ok()).unwrap_or(cases),
         rng_seed: RngSeed::Fixed(number("PROPTEST_RNG_SEED").unwrap_or(20_260_501)),
         failure_persistence: None,
         ..Config::default()
@@ -247,13 +214,7 @@ pub(crate) fn config(cases: u32) -> Config {
 
 #[test]
 fn every_seed_is_accepted_by_us_and_by_the_schemas() {
-    for Seed {
-        name,
-        version,
-        skill,
-        data,
-    } in seeds::all()
-    {
+    for Seed { name, version, skill, data } in seeds::all() {
         assert_eq!(compare(version, skill, &data), Ok(()), "{name} {version}");
         let refusal = oracle::parse(version, skill, &data).err();
         assert_eq!(refusal, None, "{name} {version}");
@@ -266,15 +227,8 @@ fn damaged_requests_have_the_problems_that_the_schemas_find() {
     let mut runner = TestRunner::new(config(4_000));
     let strategy = (0..seeds.len(), mutations());
     let result = runner.run(&strategy, |(index, mutations)| {
-        let Seed {
-            version,
-            skill,
-            mut data,
-            ..
-        } = seeds[index].clone();
-        mutations
-            .iter()
-            .for_each(|mutation| apply(&mut data, mutation));
+        let Seed { version, skill, mut data, .. } = seeds[index].clone();
+        mutations.iter().for_each(|mutation| apply(&mut data, mutation));
         compare(version, skill, &data)
             .map_err(|reason| TestCaseError::fail(format!("{reason}\n{version} {data}")))
     });
@@ -287,74 +241,36 @@ fn damaged_requests_have_the_problems_that_the_schemas_find() {
 fn every_rule_beyond_the_schemas_is_exercised() {
     let lead = seeds::rich().pop().unwrap();
     let changes: &[(&str, Value, &str)] = &[
-        (
-            "/consent/consent_text",
-            " \u{a0}".into(),
-            "blank_consent_text",
-        ),
-        (
-            "/consent/granted_at",
-            "2026-05-01T12:05:01Z".into(),
-            "granted_in_future",
-        ),
-        (
-            "/consent/expires_at",
-            "2026-04-30T11:05:00Z".into(),
-            "expires_before_grant",
-        ),
-        (
-            "/consent/expires_at",
-            "2026-05-01T12:00:00Z".into(),
-            "expired",
-        ),
-        (
-            "/consent/allowed_channels",
-            serde_json::json!(["fax"]),
-            "malformed",
-        ),
-        (
-            "/customer/preferred_contact",
-            "sms".into(),
-            "channel_not_permitted",
-        ),
+        ("/consent/consent_text", " \u{a0}".into(), "blank_consent_text"),
+        ("/consent/granted_at", "2026-05-01T12:05:01Z".into(), "granted_in_future"),
+        ("/consent/expires_at", "2026-04-30T11:05:00Z".into(), "expires_before_grant"),
+        ("/consent/expires_at", "2026-05-01T12:00:00Z".into(), "expired"),
+        ("/consent/allowed_channels", serde_json::json!(["fax"]), "malformed"),
+        ("/customer/preferred_contact", "sms".into(), "channel_not_permitted"),
         ("/vehicle_of_interest", Value::Null, "policy"),
     ];
     for (pointer, value, expected) in changes {
         let mut data = lead.data.clone();
         data["consent"]["allowed_channels"] = serde_json::json!(["email"]);
         if *expected == "policy" {
-            data.as_object_mut()
-                .unwrap()
-                .shift_remove("vehicle_of_interest");
+            data.as_object_mut().unwrap().shift_remove("vehicle_of_interest");
         } else {
             *data.pointer_mut(pointer).unwrap() = value.clone();
         }
         let refusal = oracle::parse(lead.version, lead.skill, &data).unwrap_err();
         assert_eq!(stamp(&refusal), Some(*expected), "{pointer}");
-        assert_eq!(
-            compare(lead.version, lead.skill, &data),
-            Ok(()),
-            "{pointer}"
-        );
+        assert_eq!(compare(lead.version, lead.skill, &data), Ok(()), "{pointer}");
     }
 }
 
 #[test]
 fn an_answer_lists_at_most_fifty_problems_and_counts_the_rest() {
-    let Seed {
-        version,
-        skill,
-        mut data,
-        ..
-    } = seeds::rich().remove(0);
+    let Seed { version, skill, mut data, .. } = seeds::rich().remove(0);
     for n in 0..70 {
         data["filters"][format!("extra{n}")] = n.into();
     }
     let refusal = oracle::parse(version, skill, &data).unwrap_err();
-    assert_eq!(
-        (refusal.problems.listed().len(), refusal.problems.total()),
-        (50, 70)
-    );
+    assert_eq!((refusal.problems.listed().len(), refusal.problems.total()), (50, 70));
     let body =
         serde_json::to_value(refusal.stamp(version, "e".into(), oracle::terms().now)).unwrap();
     assert_eq!(body["details"]["truncated"], true);

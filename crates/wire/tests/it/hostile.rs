@@ -28,23 +28,16 @@ fn swallow(body: &[u8]) -> usize {
         Ok(send) => send,
         Err(refusal) => return serde_json::to_string(&refusal).unwrap().len(),
     };
-    let data = send
-        .message
-        .parts
-        .iter()
-        .find_map(|part| match part.content {
-            a2a::Content::Data(data) => Some(data),
-            _ => None,
-        });
+    let data = send.message.parts.iter().find_map(|part| match part.content {
+        a2a::Content::Data(data) => Some(data),
+        _ => None,
+    });
     data.map_or(0, swallow_data)
 }
 
 fn swallow_data(data: &Value) -> usize {
     let mut largest = canonical::to_string(data).len().min(1);
-    let _ = (
-        aap::has_v1_0_shape(data),
-        aap::identify(data, Skill::ALL).is_ok(),
-    );
+    let _ = (aap::has_v1_0_shape(data), aap::identify(data, Skill::ALL).is_ok());
     for version in Version::ALL {
         for skill in Skill::ALL {
             let Err(refusal) = aap::parse(*skill, *version, data, &oracle::terms()) else {
@@ -94,14 +87,10 @@ fn holds<S: Strategy>(cases: u32, strategy: &S, check: impl Fn(S::Value) -> Resu
 
 #[test]
 fn no_bytes_cause_a_panic() {
-    holds(
-        2_000,
-        &prop::collection::vec(any::<u8>(), 0..200),
-        |bytes| {
-            swallow(&bytes);
-            Ok(())
-        },
-    );
+    holds(2_000, &prop::collection::vec(any::<u8>(), 0..200), |bytes| {
+        swallow(&bytes);
+        Ok(())
+    });
     // Damaged requests come further than noise.
     let valid = seeds::rich();
     let damage = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6);
@@ -139,9 +128,7 @@ fn a_canonical_text_does_not_depend_on_order_or_spelling_and_is_its_own() {
         let respelled: Value = serde_json::from_str(&other).map_err(|e| format!("{e}: {other}"))?;
         let respelled = canonical::to_string(&respelled);
         if respelled != text {
-            return Err(format!(
-                "{text} was respelled {other} and became {respelled}"
-            ));
+            return Err(format!("{text} was respelled {other} and became {respelled}"));
         }
         Ok(())
     });
@@ -173,10 +160,7 @@ fn respell(value: &Value, seed: u64, out: &mut String) {
 }
 
 fn escaped(text: &str) -> String {
-    let units: String = text
-        .encode_utf16()
-        .map(|unit| format!("\\u{unit:04X}"))
-        .collect();
+    let units: String = text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
     format!("\"{units}\"")
 }
 
@@ -189,9 +173,7 @@ fn shifted(text: &str, seed: u64) -> String {
     let exponent =
         exponent.parse::<i128>().unwrap() - i128::try_from(fraction.len() + zeros).unwrap();
     let digits = format!("{whole}{fraction}");
-    let (sign, digits) = digits
-        .strip_prefix('-')
-        .map_or(("", &*digits), |rest| ("-", rest));
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", &*digits), |rest| ("-", rest));
     let digits = digits.trim_start_matches('0');
     if digits.is_empty() {
         return "-0.00e5".to_owned();
@@ -203,15 +185,8 @@ fn shifted(text: &str, seed: u64) -> String {
 fn a_damaged_request_that_is_accepted_has_a_stable_canonical_text() {
     let seeds = seeds::rich();
     holds(500, &(0..seeds.len(), mutations()), |(index, mutations)| {
-        let Seed {
-            version,
-            skill,
-            mut data,
-            ..
-        } = seeds[index].clone();
-        mutations
-            .iter()
-            .for_each(|mutation| apply(&mut data, mutation));
+        let Seed { version, skill, mut data, .. } = seeds[index].clone();
+        mutations.iter().for_each(|mutation| apply(&mut data, mutation));
         let terms = oracle::terms();
         let Ok(aap::Call::LeadSubmit(lead)) = aap::parse(skill, version, &data, &terms) else {
             return Ok(());
@@ -257,43 +232,19 @@ fn hostile_bodies() -> Vec<(&'static str, String)> {
     let words = many(&|n| format!(r#""{n:x}""#));
     let nines = "9".repeat(LARGEST - 1_000);
     vec![
-        (
-            "unknown filters",
-            search(&format!(r#""filters":{{{keys}}}"#)),
-        ),
+        ("unknown filters", search(&format!(r#""filters":{{{keys}}}"#))),
         ("unknown members", search(&keys)),
         ("long unknown members", lead(&long_keys)),
-        (
-            "distinct channels",
-            lead(&format!(r#""consent":{{"allowed_channels":[{words}]}}"#)),
-        ),
-        (
-            "wrong makes",
-            search(&format!(r#""filters":{{"make":[{items}]}}"#)),
-        ),
-        (
-            "one long number",
-            search(&format!(r#""filters":{{"year_min":{nines}}}"#)),
-        ),
-        (
-            "one long fraction",
-            search(&format!(r#""filters":{{"year_min":0.{nines}}}"#)),
-        ),
-        (
-            "one long exponent",
-            search(&format!(r#""filters":{{"year_min":1e{nines}}}"#)),
-        ),
+        ("distinct channels", lead(&format!(r#""consent":{{"allowed_channels":[{words}]}}"#))),
+        ("wrong makes", search(&format!(r#""filters":{{"make":[{items}]}}"#))),
+        ("one long number", search(&format!(r#""filters":{{"year_min":{nines}}}"#))),
+        ("one long fraction", search(&format!(r#""filters":{{"year_min":0.{nines}}}"#))),
+        ("one long exponent", search(&format!(r#""filters":{{"year_min":1e{nines}}}"#))),
         (
             "one long address",
-            lead(&format!(
-                r#""customer":{{"email":"{}@a"}}"#,
-                "a.".repeat(LARGEST / 2 - 600)
-            )),
+            lead(&format!(r#""customer":{{"email":"{}@a"}}"#, "a.".repeat(LARGEST / 2 - 600))),
         ),
-        (
-            "one long moment",
-            lead(&format!(r#""submitted_at":"2026-04-30T11:05:00.{nines}Z""#)),
-        ),
+        ("one long moment", lead(&format!(r#""submitted_at":"2026-04-30T11:05:00.{nines}Z""#))),
         (
             "one long page",
             lead(&format!(
@@ -301,17 +252,8 @@ fn hostile_bodies() -> Vec<(&'static str, String)> {
                 "%20".repeat(LARGEST / 3 - 600)
             )),
         ),
-        (
-            "one long type",
-            format!(r#"{{"type":"{}request"}}"#, "a.".repeat(LARGEST / 2 - 600)),
-        ),
-        (
-            "escapes",
-            lead(&format!(
-                r#""message":"{}""#,
-                "\\\"".repeat(LARGEST / 2 - 600)
-            )),
-        ),
+        ("one long type", format!(r#"{{"type":"{}request"}}"#, "a.".repeat(LARGEST / 2 - 600))),
+        ("escapes", lead(&format!(r#""message":"{}""#, "\\\"".repeat(LARGEST / 2 - 600)))),
     ]
 }
 
@@ -319,26 +261,19 @@ fn hostile_bodies() -> Vec<(&'static str, String)> {
 fn the_largest_bodies_get_small_answers_in_little_time() {
     for (name, data) in hostile_bodies() {
         let body = request(&data);
-        assert!(
-            (LARGEST - 6_000..=LARGEST).contains(&body.len()),
-            "{name}: {}",
-            body.len()
-        );
+        assert!((LARGEST - 6_000..=LARGEST).contains(&body.len()), "{name}: {}", body.len());
         let (size, took) = timed(|| swallow(body.as_bytes()));
         assert!(size < 32 * 1024, "{name}: {size} bytes");
-        // Ten parses without optimisation on a busy machine; the slip that this guards against
-        // took half a minute.
-        assert!(took < Duration::from_secs(5), "{name}: {took:?}");
+        // Ten parses, not optimised, on a busy machine. A guess at what each of twenty thousand
+        // unknown keys may have meant took three times as long.
+        assert!(took < Duration::from_secs(2), "{name}: {took:?}");
     }
     let parts = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{{"parts":[{}]}}}}}}"#,
         vec!["{}"; 80_000].join(",")
     );
     let (size, took) = timed(|| swallow(parts.as_bytes()));
-    assert!(
-        size < 32 * 1024 && took < Duration::from_secs(5),
-        "parts: {size} {took:?}"
-    );
+    assert!(size < 32 * 1024 && took < Duration::from_secs(2), "parts: {size} {took:?}");
 }
 
 #[expect(clippy::disallowed_methods, reason = "this test is about real time")]
@@ -350,21 +285,13 @@ fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
 
 #[test]
 fn exponents_at_the_edge_of_an_integer_are_read() {
-    for text in [
-        "1.5e-9223372036854775808",
-        "10e9223372036854775807",
-        "-10E+9223372036854775807",
-    ] {
+    for text in ["1.5e-9223372036854775808", "10e9223372036854775807", "-10E+9223372036854775807"] {
         let data =
             format!(r#"{{"type":"inventory.search.request","filters":{{"year_min":{text}}}}}"#);
         let data: Value = serde_json::from_str(&data).unwrap();
         let skill = Skill::InventorySearch;
         let refusal = oracle::parse(Version::V1_1, skill, &data).unwrap_err();
-        assert_eq!(
-            refusal.problems.listed()[0].pointer,
-            "/filters/year_min",
-            "{text}"
-        );
+        assert_eq!(refusal.problems.listed()[0].pointer, "/filters/year_min", "{text}");
         assert!(!canonical::to_string(&data).is_empty());
     }
 }

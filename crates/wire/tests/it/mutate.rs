@@ -76,18 +76,10 @@ pub(crate) fn apply(document: &mut Value, mutation: &Mutation) {
                 _ => key.chars().rev().collect(),
             };
             let rename = |(n, (key, member)): (usize, (&String, &Value))| {
-                let key = if n == index {
-                    renamed(key)
-                } else {
-                    key.clone()
-                };
+                let key = if n == index { renamed(key) } else { key.clone() };
                 (key, member.clone())
             };
-            *members = members
-                .iter()
-                .enumerate()
-                .map(rename)
-                .collect::<Map<_, _>>();
+            *members = members.iter().enumerate().map(rename).collect::<Map<_, _>>();
         }),
         Kind::AddUnknown => with(document, place, Value::is_object, |target| {
             target[UNKNOWN[value % UNKNOWN.len()]] = garbage(value / UNKNOWN.len());
@@ -104,9 +96,7 @@ pub(crate) fn apply(document: &mut Value, mutation: &Mutation) {
             let lengths = [0, 1, 128, 129, 200, 201, 2000, 2001, 4000, 4001];
             *target = json!("é".repeat(lengths[value % lengths.len()]));
         }),
-        Kind::EmptyArray => with(document, place, Value::is_array, |target| {
-            *target = json!([])
-        }),
+        Kind::EmptyArray => with(document, place, Value::is_array, |target| *target = json!([])),
         Kind::RepeatItem => with(document, place, Value::is_array, |target| {
             let items = target.as_array_mut().unwrap();
             if !items.is_empty() {
@@ -141,11 +131,7 @@ fn collect(value: &Value, pointer: &mut String, places: &mut Vec<String>) {
     let length = pointer.len();
     let members: Vec<(String, &Value)> = match value {
         Value::Object(members) => members.iter().map(|(k, v)| (k.clone(), v)).collect(),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .map(|(n, v)| (n.to_string(), v))
-            .collect(),
+        Value::Array(items) => items.iter().enumerate().map(|(n, v)| (n.to_string(), v)).collect(),
         _ => Vec::new(),
     };
     for (key, member) in members {
@@ -300,10 +286,7 @@ fn numbers() -> Vec<Value> {
         "0.1",
         "1e-7",
     ];
-    texts
-        .iter()
-        .map(|text| serde_json::from_str(text).unwrap())
-        .collect()
+    texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
 }
 
 const TEXTS: &[&str] = &[

@@ -45,11 +45,7 @@ pub(crate) fn listed(refusal: &Refusal) -> BTreeSet<Unit> {
             Extra::Property(name) => Some(name.to_owned()),
             _ => None,
         };
-        (
-            problem.pointer.clone(),
-            problem.keyword.name().to_owned(),
-            property,
-        )
+        (problem.pointer.clone(), problem.keyword.name().to_owned(), property)
     };
     refusal.problems.listed().iter().map(unit).collect()
 }
@@ -72,10 +68,7 @@ impl Oracle {
                 let name = format!("{}-request.schema.json", skill.stem());
                 let schema = read(&folder.join(name)).unwrap();
                 let base = version.schema_base_url();
-                let folder = Folder {
-                    base,
-                    folder: folder.clone(),
-                };
+                let folder = Folder { base, folder: folder.clone() };
                 let validator = jsonschema::options()
                     .with_retriever(folder)
                     .should_validate_formats(true)
@@ -137,10 +130,7 @@ struct Folder {
 
 impl Retrieve for Folder {
     fn retrieve(&self, uri: &Uri<String>) -> Result<Value, Box<dyn Error + Send + Sync>> {
-        let name = uri
-            .as_str()
-            .strip_prefix(self.base)
-            .ok_or("a foreign schema")?;
+        let name = uri.as_str().strip_prefix(self.base).ok_or("a foreign schema")?;
         read(&self.folder.join(name))
     }
 }

@@ -35,14 +35,9 @@ pub(crate) fn json(relative: &str) -> Option<Value> {
 pub(crate) fn rows(markdown: &str, wanted: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
     let cells = |line: &str| {
         let line = line.trim().trim_matches('|').replace("\\|", "\u{1}");
-        let cells = line
-            .split('|')
-            .map(|cell| cell.replace('\u{1}', "|").trim().to_owned());
+        let cells = line.split('|').map(|cell| cell.replace('\u{1}', "|").trim().to_owned());
         cells.collect::<Vec<_>>()
     };
-    let rows = markdown
-        .lines()
-        .filter(|line| line.contains('|'))
-        .map(cells);
+    let rows = markdown.lines().filter(|line| line.contains('|')).map(cells);
     rows.filter(|row| wanted(&row[0])).collect()
 }

@@ -54,15 +54,8 @@ fn no_refusal_of_a_profile_repeats_a_value() {
     let mut runner = TestRunner::new(config(1_500));
     let strategy = (0..seeds.len(), 1..5_usize, mutations());
     let result = runner.run(&strategy, |(index, step, mutations)| {
-        let Seed {
-            version,
-            skill,
-            mut data,
-            ..
-        } = seeds[index].clone();
-        mutations
-            .iter()
-            .for_each(|mutation| apply(&mut data, mutation));
+        let Seed { version, skill, mut data, .. } = seeds[index].clone();
+        mutations.iter().for_each(|mutation| apply(&mut data, mutation));
         mark(&mut data, step, &mut 0);
         if let Err(refusal) = oracle::parse(version, skill, &data) {
             let object = refusal.stamp(version, "error-1".into(), oracle::terms().now);
@@ -81,13 +74,7 @@ fn no_refusal_of_a_profile_repeats_a_value() {
 #[test]
 fn a_marked_request_is_refused_in_every_skill_that_has_a_value() {
     // The test above would pass for want of refusals; these are certain ones.
-    for Seed {
-        version,
-        skill,
-        mut data,
-        ..
-    } in seeds::rich()
-    {
+    for Seed { version, skill, mut data, .. } in seeds::rich() {
         mark(&mut data, 1, &mut 0);
         let refusal = oracle::parse(version, skill, &data).unwrap_err();
         assert!(data.to_string().contains(MARK), "{skill}");
@@ -105,9 +92,7 @@ fn no_refusal_of_the_envelope_repeats_a_value() {
     let mut runner = TestRunner::new(config(1_500));
     let result = runner.run(&(1..5_usize, mutations()), |(step, mutations)| {
         let mut request = request.clone();
-        mutations
-            .iter()
-            .for_each(|mutation| apply(&mut request, mutation));
+        mutations.iter().for_each(|mutation| apply(&mut request, mutation));
         mark(&mut request, step, &mut 0);
         let answer = match jsonrpc::read(request.to_string().as_bytes()) {
             Err(reject) => reject.message.to_owned(),

@@ -25,10 +25,7 @@ pub(crate) fn all() -> Vec<Seed> {
         let Some(folder) = published::path(&folder) else {
             continue;
         };
-        let mut files: Vec<_> = fs::read_dir(folder)
-            .unwrap()
-            .map(|e| e.unwrap().path())
-            .collect();
+        let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
         files.sort();
         for file in files {
             let name = file.file_name().unwrap().to_string_lossy().into_owned();
@@ -51,12 +48,7 @@ pub(crate) fn all() -> Vec<Seed> {
 fn seed(name: impl Into<String>, version: Version, data: Value) -> Seed {
     let kind = data["type"].as_str().unwrap();
     let skill = Skill::from_request_type(kind).unwrap();
-    Seed {
-        name: name.into(),
-        version,
-        skill,
-        data,
-    }
+    Seed { name: name.into(), version, skill, data }
 }
 
 /// Requests of our own, for each skill and version, in which every known member is present.
