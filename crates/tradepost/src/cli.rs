@@ -74,7 +74,10 @@ pub fn run(
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let context = Context { environment, output: Output::new(command_line.json) };
+    let context = Context {
+        environment,
+        output: Output::new(command_line.json),
+    };
     let outcome = match command_line.command {
         Command::Serve(arguments) => serve::run(arguments, &context),
         Command::Init(arguments) => init::run(arguments, &context),

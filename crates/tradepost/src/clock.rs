@@ -14,7 +14,10 @@ impl Clock {
     /// The machine's clock.
     #[must_use]
     pub fn system() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one place that reads the clock"
+        )]
         Self(Arc::new(Timestamp::now))
     }
 

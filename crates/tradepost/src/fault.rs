@@ -14,7 +14,10 @@ pub struct Fault {
 impl Fault {
     /// A fault with its cause.
     pub fn new(what: &'static str, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { what, source: source.into() }
+        Self {
+            what,
+            source: source.into(),
+        }
     }
 
     /// For `map_err`: names what was being done.

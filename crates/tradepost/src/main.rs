@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the environment"
+    )]
     let environment = std::env::vars().collect();
     tradepost::cli::run(std::env::args_os(), environment)
 }

@@ -127,7 +127,9 @@ const CONTENT_NAMES: &[&str] = &["text", "raw", "url", "data"];
 pub fn send_message(params: Option<&Value>) -> Result<SendMessage<'_>, Refusal> {
     let mut problems = Problems::new();
     let params = read_params(params.unwrap_or(&Value::Null), &mut problems);
-    problems.into_result(params).map_err(|problems| invalid_params(&problems))
+    problems
+        .into_result(params)
+        .map_err(|problems| invalid_params(&problems))
 }
 
 fn read_params<'v>(value: &'v Value, problems: &mut Problems) -> Option<SendMessage<'v>> {
@@ -136,7 +138,11 @@ fn read_params<'v>(value: &'v Value, problems: &mut Problems) -> Option<SendMess
         optional "configuration" => configuration: read_configuration,
     });
     let (accepted_output_modes, push_notification_config) = configuration.unwrap_or_default();
-    Some(SendMessage { message: message?, accepted_output_modes, push_notification_config })
+    Some(SendMessage {
+        message: message?,
+        accepted_output_modes,
+        push_notification_config,
+    })
 }
 
 fn read_configuration(
@@ -182,12 +188,20 @@ fn or_null<T>(
     reader: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
 ) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T> {
     move |value, at, problems| {
-        if value.is_null() { None } else { reader(value, at, problems) }
+        if value.is_null() {
+            None
+        } else {
+            reader(value, at, problems)
+        }
     }
 }
 
 fn str_or_null<'v>(value: &'v Value, at: &At<'_>, problems: &mut Problems) -> Option<&'v str> {
-    if value.is_null() { None } else { parse::str(value, at, problems) }
+    if value.is_null() {
+        None
+    } else {
+        parse::str(value, at, problems)
+    }
 }
 
 fn read_role(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
@@ -196,7 +210,13 @@ fn read_role(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> 
         return Some(());
     }
     let message = "must be ROLE_USER in a request";
-    parse::push(at, problems, Keyword::Enum, message, Extra::Allowed(&["ROLE_USER"]));
+    parse::push(
+        at,
+        problems,
+        Keyword::Enum,
+        message,
+        Extra::Allowed(&["ROLE_USER"]),
+    );
     None
 }
 
@@ -210,12 +230,21 @@ fn read_part<'v>(value: &'v Value, at: &At<'_>, problems: &mut Problems) -> Opti
     });
     let members = value.as_object()?;
     // A null `data` is the value null; any other null member is absent.
-    let present =
-        |name: &&&str| members.get(**name).is_some_and(|v| **name == "data" || !v.is_null());
+    let present = |name: &&&str| {
+        members
+            .get(**name)
+            .is_some_and(|v| **name == "data" || !v.is_null())
+    };
     let present = CONTENT_NAMES.iter().filter(present).count();
     if present != 1 {
         let message = "must have exactly one of text, raw, url, data";
-        parse::push(at, problems, Keyword::AnyOf, message, Extra::AnyOf(CONTENT_NAMES));
+        parse::push(
+            at,
+            problems,
+            Keyword::AnyOf,
+            message,
+            Extra::AnyOf(CONTENT_NAMES),
+        );
         return None;
     }
     let content = text
@@ -223,7 +252,10 @@ fn read_part<'v>(value: &'v Value, at: &At<'_>, problems: &mut Problems) -> Opti
         .or(raw.map(Content::Raw))
         .or(url.map(Content::Url))
         .or(data.map(Content::Data))?;
-    Some(Part { content, media_type })
+    Some(Part {
+        content,
+        media_type,
+    })
 }
 
 fn invalid_params(problems: &Problems) -> Refusal {
@@ -243,7 +275,10 @@ fn invalid_params(problems: &Problems) -> Refusal {
         1 => "Invalid parameters: 1 field is wrong".to_owned(),
         n => format!("Invalid parameters: {n} fields are wrong"),
     };
-    Refusal { violations, ..Refusal::new(Code::InvalidParams, message) }
+    Refusal {
+        violations,
+        ..Refusal::new(Code::InvalidParams, message)
+    }
 }
 
 /// A JSON Pointer in A2A's notation: `/message/parts/0/data` is `message.parts[0].data`; the
@@ -257,7 +292,11 @@ fn path(pointer: &str) -> String {
             out = join(&out, &segment.replace("~1", "/").replace("~0", "~"));
         }
     }
-    if out.is_empty() { "params".to_owned() } else { out }
+    if out.is_empty() {
+        "params".to_owned()
+    } else {
+        out
+    }
 }
 
 fn join(parent: &str, name: &str) -> String {
@@ -334,7 +373,10 @@ mod tests {
             "configuration": {"accepted_output_modes": ["*/*"]}, "metadata": {},
         });
         let read = send_message(Some(&params)).unwrap();
-        assert_eq!((read.message.message_id.as_str(), read.message.parts.len()), ("m", 2));
+        assert_eq!(
+            (read.message.message_id.as_str(), read.message.parts.len()),
+            ("m", 2)
+        );
         assert_eq!(read.message.context_id.as_deref(), Some("c"));
     }
 
@@ -343,10 +385,19 @@ mod tests {
         let params =
             json!({"message": {"messageId": "", "role": "user", "parts": [{}, {"text": 5}]}});
         let refusal = send_message(Some(&params)).unwrap_err();
-        let fields: Vec<_> = refusal.violations.iter().map(|v| v.field.as_str()).collect();
+        let fields: Vec<_> = refusal
+            .violations
+            .iter()
+            .map(|v| v.field.as_str())
+            .collect();
         assert_eq!(
             fields,
-            ["message.messageId", "message.role", "message.parts[0]", "message.parts[1].text"]
+            [
+                "message.messageId",
+                "message.role",
+                "message.parts[0]",
+                "message.parts[1].text"
+            ]
         );
         let refusal = send_message(None).unwrap_err();
         assert_eq!(refusal.violations[0].field, "params");

@@ -128,7 +128,10 @@ impl Skill {
     /// The skill whose requests have this payload type.
     #[must_use]
     pub fn from_request_type(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|skill| skill.request_type() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|skill| skill.request_type() == name)
     }
 }
 
@@ -267,7 +270,13 @@ pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
         None if !format::is_payload_type(name) => {
             const PATTERN: &str = r"^[a-z_]+(\.[a-z_]+){1,2}$";
             let message = "must be a payload type such as inventory.search.request";
-            parse::push(&at, &mut problems, Keyword::Pattern, message, Extra::Pattern(PATTERN));
+            parse::push(
+                &at,
+                &mut problems,
+                Keyword::Pattern,
+                message,
+                Extra::Pattern(PATTERN),
+            );
             return Err(Refusal::schema_validation_failed(problems));
         }
         None if !name.ends_with(".request") => {
@@ -316,8 +325,12 @@ pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Res
 pub fn has_v1_0_shape(data: &Value) -> bool {
     let member = |value: &Value, name: &str| value.get(name).is_some();
     data.get("source_agent").is_some_and(Value::is_string)
-        || data.get("consent").is_some_and(|consent| member(consent, "source_agent"))
-        || ["zip", "offered_price"].iter().any(|name| member(data, name))
+        || data
+            .get("consent")
+            .is_some_and(|consent| member(consent, "source_agent"))
+        || ["zip", "offered_price"]
+            .iter()
+            .any(|name| member(data, name))
         || data.pointer("/sort/field").and_then(Value::as_str) == Some("offered_price")
         || ["vehicle_of_interest", "trade_in"]
             .iter()
@@ -348,6 +361,11 @@ pub fn data_part_problem(found: usize) -> Refusal {
         let message = "the message has several data parts; send exactly one AAP payload";
         (Keyword::MaxItems, message, Extra::Limit(1))
     };
-    problems.push(Problem { pointer: String::new(), keyword, message: message.into(), extra });
+    problems.push(Problem {
+        pointer: String::new(),
+        keyword,
+        message: message.into(),
+        extra,
+    });
     Refusal::schema_validation_failed(problems)
 }

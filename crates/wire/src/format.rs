@@ -26,7 +26,11 @@ pub fn vin_check_digit(vin: &str) -> Option<u8> {
     if !is_vin(vin) {
         return None;
     }
-    let sum: u32 = vin.bytes().zip(WEIGHTS).map(|(byte, weight)| vin_value(byte) * weight).sum();
+    let sum: u32 = vin
+        .bytes()
+        .zip(WEIGHTS)
+        .map(|(byte, weight)| vin_value(byte) * weight)
+        .sum();
     Some(match sum % 11 {
         10 => b'X',
         digit => b'0' + u8::try_from(digit).unwrap_or(0),
@@ -153,7 +157,11 @@ pub fn timestamp(text: &str) -> Option<Timestamp> {
     }
     let days = i64::from(date.since(civil::date(1970, 1, 1)).ok()?.get_days());
     let seconds = days * 86_400 + minute_of_day * 60 + i64::from(second.min(59));
-    let saturated = if seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    let saturated = if seconds < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
     Some(Timestamp::new(seconds, i32::try_from(nanos).ok()?).unwrap_or(saturated))
 }
 
@@ -166,7 +174,9 @@ fn offset_minutes(text: &str) -> Option<i64> {
         ("-", rest) => (-1, rest),
         _ => return None,
     };
-    let (hours, minutes) = rest.split_once(':').filter(|(h, m)| h.len() == 2 && m.len() == 2)?;
+    let (hours, minutes) = rest
+        .split_once(':')
+        .filter(|(h, m)| h.len() == 2 && m.len() == 2)?;
     let hours = digits(hours).filter(|h| *h < 24)?;
     let minutes = digits(minutes).filter(|m| *m < 60)?;
     Some(sign * (i64::from(hours) * 60 + i64::from(minutes)))
@@ -196,7 +206,10 @@ mod tests {
             ("2026-05-03t11:00:00.5z", Some("2026-05-03T11:00:00.5Z")),
             ("2016-12-31T23:59:60Z", Some("2016-12-31T23:59:59Z")),
             ("2016-12-31T15:59:60-08:00", Some("2016-12-31T23:59:59Z")),
-            ("9999-12-31T23:59:59-23:59", Some("9999-12-30T22:00:00.999999999Z")),
+            (
+                "9999-12-31T23:59:59-23:59",
+                Some("9999-12-30T22:00:00.999999999Z"),
+            ),
             ("2016-12-31T22:59:60Z", None),
             ("2026-05-03 11:00:00Z", None),
             ("2026-05-03T11:00:00", None),
@@ -208,13 +221,21 @@ mod tests {
             ("२०२६-05-03T11:00:00Z", None),
             ("", None),
         ] {
-            assert_eq!(timestamp(text).map(|t| t.to_string()).as_deref(), expected, "{text}");
+            assert_eq!(
+                timestamp(text).map(|t| t.to_string()).as_deref(),
+                expected,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn addresses_follow_the_resolution_of_c_14() {
-        for good in ["ada@example.com", "a.b+c@sub.example.co", "o'neil@example.ie"] {
+        for good in [
+            "ada@example.com",
+            "a.b+c@sub.example.co",
+            "o'neil@example.ie",
+        ] {
             assert!(is_email(good), "{good}");
         }
         let long = format!("{}@example.com", "a".repeat(65));

@@ -45,7 +45,13 @@ impl Failure {
     /// A failure with an exit code and a message.
     #[must_use]
     pub fn new(exit: u8, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), hint: None, lines: Vec::new(), data: None }
+        Self {
+            exit,
+            message: message.into(),
+            hint: None,
+            lines: Vec::new(),
+            data: None,
+        }
     }
 
     /// A usage mistake.

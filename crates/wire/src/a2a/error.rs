@@ -100,7 +100,10 @@ impl Code {
     /// The row with this JSON-RPC code.
     #[must_use]
     pub fn from_jsonrpc(code: i64) -> Option<Self> {
-        Self::ALL.iter().copied().find(|row| i64::from(row.jsonrpc()) == code)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|row| i64::from(row.jsonrpc()) == code)
     }
 }
 
@@ -130,7 +133,12 @@ impl Refusal {
     /// An error with a message of its own.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), metadata: Vec::new(), violations: Vec::new() }
+        Self {
+            code,
+            message: message.into(),
+            metadata: Vec::new(),
+            violations: Vec::new(),
+        }
     }
 
     /// Adds a fact for programs.

@@ -109,8 +109,17 @@ pub struct Refusal {
 
 impl Refusal {
     fn new(code: Code, message: impl Into<String>, details: Value, problems: Problems) -> Self {
-        let details = if let Value::Object(members) = details { members } else { Map::new() };
-        Self { code, message: message.into(), details, problems }
+        let details = if let Value::Object(members) = details {
+            members
+        } else {
+            Map::new()
+        };
+        Self {
+            code,
+            message: message.into(),
+            details,
+            problems,
+        }
     }
 
     /// The code that the problems deserve: absent, wrong vocabulary, or anything else (C-06, C-07).
@@ -146,17 +155,22 @@ impl Refusal {
     }
 
     fn invalid_condition(problems: Problems) -> Self {
-        let (field, vocabulary, allowed): (_, _, &[&str]) =
-            match problems.listed().first().map(|problem| problem.pointer.as_str()) {
-                Some("/trade_in/condition") => {
-                    ("trade_in.condition", "sale", crate::aap::vehicle::TradeInCondition::NAMES)
-                }
-                _ => (
-                    "vehicle_of_interest.condition",
-                    "trade_in",
-                    crate::aap::vehicle::Condition::NAMES,
-                ),
-            };
+        let (field, vocabulary, allowed): (_, _, &[&str]) = match problems
+            .listed()
+            .first()
+            .map(|problem| problem.pointer.as_str())
+        {
+            Some("/trade_in/condition") => (
+                "trade_in.condition",
+                "sale",
+                crate::aap::vehicle::TradeInCondition::NAMES,
+            ),
+            _ => (
+                "vehicle_of_interest.condition",
+                "trade_in",
+                crate::aap::vehicle::Condition::NAMES,
+            ),
+        };
         let message = format!(
             "{field} is from the {vocabulary} vocabulary; use one of {}",
             allowed.join(", ")
@@ -201,14 +215,24 @@ impl Refusal {
             members.insert("allowed_channels".into(), json!(allowed));
             members.insert("reason".into(), json!("channel_not_permitted"));
         });
-        Self::new(Code::ContactConsentRequired, message, details, Problems::new())
+        Self::new(
+            Code::ContactConsentRequired,
+            message,
+            details,
+            Problems::new(),
+        )
     }
 
     /// `INVALID_CONSENT` for a malformed grant; the grant's problems come first (C-04).
     #[must_use]
     pub fn malformed_consent(problems: Problems) -> Self {
         let message = "the consent grant is malformed";
-        Self::new(Code::InvalidConsent, message, json!({"reason": "malformed"}), problems)
+        Self::new(
+            Code::InvalidConsent,
+            message,
+            json!({"reason": "malformed"}),
+            problems,
+        )
     }
 
     /// `INVALID_CONSENT` for a grant that is not usable now (`E-071`, `E-072`).
@@ -270,7 +294,12 @@ impl Refusal {
         }
         let message = "the lead was received; the requested time is not available and there is \
                        none to propose";
-        Self::new(Code::AppointmentTimeUnavailable, message, details, Problems::new())
+        Self::new(
+            Code::AppointmentTimeUnavailable,
+            message,
+            details,
+            Problems::new(),
+        )
     }
 
     /// `IDEMPOTENCY_CONFLICT`.
@@ -304,7 +333,12 @@ impl Refusal {
     /// Gives the refusal its identity.
     #[must_use]
     pub fn stamp(self, version: Version, error_id: String, created_at: Timestamp) -> ErrorObject {
-        ErrorObject { version, error_id, created_at, refusal: self }
+        ErrorObject {
+            version,
+            error_id,
+            created_at,
+            refusal: self,
+        }
     }
 }
 
@@ -381,7 +415,12 @@ impl ErrorObject {
 
 impl Serialize for ErrorObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Refusal { code, message, details, problems } = &self.refusal;
+        let Refusal {
+            code,
+            message,
+            details,
+            problems,
+        } = &self.refusal;
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("type", TYPE)?;
         object.serialize_entry("error_id", &self.error_id)?;
@@ -391,7 +430,11 @@ impl Serialize for ErrorObject {
         if !details.is_empty() || !problems.is_empty() {
             object.serialize_entry(
                 "details",
-                &Details { version: self.version, details, problems },
+                &Details {
+                    version: self.version,
+                    details,
+                    problems,
+                },
             )?;
         }
         object.serialize_entry("created_at", &rfc3339(self.created_at))?;
@@ -454,7 +497,10 @@ impl Received {
         let default = code.known().is_some_and(Code::retryable);
         Some(Self {
             message: text("message").unwrap_or_default().to_owned(),
-            retryable: data.get("retryable").and_then(Value::as_bool).unwrap_or(default),
+            retryable: data
+                .get("retryable")
+                .and_then(Value::as_bool)
+                .unwrap_or(default),
             error_id: text("error_id").unwrap_or_default().to_owned(),
             details: data.get("details").cloned().unwrap_or(Value::Null),
             code,
@@ -466,7 +512,11 @@ impl Received {
         let units = self.details.get("errors").and_then(Value::as_array);
         units.into_iter().flatten().map(|unit| {
             let text = |name: &str| unit.get(name).and_then(Value::as_str).unwrap_or_default();
-            (text("instanceLocation"), Open::parse(text("keyword")), text("error"))
+            (
+                text("instanceLocation"),
+                Open::parse(text("keyword")),
+                text("error"),
+            )
         })
     }
 }
