@@ -1,6 +1,6 @@
 //! Leads as ADF 1.0 XML, for dealers' CRM systems (requirements §3.5).
 //!
-//! [`write`] is pure. Its documents are valid against the DTD unless an [`Options`] value says
+//! [`write()`] is pure. Its documents are valid against the DTD unless an [`Options`] value says
 //! otherwise. Choices that the format leaves open:
 //!
 //! - A CRM dials and texts what it receives. Therefore only contact values that a consented channel

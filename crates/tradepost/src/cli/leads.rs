@@ -146,7 +146,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Command::Show { id, place } => {
             let submissions = open(&place)?.lead(&id).map_err(|fault| Failure::fault(&fault))?;
             if submissions.is_empty() {
-                return Err(Failure::new(4, "there is no such lead")
+                return Err(Failure::usage("there is no such lead")
                     .hint("`tradepost leads list` names them"));
             }
             if context.output.is_json() {

@@ -1,7 +1,7 @@
 //! Reading a configuration file, with every mistake reported at once.
 //!
-//! The TOML text becomes a JSON value that remembers where each part came from ([`document`]), and
-//! is then read with the same readers as a request ([`sections`], [`rooftop`]). A problem found
+//! The TOML text becomes a JSON value that remembers where each part came from (`document`), and
+//! is then read with the same readers as a request (`sections`, `rooftop`). A problem found
 //! there becomes a [`Mistake`] with its line, in the words of TOML.
 
 use std::fmt;

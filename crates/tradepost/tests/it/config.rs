@@ -2,6 +2,7 @@
 
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
+use proptest::prelude::*;
 use tradepost::cli::init::TEMPLATE;
 use tradepost::config::Config;
 use tradepost::config::read::{demo, read};
@@ -360,4 +361,29 @@ fn every_example_of_the_template_is_valid() {
     assert_eq!(rooftop.profile.schedules.len(), 3);
     assert_eq!(rooftop.profile.address.as_ref().unwrap().city.as_deref(), Some("Fairview"));
     assert_eq!(rooftop.fees.len(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_file_and_no_variable_breaks_the_reader(
+        start in 0..TEMPLATE.len(),
+        length in 0..200_usize,
+        noise in any::<String>(),
+        path in "[A-Z0-9_]{0,20}",
+    ) {
+        let bytes = TEMPLATE.as_bytes();
+        let end = (start + length).min(bytes.len());
+        let text = [&bytes[..start], noise.as_bytes(), &bytes[end..]].concat();
+        let text = String::from_utf8(text).unwrap();
+        let name = format!("TRADEPOST_DEALERS__0__{path}");
+        if let Err(mistakes) = read(&text, &environment(&[(&name, &noise)])) {
+            prop_assert!(!mistakes.is_empty());
+            let last = text.lines().count() + 1;
+            for mistake in mistakes {
+                prop_assert!(mistake.line.is_none_or(|line| (1..=last).contains(&line)));
+            }
+        }
+    }
 }
