@@ -28,16 +28,6 @@ impl Decimal {
         let dropped = written - digits.len();
         let digits = digits.trim_start_matches('0').to_owned();
         if digits.is_empty() {
-<<<<<<< HEAD
-            return Self { negative: false, digits, exponent: 0 };
-        }
-        let limit = i128::MAX / 10;
-        let beyond = if exponent.starts_with('-') { -limit } else { limit };
-        let exponent =
-            exponent.parse::<i128>().map_or(beyond, |exponent| exponent.clamp(-limit, limit));
-        let length = |n: usize| i128::try_from(n).unwrap_or(limit);
-        Self { negative, digits, exponent: exponent - length(fraction.len()) + length(dropped) }
-=======
             return Self { negative: false, digits, exponent: 0, exact: true };
         }
         let limit = i128::MAX / 10;
@@ -50,7 +40,6 @@ impl Decimal {
             exponent: written.unwrap_or(beyond) - length(fraction.len()) + length(dropped),
             exact: written.is_some(),
         }
->>>>>>> h-wire
     }
 
     /// The whole number that this is, saturating at the bounds of `i64`; `None` with a fraction.
