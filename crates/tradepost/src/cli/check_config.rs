@@ -53,7 +53,7 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Fai
     let name = path.display();
     let bytes = std::fs::read(path).map_err(|error| {
         Failure::usage(format!("cannot read {name}: {error}"))
-            .hint("write one with `tradepost init`, or name the file")
+            .hint("write one with `tradepost init`, or name another file")
     })?;
     let text = String::from_utf8(bytes)
         .map_err(|_| Failure::usage(format!("{name} is not UTF-8 text")))?;
