@@ -1,5 +1,5 @@
 //! AAP, the Auto Agent Protocol, v1.0 and v1.1: the five skills as a table, the two versions as
-//! profiles, and [`parse`], which turns a data part into a [`Call`] or a [`Refusal`].
+//! profiles, and [`parse()`], which turns a data part into a [`Call`] or a [`Refusal`].
 
 use std::sync::Arc;
 
