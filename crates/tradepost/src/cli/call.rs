@@ -100,7 +100,6 @@ fn terms() -> Terms {
         now: Clock::system().now(),
         clock_skew: SignedDuration::from_mins(5),
         consent_lifetime: None,
-        test_drive_needs_vehicle: false,
     }
 }
 

@@ -81,15 +81,6 @@ const POLICIES: &[Policy] = &[
             }
         },
     },
-    Policy {
-        reason: "E-097: a test drive needs a vehicle to drive",
-        code: Code::MissingRequiredField,
-        stamp: "policy",
-        holds: |lead| {
-            lead["appointment"]["appointment_type"] == "test_drive"
-                && lead.get("vehicle_of_interest").is_none()
-        },
-    },
 ];
 
 /// The code that the schema's units deserve (requirements §2.1 rows 5 and 6).

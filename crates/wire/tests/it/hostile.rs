@@ -1,7 +1,5 @@
 //! Whatever is sent: no panic, bounded answers, and work in proportion to the bytes.
 
-use std::time::Duration;
-
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 use serde_json::{Map, Number, Value, json};
@@ -268,29 +266,19 @@ fn hostile_bodies() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn the_largest_bodies_get_small_answers_in_little_time() {
+fn the_largest_bodies_get_small_answers() {
     for (name, data) in hostile_bodies() {
         let body = request(&data);
         assert!((LARGEST - 6_000..=LARGEST).contains(&body.len()), "{name}: {}", body.len());
-        let (size, took) = timed(|| swallow(body.as_bytes()));
+        let size = swallow(body.as_bytes());
         assert!(size < 32 * 1024, "{name}: {size} bytes");
-        // Ten parses, not optimised, on a busy machine. A guess at what each of twenty thousand
-        // unknown keys may have meant took three times as long.
-        assert!(took < Duration::from_secs(2), "{name}: {took:?}");
     }
     let parts = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{{"parts":[{}]}}}}}}"#,
         vec!["{}"; 80_000].join(",")
     );
-    let (size, took) = timed(|| swallow(parts.as_bytes()));
-    assert!(size < 32 * 1024 && took < Duration::from_secs(2), "parts: {size} {took:?}");
-}
-
-#[expect(clippy::disallowed_methods, reason = "this test is about real time")]
-fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
-    let start = std::time::Instant::now();
-    let out = run();
-    (out, start.elapsed())
+    let size = swallow(parts.as_bytes());
+    assert!(size < 32 * 1024, "parts: {size}");
 }
 
 #[test]

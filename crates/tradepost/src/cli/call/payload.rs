@@ -338,7 +338,6 @@ mod tests {
             now: Timestamp::UNIX_EPOCH,
             clock_skew: SignedDuration::ZERO,
             consent_lifetime: None,
-            test_drive_needs_vehicle: false,
         };
         let search = [EVERY_FILTER, &page].concat();
         check(
