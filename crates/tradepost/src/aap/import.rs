@@ -2,7 +2,7 @@
 //!
 //! A feed is the whole inventory: what is not in it is no longer on offer. Two formats are read,
 //! each told apart by its content: AAP JSON, and tables in the manner of HomeNet's export. Both
-//! become [`columns::Cells`] row by row, and [`map`] alone decides what a row means. A feed is
+//! become `columns::Cells` row by row, and `map` alone decides what a row means. A feed is
 //! hostile until proven otherwise: sizes are capped, and nothing in it stops the program.
 
 use jiff::Timestamp;

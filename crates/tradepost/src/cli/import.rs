@@ -233,36 +233,8 @@ fn print(
     replacement: Replacement,
     report: &Report,
 ) {
-    let mut summary = table(["rows", "on offer", "sold", "skipped", "warnings"]);
-    summary.add_row([report.rows, report.accepted, report.sold, report.skipped, report.warned()]);
-    output.line(summary.to_string());
-    let mut changes = table(["before", "added", "changed", "unchanged", "removed"]);
-    changes.add_row([
-        replacement.before,
-        replacement.added,
-        replacement.changed,
-        replacement.unchanged,
-        replacement.removed,
-    ]);
-    output.line(changes.to_string());
-    if !report.skips.is_empty() {
-        let mut skips = table([report.place(), "skipped because", "details"]);
-        for skip in report.skips.iter().take(SHOWN) {
-            skips.add_row([skip.line.to_string(), skip.reason.to_string(), skip.message.clone()]);
-        }
-        output.line(skips.to_string());
-    }
-    if !report.warnings.is_empty() {
-        let mut warnings = table(["count", "warning", "first example"]);
-        for warning in &report.warnings {
-            let example = warning.examples.first().map(|example| match example.line {
-                Some(line) => format!("{} {line}: {}", report.place(), example.message),
-                None => example.message.clone(),
-            });
-            let summary = warning.kind.summary().to_owned();
-            warnings.add_row([warning.count.to_string(), summary, example.unwrap_or_default()]);
-        }
-        output.line(warnings.to_string());
+    for table in tables(replacement, report) {
+        output.line(table.to_string());
     }
     if report.skipped > SHOWN {
         let more = report.skipped - SHOWN;
@@ -277,6 +249,43 @@ fn print(
         "the inventory was replaced"
     };
     output.talk(format!("{dealer_id}: {done}"));
+}
+
+/// What people read about an import.
+fn tables(replacement: Replacement, report: &Report) -> Vec<Table> {
+    let mut tables = Vec::new();
+    let mut summary = table(["rows", "on offer", "sold", "skipped", "warnings"]);
+    summary.add_row([report.rows, report.accepted, report.sold, report.skipped, report.warned()]);
+    tables.push(summary);
+    let mut changes = table(["before", "added", "changed", "unchanged", "removed"]);
+    changes.add_row([
+        replacement.before,
+        replacement.added,
+        replacement.changed,
+        replacement.unchanged,
+        replacement.removed,
+    ]);
+    tables.push(changes);
+    if !report.skips.is_empty() {
+        let mut skips = table([report.place(), "skipped because", "details"]);
+        for skip in report.skips.iter().take(SHOWN) {
+            skips.add_row([skip.line.to_string(), skip.reason.to_string(), skip.message.clone()]);
+        }
+        tables.push(skips);
+    }
+    if !report.warnings.is_empty() {
+        let mut warnings = table(["count", "warning", "first example"]);
+        for warning in &report.warnings {
+            let example = warning.examples.first().map(|example| match example.line {
+                Some(line) => format!("{} {line}: {}", report.place(), example.message),
+                None => example.message.clone(),
+            });
+            let summary = warning.kind.summary().to_owned();
+            warnings.add_row([warning.count.to_string(), summary, example.unwrap_or_default()]);
+        }
+        tables.push(warnings);
+    }
+    tables
 }
 
 fn table<const N: usize>(heading: [&str; N]) -> Table {
@@ -325,5 +334,23 @@ mod tests {
         let failure = refusal(&planned(0, 0), 100, &report(9, 0)).unwrap();
         assert_eq!(failure.exit, 2);
         assert!(failure.message.contains("none of the feed's 9 rows"));
+    }
+
+    #[test]
+    fn people_read_the_counts_the_first_skipped_rows_and_every_kind_of_warning() {
+        let target = Target { dealer_id: "acme".into(), rooftops: vec![("Acme".into(), 0)] };
+        let mut text = String::from("Stock,Status,Year,Price\nA1,,soon,20000\n");
+        for index in 0..SHOWN + 5 {
+            text.push_str(&format!("B{index},In Production,,\n"));
+        }
+        let now = "2026-11-20T17:00:00Z".parse().unwrap();
+        let report = import::read(text.as_bytes(), &target, now).unwrap().report;
+        let text: Vec<String> =
+            tables(planned(7, 3), &report).iter().map(ToString::to_string).collect();
+        let [summary, changes, skips, warnings] = text.as_slice() else { panic!("{text:?}") };
+        assert!(summary.contains("26") && summary.contains("25"), "{summary}");
+        assert!(changes.contains('7') && changes.contains('3'), "{changes}");
+        assert_eq!(skips.matches("in_production").count(), SHOWN, "{skips}");
+        assert!(warnings.contains("line 2") && warnings.contains("model year"), "{warnings}");
     }
 }
