@@ -15,6 +15,7 @@ mod config;
 mod decisions;
 mod examples;
 mod hostile;
+mod import;
 mod leads;
 mod server;
 mod support;
