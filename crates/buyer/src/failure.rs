@@ -7,7 +7,7 @@ use std::time::Duration;
 use tradepost_wire::aap;
 
 use crate::card::NotAap;
-use crate::refusal::Refused;
+use crate::refusal::{By, Refused};
 use crate::text::{SENTENCE, WORD, plain};
 
 /// How much of an answer is kept with a failure.
@@ -167,7 +167,9 @@ impl Failure {
     #[must_use]
     pub fn may_have_acted(&self) -> bool {
         match self {
-            Self::Unsent(_) | Self::Refused(_) => false,
+            Self::Unsent(_) => false,
+            // A gateway answers so when it has lost sight of the seller behind it.
+            Self::Refused(refused) => matches!(refused.by, By::Http(500..)),
             Self::Unanswered(_) | Self::Garbled(_) => true,
         }
     }
@@ -261,6 +263,12 @@ mod tests {
     fn only_what_left_the_building_may_have_had_an_effect() {
         let unsent = Failure::address("ftp://x", "is no web address");
         let timed_out = Failure::Unanswered(Unanswered::TimedOut(Duration::from_secs(1)));
+        let refused = |status| {
+            let (by, retry_after, kept) = (By::Http(status), None, Kept::default());
+            Failure::Refused(Box::new(Refused { by, retry_after, kept }))
+        };
+        assert!(refused(504).may_have_acted());
+        assert!(!refused(401).may_have_acted());
         assert!(!unsent.may_have_acted());
         assert!(timed_out.may_have_acted());
         assert_eq!(timed_out.to_string(), "no answer within 1 s");

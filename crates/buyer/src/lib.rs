@@ -1,4 +1,4 @@
-//! A client of seller agents: [`discover`] reads a seller's card and chooses how to speak to it,
+//! A client of seller agents: [`mod@discover`] reads a seller's card and chooses how to speak to it,
 //! [`client`] calls a skill, and [`failure`] says what went wrong and whether the request left.
 //!
 //! This crate has never heard of our own server. Whatever a seller sends is data: it is kept as it

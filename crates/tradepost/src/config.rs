@@ -158,4 +158,7 @@ pub struct RateLimit {
     pub requests: u32,
     /// In how much time.
     pub window: SignedDuration,
+    /// Whether a refusal is HTTP 429 instead of 200. Off, because one official SDK throws the body
+    /// of every other status away (C-30).
+    pub http_429: bool,
 }

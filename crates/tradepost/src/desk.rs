@@ -300,7 +300,6 @@ fn terms(dealer: &Dealer, now: Timestamp) -> Terms {
         now,
         clock_skew: dealer.leads.clock_skew,
         consent_lifetime: dealer.leads.consent_lifetime,
-        test_drive_needs_vehicle: dealer.leads.test_drive_needs_vehicle,
     }
 }
 

@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn a_burst_passes_and_then_one_request_for_each_part_of_the_window() {
         let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
-        let limit = RateLimit { requests: 3, window: SignedDuration::from_secs(60) };
+        let limit =
+            RateLimit { requests: 3, window: SignedDuration::from_secs(60), http_429: false };
         let limiter = Limiter::new(limit, clock);
         let caller = Key::address([192, 0, 2, 1].into());
         for _ in 0..3 {

@@ -1,5 +1,5 @@
 //! AAP, the Auto Agent Protocol, v1.0 and v1.1: the five skills as a table, the two versions as
-//! profiles, and [`parse`], which turns a data part into a [`Call`] or a [`Refusal`].
+//! profiles, and [`parse()`], which turns a data part into a [`Call`] or a [`Refusal`].
 
 use std::sync::Arc;
 
@@ -237,8 +237,6 @@ pub struct Terms {
     pub clock_skew: SignedDuration,
     /// How long a grant without `expires_at` holds (`R-LD-07`); for ever when `None`.
     pub consent_lifetime: Option<SignedDuration>,
-    /// Whether a test drive needs a vehicle of interest (`R-LD-25`).
-    pub test_drive_needs_vehicle: bool,
 }
 
 /// The skill that a payload calls.

@@ -61,7 +61,12 @@ fn write_text(out: &mut String, text: &str) {
 }
 
 fn write_number(out: &mut String, number: &Number) {
-    let Decimal { negative, digits, exponent } = Decimal::of(number.as_str());
+    let Decimal { negative, digits, exponent, exact } = Decimal::of(number.as_str());
+    if !exact {
+        // An exponent of forty digits: no other spelling of the number is told to be the same.
+        out.push_str(number.as_str());
+        return;
+    }
     if negative {
         out.push('-');
     }
@@ -117,6 +122,11 @@ mod tests {
             ("9223372036854775807.0", "9223372036854775807"),
             ("12345678901234567890123", "1.2345678901234567890123e+22"),
             ("1e400", "1e+400"),
+            (
+                "10e+99999999999999999999999999999999999999999",
+                "10e+99999999999999999999999999999999999999999",
+            ),
+            ("0e99999999999999999999999999999999999999999", "0"),
         ] {
             assert_eq!(canonical(text), expected, "{text}");
         }

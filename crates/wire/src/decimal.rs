@@ -10,6 +10,8 @@ pub(crate) struct Decimal {
     pub(crate) digits: String,
     /// The power of ten of the last digit; 0 for zero.
     pub(crate) exponent: i128,
+    /// Whether the exponent is the written one, rather than the nearest that fits.
+    pub(crate) exact: bool,
 }
 
 impl Decimal {
@@ -26,14 +28,18 @@ impl Decimal {
         let dropped = written - digits.len();
         let digits = digits.trim_start_matches('0').to_owned();
         if digits.is_empty() {
-            return Self { negative: false, digits, exponent: 0 };
+            return Self { negative: false, digits, exponent: 0, exact: true };
         }
         let limit = i128::MAX / 10;
+        let written = exponent.parse::<i128>().ok().filter(|e| (-limit..=limit).contains(e));
         let beyond = if exponent.starts_with('-') { -limit } else { limit };
-        let exponent =
-            exponent.parse::<i128>().map_or(beyond, |exponent| exponent.clamp(-limit, limit));
         let length = |n: usize| i128::try_from(n).unwrap_or(limit);
-        Self { negative, digits, exponent: exponent - length(fraction.len()) + length(dropped) }
+        Self {
+            negative,
+            digits,
+            exponent: written.unwrap_or(beyond) - length(fraction.len()) + length(dropped),
+            exact: written.is_some(),
+        }
     }
 
     /// The whole number that this is, saturating at the bounds of `i64`; `None` with a fraction.

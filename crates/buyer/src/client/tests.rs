@@ -15,7 +15,6 @@ fn terms() -> Terms {
         now: "2026-05-01T00:00:00Z".parse::<Timestamp>().unwrap(),
         clock_skew: SignedDuration::from_mins(5),
         consent_lifetime: None,
-        test_drive_needs_vehicle: false,
     }
 }
 

@@ -55,6 +55,9 @@ impl Submission<'_> {
         }
         // A replay comes before these: a retry of an accepted lead must not fail because the
         // vehicle was sold meanwhile (§2.1).
+        if self.drives_nothing() {
+            return Ok(Err(Refusal::test_drive_without_vehicle()));
+        }
         let subject = match self.look_up_vehicle() {
             Ok(subject) => subject,
             Err(refusal) => return Ok(Err(refusal)),
@@ -146,6 +149,18 @@ impl Submission<'_> {
         tx.claim(&self.dealer.id, self.principal, key, &claimed, since)
     }
 
+    fn is_test_drive(&self) -> bool {
+        let appointment = self.lead.appointment.as_ref();
+        appointment.is_some_and(|appointment| appointment.kind == AppointmentType::TestDrive)
+    }
+
+    /// A test drive needs a vehicle to drive, where the dealer says so (`E-097`).
+    fn drives_nothing(&self) -> bool {
+        self.dealer.leads.test_drive_needs_vehicle
+            && self.is_test_drive()
+            && self.lead.vehicle_of_interest.is_none()
+    }
+
     /// The listing that is meant. Only a test drive needs it to be there (C-22).
     fn look_up_vehicle(&self) -> Result<Subject, Refusal> {
         let none = Subject { listing: None, remark: None };
@@ -160,11 +175,7 @@ impl Submission<'_> {
         if query == VehicleQuery::default() {
             return Ok(none);
         }
-        let drives = self
-            .lead
-            .appointment
-            .as_ref()
-            .is_some_and(|appointment| appointment.kind == AppointmentType::TestDrive);
+        let drives = self.is_test_drive();
         let remark = match self.inventory.find(&query) {
             Lookup::Listed(found) => {
                 return Ok(Subject { listing: Some(found), ..none });

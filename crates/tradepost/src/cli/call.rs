@@ -28,7 +28,7 @@ pub struct Arguments {
     /// the last word is enough.
     skill: String,
     #[command(flatten)]
-    payload: payload::Arguments,
+    payload: payload::Request,
     /// A bearer token; better in the environment variable TRADEPOST_TOKEN, which other users of
     /// this machine cannot see.
     #[arg(long, value_name = "TOKEN")]
@@ -100,7 +100,6 @@ fn terms() -> Terms {
         now: Clock::system().now(),
         clock_skew: SignedDuration::from_mins(5),
         consent_lifetime: None,
-        test_drive_needs_vehicle: false,
     }
 }
 

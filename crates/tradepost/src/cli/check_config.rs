@@ -1,15 +1,154 @@
 //! `tradepost check-config`: read a configuration file and report every mistake in it.
 
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tradepost_wire::catalog::Vocabulary;
+
+use super::output::Failure;
 use super::{Context, Outcome};
+use crate::config::Config;
+use crate::config::read::{self, Mistake};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// The file to read.
+    #[arg(value_name = "FILE", default_value = "tradepost.toml")]
+    path: PathBuf,
+}
 
 /// Runs it.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
-pub fn run(_arguments: Arguments, _context: &Context) -> Outcome {
+/// When the file cannot be read or has mistakes.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let config = load(&arguments.path, &context.environment)?;
+    if context.output.is_json() {
+        context.output.document(&summary(&config));
+        return Ok(());
+    }
+    context.output.line(format!("{} is valid", arguments.path.display()));
+    for dealer in &config.dealers {
+        let rooftops: Vec<_> =
+            dealer.rooftops.iter().map(|rooftop| rooftop.profile.name.as_str()).collect();
+        context.output.line(format!(
+            "dealer {} ({}): {} {}: {}",
+            dealer.id,
+            dealer.name,
+            rooftops.len(),
+            if rooftops.len() == 1 { "rooftop" } else { "rooftops" },
+            rooftops.join(", "),
+        ));
+    }
+    context.output.line(format!("listens on {}", config.server.listen));
     Ok(())
+}
+
+/// Reads a configuration file for a command.
+///
+/// # Errors
+/// When the file cannot be read, or has mistakes: all of them, each with its line.
+pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Failure> {
+    let name = path.display();
+    let bytes = std::fs::read(path).map_err(|error| {
+        Failure::usage(format!("cannot read {name}: {error}"))
+            .hint("write one with `tradepost init`, or name another file")
+    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(format!("{name} is not UTF-8 text")))?;
+    read::read(&text, environment).map_err(|mistakes| failure(path, &mistakes))
+}
+
+fn failure(path: &Path, mistakes: &[Mistake]) -> Failure {
+    let name = path.display();
+    let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
+    let mut failure = Failure::usage(format!("{name} has {} {noun}", mistakes.len()));
+    failure.lines = mistakes
+        .iter()
+        .map(|mistake| match mistake.line {
+            Some(line) => format!("{name}:{line}: {mistake}"),
+            None => format!("{name}: {mistake}"),
+        })
+        .collect();
+    let listed: Vec<Value> = mistakes
+        .iter()
+        .map(
+            |mistake| json!({"line": mistake.line, "key": mistake.key, "message": mistake.message}),
+        )
+        .collect();
+    failure.data = Some(json!({"path": path, "mistakes": listed}));
+    failure
+}
+
+fn summary(config: &Config) -> Value {
+    let dealers = config.dealers.iter().map(|dealer| {
+        let rooftops = dealer.rooftops.iter().map(|rooftop| &rooftop.profile.name);
+        json!({
+            "id": dealer.id,
+            "name": dealer.name,
+            "hosts": dealer.hosts,
+            "versions": dealer.versions.iter().map(|v| v.name()).collect::<Vec<_>>(),
+            "skills": dealer.skills.iter().map(|s| s.name()).collect::<Vec<_>>(),
+            "rooftops": rooftops.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "valid": true,
+        "listen": config.server.listen.to_string(),
+        "dealers": dealers.collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load_text(bytes: &[u8]) -> Result<Config, Failure> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tradepost.toml");
+        std::fs::write(&path, bytes).unwrap();
+        let mut outcome = load(&path, &[]);
+        if let Err(failure) = &mut outcome {
+            let folder = format!("{}/", folder.path().display());
+            failure.message = failure.message.replace(&folder, "");
+            for line in &mut failure.lines {
+                *line = line.replace(&folder, "");
+            }
+        }
+        outcome
+    }
+
+    #[test]
+    fn every_mistake_has_its_file_and_line() {
+        let failure = load_text(b"[server]\nlisten = 1\nlog_json = 2\n").unwrap_err();
+        assert_eq!((failure.exit, failure.message.as_str()), (2, "tradepost.toml has 3 mistakes"));
+        assert_eq!(
+            failure.lines,
+            [
+                "tradepost.toml:2: server.listen: must be a text in \"quotes\"",
+                "tradepost.toml:3: server.log_json: must be true or false",
+                "tradepost.toml: dealers: is missing; it has no default",
+            ]
+        );
+        let mistakes = failure.data.unwrap();
+        assert_eq!(mistakes.pointer("/mistakes/1/line"), Some(&json!(3)));
+        assert_eq!(mistakes.pointer("/mistakes/1/key"), Some(&json!("server.log_json")));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_a_usage_mistake() {
+        assert_eq!(load_text(b"name = \"\xff\"").unwrap_err().exit, 2);
+        let failure = load(Path::new("no/such/file.toml"), &[]).unwrap_err();
+        assert_eq!(failure.exit, 2);
+        assert!(failure.hint.unwrap().contains("tradepost init"));
+    }
+
+    #[test]
+    fn the_summary_names_dealers_and_rooftops() {
+        let summary = summary(&read::demo());
+        let rooftop = summary.pointer("/dealers/0/rooftops/1");
+        assert_eq!(rooftop, Some(&json!("Larkspur Motors Ridgemont")));
+        assert_eq!(summary.pointer("/valid"), Some(&json!(true)));
+    }
 }

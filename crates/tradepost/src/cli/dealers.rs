@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::check_config;
 use super::output::Failure;
 use crate::config::{Config, read};
 
@@ -31,36 +32,6 @@ impl Source {
         if self.demo {
             return Ok(read::demo());
         }
-        let path = self.config.display();
-        let text = std::fs::read_to_string(&self.config).map_err(|error| {
-            Failure::usage(format!("cannot read {path}: {error}"))
-                .hint("write one with `tradepost init`, or try `--demo`")
-        })?;
-        read::read(&text, environment).map_err(|mistakes| mistakes_failure(&self.config, &mistakes))
+        check_config::load(&self.config, environment)
     }
-}
-
-/// Every mistake in a configuration file, as a command's failure.
-#[must_use]
-pub fn mistakes_failure(path: &std::path::Path, mistakes: &[read::Mistake]) -> Failure {
-    let path = path.display();
-    let count = match mistakes.len() {
-        1 => "1 mistake".to_owned(),
-        n => format!("{n} mistakes"),
-    };
-    let mut failure = Failure::usage(format!("{path} has {count}"))
-        .hint("every key is explained in the file that `tradepost init` writes");
-    failure.lines = mistakes
-        .iter()
-        .map(|mistake| {
-            let line = mistake.line.map(|line| format!(":{line}")).unwrap_or_default();
-            format!("{path}{line}: {}: {}", mistake.key, mistake.message)
-        })
-        .collect();
-    let listed: Vec<_> = mistakes
-        .iter()
-        .map(|m| serde_json::json!({"line": m.line, "key": m.key, "message": m.message}))
-        .collect();
-    failure.data = Some(serde_json::json!({"mistakes": listed}));
-    failure
 }

@@ -1,15 +1,356 @@
 //! `tradepost import`: replace a dealer's inventory with a feed.
+//!
+//! All or nothing: the feed is read whole, what it would change is computed first, and only a
+//! plausible one is stored. A truncated upload must not empty the shop window.
 
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read};
+use std::path::{Path, PathBuf};
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{ContentArrangement, Table};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::output::{Failure, Output};
 use super::{Context, Outcome};
+use crate::aap::import::{self, Feed, Report, Target};
+use crate::clock::Clock;
+use crate::config::{self, Config, Dealer};
+use crate::store::{Replacement, Store};
+
+/// How many skipped rows people are shown; programs get all that the report keeps.
+const SHOWN: usize = 20;
+
+/// How many skipped rows a refusal mentions.
+const MENTIONED: usize = 5;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// The feed: AAP JSON, or a table with HomeNet's columns; `-` reads standard input.
+    file: PathBuf,
+    /// Whose inventory it is; not needed when the configuration has one dealer.
+    #[arg(long, value_name = "ID")]
+    dealer: Option<String>,
+    /// The configuration file.
+    #[arg(long, value_name = "FILE", default_value = "tradepost.toml")]
+    config: PathBuf,
+    /// Use the fictional dealer of the demo instead of a configuration file.
+    #[arg(long, conflicts_with = "config")]
+    demo: bool,
+    /// The folder of the store.
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    data: PathBuf,
+    /// Refuse the feed when more than this share of the units on offer would vanish.
+    #[arg(long, value_name = "PERCENT", default_value_t = 50,
+          value_parser = clap::value_parser!(u8).range(0..=100))]
+    max_drop: u8,
+    /// Report what would change, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
 
 /// Runs it.
 ///
 /// # Errors
 /// What went wrong, with the exit code.
-pub fn run(_arguments: Arguments, _context: &Context) -> Outcome {
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let config = configuration(&arguments, context)?;
+    let dealer = pick(&config, arguments.dealer.as_deref())?;
+    let bytes = bytes_of(&arguments.file)?;
+    let feed = parse(&bytes, &Target::of(dealer))?;
+    let store = Store::open(&arguments.data).map_err(|fault| Failure::fault(&fault))?;
+    let replacement = replace(&store, &dealer.id, &feed, &arguments)?;
+    let document = document(&dealer.id, arguments.dry_run, replacement, &feed.report);
+    if context.output.is_json() {
+        context.output.document(&document);
+    } else {
+        print(context.output, &dealer.id, arguments.dry_run, replacement, &feed.report);
+    }
     Ok(())
+}
+
+/// Stores the feed, unless it looks like an accident.
+fn replace(
+    store: &Store,
+    dealer_id: &str,
+    feed: &Feed,
+    arguments: &Arguments,
+) -> Result<Replacement, Failure> {
+    let now = Clock::system().now();
+    let replace = |dry_run| {
+        store
+            .replace_inventory(dealer_id, &feed.units, now, dry_run)
+            .map_err(|fault| Failure::fault(&fault))
+    };
+    let planned = replace(true)?;
+    if let Some(refused) = refusal(&planned, arguments.max_drop, &feed.report) {
+        let document = document(dealer_id, true, planned, &feed.report);
+        return Err(Failure { data: Some(document), ..refused });
+    }
+    if arguments.dry_run {
+        return Ok(planned);
+    }
+    replace(false)
+}
+
+/// Why a feed must not be stored, if so.
+fn refusal(planned: &Replacement, max_drop: u8, report: &Report) -> Option<Failure> {
+    let mut failure = if report.accepted == 0 {
+        Failure::usage(format!(
+            "none of the feed's {} rows can be offered; nothing was changed",
+            report.rows
+        ))
+        .hint("correct the rows as described, or look whether the right file was uploaded")
+    } else if is_too_much(planned, max_drop) {
+        Failure::usage(format!(
+            "{} of the {} units on offer would vanish, more than {max_drop} percent; nothing was \
+             changed",
+            planned.removed, planned.before
+        ))
+        .hint("check whether the feed is complete, or permit the loss with --max-drop PERCENT")
+    } else {
+        return None;
+    };
+    failure.lines = report
+        .reasons
+        .iter()
+        .map(|entry| format!("{} rows skipped: {}", entry.count, entry.kind.summary()))
+        .chain(
+            report
+                .skips
+                .iter()
+                .take(MENTIONED)
+                .map(|skip| format!("{} {}: {}", report.place(), skip.line, skip.message)),
+        )
+        .collect();
+    Some(failure)
+}
+
+/// Whether more than `max_drop` percent of the units on offer would vanish.
+fn is_too_much(planned: &Replacement, max_drop: u8) -> bool {
+    planned.removed.saturating_mul(100) > planned.before.saturating_mul(usize::from(max_drop))
+}
+
+fn configuration(arguments: &Arguments, context: &Context) -> Result<Config, Failure> {
+    if arguments.demo {
+        return Ok(config::read::demo());
+    }
+    let path = arguments.config.display();
+    let text = std::fs::read_to_string(&arguments.config).map_err(|error| {
+        Failure::usage(format!("cannot read the configuration {path}: {error}"))
+            .hint("write one with `tradepost init`, name another with --config, or use --demo")
+    })?;
+    config::read::read(&text, &context.environment).map_err(|mistakes| {
+        let mut failure = Failure::usage(format!("the configuration {path} has mistakes"))
+            .hint("`tradepost check-config` explains them");
+        failure.lines = mistakes
+            .iter()
+            .map(|mistake| match mistake.line {
+                Some(line) => format!("line {line}: {}: {}", mistake.key, mistake.message),
+                None => format!("{}: {}", mistake.key, mistake.message),
+            })
+            .collect();
+        failure
+    })
+}
+
+fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Dealer, Failure> {
+    let found = match (id, config.dealers.as_slice()) {
+        (Some(id), dealers) => dealers.iter().find(|dealer| dealer.id == id),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    found.ok_or_else(|| {
+        let ids: Vec<&str> = config.dealers.iter().map(|d| d.id.as_str()).collect();
+        let message = match id {
+            Some(_) => "the configuration has no dealer with this id",
+            None => "the configuration has several dealers",
+        };
+        Failure::usage(message).hint(format!("use --dealer with one of: {}", ids.join(", ")))
+    })
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
+    // One byte more than is permitted tells a large file from one that is too large.
+    let limit = import::MAX_BYTES as u64 + 1;
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| {
+        Failure::usage(format!("cannot read the feed {}: {error}", path.display()))
+            .hint("name a readable file, or - for standard input")
+    })?;
+    Ok(bytes)
+}
+
+fn parse(bytes: &[u8], target: &Target) -> Result<Feed, Failure> {
+    let bar = ProgressBar::with_draw_target(None, draw_target());
+    let template = "{msg} {wide_bar} {bytes}/{total_bytes}";
+    bar.set_style(
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    bar.set_message("reading");
+    let feed = import::read_with(bytes, target, Clock::system().now(), &mut |done, total| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    feed.map_err(|unreadable| Failure::usage(unreadable.message).hint(unreadable.hint))
+}
+
+fn draw_target() -> ProgressDrawTarget {
+    if io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    }
+}
+
+fn document(dealer_id: &str, dry_run: bool, replacement: Replacement, report: &Report) -> Value {
+    json!({
+        "dealer": dealer_id,
+        "dry_run": dry_run,
+        "inventory": {
+            "before": replacement.before,
+            "added": replacement.added,
+            "changed": replacement.changed,
+            "unchanged": replacement.unchanged,
+            "removed": replacement.removed,
+        },
+        "report": report,
+    })
+}
+
+fn print(
+    output: Output,
+    dealer_id: &str,
+    dry_run: bool,
+    replacement: Replacement,
+    report: &Report,
+) {
+    for table in tables(replacement, report) {
+        output.line(table.to_string());
+    }
+    if report.skipped > SHOWN {
+        let more = report.skipped - SHOWN;
+        output.talk(format!("{more} more rows were skipped; --json lists them"));
+    }
+    if !report.ignored_columns.is_empty() {
+        output.talk(format!("ignored columns: {}", report.ignored_columns.join(", ")));
+    }
+    let done = if dry_run {
+        "nothing was changed: this was a dry run"
+    } else {
+        "the inventory was replaced"
+    };
+    output.talk(format!("{dealer_id}: {done}"));
+}
+
+/// What people read about an import.
+fn tables(replacement: Replacement, report: &Report) -> Vec<Table> {
+    let mut tables = Vec::new();
+    let mut summary = table(["rows", "on offer", "sold", "skipped", "warnings"]);
+    summary.add_row([report.rows, report.accepted, report.sold, report.skipped, report.warned()]);
+    tables.push(summary);
+    let mut changes = table(["before", "added", "changed", "unchanged", "removed"]);
+    changes.add_row([
+        replacement.before,
+        replacement.added,
+        replacement.changed,
+        replacement.unchanged,
+        replacement.removed,
+    ]);
+    tables.push(changes);
+    if !report.skips.is_empty() {
+        let mut skips = table([report.place(), "skipped because", "details"]);
+        for skip in report.skips.iter().take(SHOWN) {
+            skips.add_row([skip.line.to_string(), skip.reason.to_string(), skip.message.clone()]);
+        }
+        tables.push(skips);
+    }
+    if !report.warnings.is_empty() {
+        let mut warnings = table(["count", "warning", "first example"]);
+        for warning in &report.warnings {
+            let example = warning.examples.first().map(|example| match example.line {
+                Some(line) => format!("{} {line}: {}", report.place(), example.message),
+                None => example.message.clone(),
+            });
+            let summary = warning.kind.summary().to_owned();
+            warnings.add_row([warning.count.to_string(), summary, example.unwrap_or_default()]);
+        }
+        tables.push(warnings);
+    }
+    tables
+}
+
+fn table<const N: usize>(heading: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(UTF8_FULL_CONDENSED)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(heading);
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(before: usize, removed: usize) -> Replacement {
+        Replacement { before, removed, ..Replacement::default() }
+    }
+
+    fn report(rows: usize, accepted: usize) -> Report {
+        Report { rows, accepted, ..Report::default() }
+    }
+
+    #[test]
+    fn a_feed_is_refused_only_when_more_than_the_permitted_share_vanishes() {
+        for (before, removed, max_drop, refused) in [
+            (0, 0, 0, false),
+            (100, 50, 50, false),
+            (100, 51, 50, true),
+            (3, 2, 50, true),
+            (100, 1, 0, true),
+            (100, 100, 100, false),
+        ] {
+            let planned = planned(before, removed);
+            let failure = refusal(&planned, max_drop, &report(9, 9));
+            assert_eq!(failure.is_some(), refused, "{planned:?} {max_drop}");
+            if let Some(failure) = failure {
+                assert_eq!(failure.exit, 2);
+                assert!(failure.hint.unwrap().contains("--max-drop"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_feed_without_an_offer_is_refused_whatever_may_vanish() {
+        let failure = refusal(&planned(0, 0), 100, &report(9, 0)).unwrap();
+        assert_eq!(failure.exit, 2);
+        assert!(failure.message.contains("none of the feed's 9 rows"));
+    }
+
+    #[test]
+    fn people_read_the_counts_the_first_skipped_rows_and_every_kind_of_warning() {
+        let target = Target { dealer_id: "acme".into(), rooftops: vec![("Acme".into(), 0)] };
+        let mut text = String::from("Stock,Status,Year,Price\nA1,,soon,20000\n");
+        for index in 0..SHOWN + 5 {
+            text.push_str(&format!("B{index},In Production,,\n"));
+        }
+        let now = "2026-11-20T17:00:00Z".parse().unwrap();
+        let report = import::read(text.as_bytes(), &target, now).unwrap().report;
+        let text: Vec<String> =
+            tables(planned(7, 3), &report).iter().map(ToString::to_string).collect();
+        let [summary, changes, skips, warnings] = text.as_slice() else { panic!("{text:?}") };
+        assert!(summary.contains("26") && summary.contains("25"), "{summary}");
+        assert!(changes.contains('7') && changes.contains('3'), "{changes}");
+        assert_eq!(skips.matches("in_production").count(), SHOWN, "{skips}");
+        assert!(warnings.contains("line 2") && warnings.contains("model year"), "{warnings}");
+    }
 }

@@ -1,15 +1,84 @@
 //! `tradepost init`: write a configuration file in which every key is explained.
 
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::output::Failure;
 use super::{Context, Outcome};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// The file to write.
+    #[arg(long, value_name = "FILE", default_value = "tradepost.toml")]
+    path: PathBuf,
+    /// Replace the file if there is one.
+    #[arg(long)]
+    force: bool,
+}
+
+/// The file: every key with its default or an example.
+pub const TEMPLATE: &str = include_str!("../config/template.toml");
 
 /// Runs it.
 ///
 /// # Errors
-/// What went wrong, with the exit code.
-pub fn run(_arguments: Arguments, _context: &Context) -> Outcome {
+/// When there is such a file already, or it cannot be written.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let Arguments { path, force } = arguments;
+    let mut options = OpenOptions::new();
+    options.write(true);
+    if force {
+        options.create(true).truncate(true);
+    } else {
+        // The check and the creation are one step, so that nothing is overwritten in between.
+        options.create_new(true);
+    }
+    let written = options.open(&path).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
+    let name = path.display();
+    if let Err(error) = written {
+        return Err(if error.kind() == ErrorKind::AlreadyExists {
+            Failure::usage(format!("{name} exists already"))
+                .hint("name another file with --path, or replace it with --force")
+        } else {
+            Failure::usage(format!("cannot write {name}: {error}"))
+        });
+    }
+    if context.output.is_json() {
+        context.output.document(&json!({"path": path}));
+    } else {
+        context.output.line(format!("wrote {name}"));
+        context.output.talk(format!(
+            "Set the dealer's id, name and rooftops in it, then run: tradepost check-config {name}"
+        ));
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::output::Output;
+
+    #[test]
+    fn a_file_is_replaced_only_by_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tradepost.toml");
+        let context = Context { environment: Vec::new(), output: Output::new(false) };
+        let init = |force| run(Arguments { path: path.clone(), force }, &context);
+        init(false).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), TEMPLATE);
+
+        std::fs::write(&path, "# mine, and longer than nothing").unwrap();
+        let failure = init(false).unwrap_err();
+        assert_eq!(failure.exit, 2);
+        assert!(failure.message.ends_with("exists already"), "{}", failure.message);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "# mine, and longer than nothing");
+
+        init(true).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), TEMPLATE);
+    }
 }

@@ -1,7 +1,7 @@
 //! Reading a configuration file, with every mistake reported at once.
 //!
-//! The TOML text becomes a JSON value that remembers where each part came from ([`document`]), and
-//! is then read with the same readers as a request ([`sections`], [`rooftop`]). A problem found
+//! The TOML text becomes a JSON value that remembers where each part came from (`document`), and
+//! is then read with the same readers as a request (`sections`, `rooftop`). A problem found
 //! there becomes a [`Mistake`] with its line, in the words of TOML.
 
 use std::fmt;
@@ -142,4 +142,60 @@ pub(crate) fn known_keys(text: &str) -> Vec<&'static str> {
         }
     }
     keys
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cli::init::TEMPLATE;
+
+    /// What a line of the template sets: `key = …`, commented out or not, or the tables of a
+    /// header.
+    fn keys_of(line: &str) -> Vec<&str> {
+        let line = line.strip_prefix("# e.g. ").unwrap_or(line);
+        let line = line.strip_prefix('#').unwrap_or(line);
+        if let Some(header) = line.strip_prefix('[') {
+            return header.trim_matches(['[', ']']).split('.').collect();
+        }
+        // Inline tables hold keys, too.
+        let parts = line.split(['=', '{', ',']).map(str::trim);
+        parts
+            .filter(|part| {
+                part.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b.is_ascii_digit())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_key_that_is_known_occurs_in_the_template() {
+        let planted = r#"
+zz = 0
+[server]
+zz = 0
+[[dealers]]
+zz = 0
+provider = { zz = 0 }
+search = { zz = 0 }
+leads = { zz = 0 }
+rate_limit = { zz = 0 }
+[[dealers.rooftops]]
+zz = 0
+geo = { zz = 0 }
+emails = [{ zz = 0 }]
+address = { zz = 0 }
+schedules = { zz = 0, sales = { zz = 0 } }
+fees = [{ zz = 0 }]
+appointments = { zz = 0 }
+"#;
+        let known = known_keys(planted);
+        // Every table of the plant has answered, and none has been forgotten: a key whose value
+        // is a table must be among the planted ones.
+        assert_eq!(planted.matches("zz").count(), 15);
+        assert!(known.len() > 70, "{}", known.len());
+        let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
+        let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
 }

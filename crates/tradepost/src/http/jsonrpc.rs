@@ -180,7 +180,12 @@ fn respond(
         Outcome::Protocol(refusal) => return protocol_error(id, &refusal),
         Outcome::Reply(version, reply) => (version, success(id, request, version, reply)),
         Outcome::Refusal(version, refusal) => {
-            (version, refused(id, stamp_error(desk, version, refusal)))
+            let limited = refusal.code == AapCode::RateLimited;
+            let (mut response, stamp) = refused(id, stamp_error(desk, version, refusal));
+            if limited && seller.dealer.rate_limit.http_429 {
+                *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+            }
+            (version, (response, stamp))
         }
         Outcome::Fault(version, fault) => {
             let error = stamp_error(desk, version, Refusal::internal_error());

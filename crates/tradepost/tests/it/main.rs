@@ -9,10 +9,13 @@
     reason = "a test that meets what it does not expect has to fail, and nobody imports it"
 )]
 
+mod adf;
 mod appointments;
+mod config;
 mod decisions;
 mod examples;
 mod hostile;
+mod import;
 mod leads;
 mod process;
 mod server;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::aap::{Skill, Version};
 use crate::catalog::{Open, Vocabulary, catalog};
 use crate::format::rfc3339;
-use crate::problem::{Keyword, Problems};
+use crate::problem::{At, Keyword, Problems};
 
 /// The payload type of an error.
 pub const TYPE: &str = "aap.error";
@@ -137,6 +137,16 @@ impl Refusal {
     pub fn missing_required_field(problems: Problems) -> Self {
         let message = summary(&problems);
         Self::new(Code::MissingRequiredField, message, Value::Null, problems)
+    }
+
+    /// `MISSING_REQUIRED_FIELD` for a test drive of no vehicle in particular, by the dealer's
+    /// policy (`E-097`).
+    #[must_use]
+    pub fn test_drive_without_vehicle() -> Self {
+        let mut problems = Problems::new();
+        crate::parse::missing(&At::Root, &mut problems, "vehicle_of_interest");
+        let message = "a test drive needs a vehicle_of_interest";
+        Self::new(Code::MissingRequiredField, message, json!({"policy": true}), problems)
     }
 
     fn invalid_condition(problems: Problems) -> Self {

@@ -175,7 +175,7 @@ fn usable_channels(customer: &Customer, consent: &ConsentGrant) -> Vec<Channel> 
     consent.allowed_channels.iter().copied().filter(reachable).collect()
 }
 
-/// Reads a lead and applies the consent rules in their order (requirements §2.1 rows 5 to 7, 9).
+/// Reads a lead and applies the consent rules in their order (requirements §2.1 rows 5 to 7).
 pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<LeadSubmit, Refusal> {
     // The consent's problems decide the code and are listed first (C-04).
     let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
@@ -247,7 +247,6 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
     })();
     let lead = problems.into_result(lead).map_err(Refusal::from_problems)?;
     check_channel(&lead)?;
-    check_test_drive(&lead, terms)?;
     Ok(lead)
 }
 
@@ -259,12 +258,12 @@ fn consent_defect(consent: &ConsentGrant, terms: &Terms) -> Option<ConsentDefect
     if consent.granted_at > now.saturating_add(clock_skew).unwrap_or(Timestamp::MAX) {
         return Some(ConsentDefect::GrantedInFuture);
     }
-    if consent.expires_at.is_some_and(|at| at <= consent.granted_at) {
-        return Some(ConsentDefect::ExpiresBeforeGrant);
-    }
     let default = || consent.granted_at.checked_add(consent_lifetime?).ok();
     let expires_at = consent.expires_at.or_else(default)?;
-    (expires_at <= now).then_some(ConsentDefect::Expired(expires_at))
+    if expires_at <= now {
+        return Some(ConsentDefect::Expired(expires_at));
+    }
+    (expires_at <= consent.granted_at).then_some(ConsentDefect::ExpiresBeforeGrant)
 }
 
 /// The channel rule (C-05, `E-082`, `E-083`).
@@ -285,20 +284,6 @@ fn check_channel(lead: &LeadSubmit) -> Result<(), Refusal> {
         }
         Some(_) | None => Ok(()),
     }
-}
-
-/// A test drive needs a vehicle to drive, where the dealer says so (`E-097`).
-fn check_test_drive(lead: &LeadSubmit, terms: &Terms) -> Result<(), Refusal> {
-    let wants = lead.appointment.as_ref().is_some_and(|a| a.kind == AppointmentType::TestDrive);
-    if !wants || !terms.test_drive_needs_vehicle || lead.vehicle_of_interest.is_some() {
-        return Ok(());
-    }
-    let mut problems = Problems::new();
-    parse::missing(&At::Root, &mut problems, "vehicle_of_interest");
-    let mut refusal = Refusal::missing_required_field(problems);
-    "a test drive needs a vehicle_of_interest".clone_into(&mut refusal.message);
-    refusal.details.insert("policy".into(), true.into());
-    Err(refusal)
 }
 
 fn read_customer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Customer> {

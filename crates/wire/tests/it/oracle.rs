@@ -29,7 +29,6 @@ pub(crate) fn terms() -> Terms {
         now: NOW.parse().unwrap(),
         clock_skew: SignedDuration::from_mins(5),
         consent_lifetime: Some(SignedDuration::from_hours(24 * 365)),
-        test_drive_needs_vehicle: true,
     }
 }
 

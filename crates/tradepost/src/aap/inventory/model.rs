@@ -8,6 +8,7 @@ use proptest::collection::vec;
 use proptest::option::{of, weighted};
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::RngSeed;
 use tradepost_wire::aap::inventory::{Range, Sort, SortField, SortOrder, Term, TermValue};
 use tradepost_wire::aap::vehicle::{AnyCondition, Condition, Status};
 
@@ -278,7 +279,7 @@ fn naive_terms(
 
 fn by_count(mut terms: Vec<Term>) -> Vec<Term> {
     terms.sort_by(|a, b| a.value.cmp(&b.value));
-    terms.sort_by(|a, b| b.count.cmp(&a.count));
+    terms.sort_by_key(|term| Reverse(term.count));
     terms
 }
 
@@ -363,8 +364,11 @@ fn json(vehicles: &[&Vehicle]) -> Vec<String> {
     vehicles.iter().map(json).collect()
 }
 
+/// The same cases on every run.
+const SEED: u64 = 20;
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, rng_seed: RngSeed::Fixed(SEED), ..ProptestConfig::default() })]
 
     /// Searching answers as the model does, and pages partition the result (C-37 to C-39).
     #[test]

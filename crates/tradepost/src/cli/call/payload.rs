@@ -9,7 +9,7 @@ use super::super::output::Failure;
 
 /// What to ask for.
 #[derive(Debug, Default, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct Request {
     /// The payload: JSON, @FILE, or - for standard input. `type` may be left out.
     #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true, help_heading = "Request")]
     data: Option<String>,
@@ -119,7 +119,7 @@ struct Given {
     value: Value,
 }
 
-impl Arguments {
+impl Request {
     /// The payload of a request to `skill`.
     ///
     /// # Errors
@@ -285,7 +285,7 @@ mod tests {
     #[derive(Parser)]
     struct CommandLine {
         #[command(flatten)]
-        payload: Arguments,
+        payload: Request,
     }
 
     fn build(skill: &str, arguments: &[&str], stdin: &str) -> Result<Value, Failure> {
@@ -338,7 +338,6 @@ mod tests {
             now: Timestamp::UNIX_EPOCH,
             clock_skew: SignedDuration::ZERO,
             consent_lifetime: None,
-            test_drive_needs_vehicle: false,
         };
         let search = [EVERY_FILTER, &page].concat();
         check(

@@ -28,3 +28,23 @@ fn a_lead_in_doubt_is_not_simply_sent_again() {
     assert!(hint(Skill::LeadSubmit).contains("idempotency_key"));
     assert!(!hint(Skill::InventorySearch).contains("idempotency_key"));
 }
+
+#[derive(Debug, clap::Parser)]
+struct CommandLine {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+#[test]
+fn the_arguments_are_well_formed() {
+    use clap::{CommandFactory as _, Parser as _};
+    CommandLine::command().debug_assert();
+    let line =
+        ["call", "localhost:1", "search", "--aap-version", "1.0", "--timeout=5", "--no-check"];
+    let arguments = CommandLine::try_parse_from(line).unwrap().arguments;
+    assert_eq!(arguments.aap_version, Some(Version::V1_0));
+    for wrong in [["--aap-version", "2.0"], ["--timeout", "0"], ["--price-max", "-5"]] {
+        let line = ["call", "localhost:1", "search"].into_iter().chain(wrong);
+        assert!(CommandLine::try_parse_from(line).is_err(), "{wrong:?}");
+    }
+}

@@ -351,7 +351,7 @@ mod tests {
         check(
             failure::Failure::Unsent(unsent),
             &expect![[r#"
-                2 not sent: SCHEMA_VALIDATION_FAILED: the request failed validation with 1 error
+                2 not sent: SCHEMA_VALIDATION_FAILED: the request failed validation: /type: must be string
                   /type: must be string (type)
                 hint: correct every problem listed, or send anyway with --no-check
                 {"kind":"unsent","may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","details":{"errors":[{"instanceLocation":"/type","keyword":"type","error":"must be string","expected":"string"}]}}

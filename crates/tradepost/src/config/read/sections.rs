@@ -59,7 +59,7 @@ impl Default for LeadPolicy {
 
 impl Default for RateLimit {
     fn default() -> Self {
-        Self { requests: 120, window: SignedDuration::from_mins(1) }
+        Self { requests: 120, window: SignedDuration::from_mins(1), http_429: false }
     }
 }
 
@@ -234,10 +234,12 @@ fn read_rate_limit(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
     read_object!(value, at, problems, closed {
         optional "requests" => requests: whole(0, 1_000_000),
         optional "window" => window: duration(MOMENT, ONE_DAY),
+        optional "http_429" => http_429: parse::boolean,
     });
     let default = RateLimit::default();
     Some(RateLimit {
         requests: requests.unwrap_or(default.requests),
         window: window.unwrap_or(default.window),
+        http_429: http_429.unwrap_or(default.http_429),
     })
 }

@@ -278,12 +278,12 @@ fn a_malformed_consent_is_invalid_whatever_else_is_wrong() {
         "E-072",
         &expires("2026-04-30T11:00:00Z"),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32000,"message":"INVALID_CONSENT: consent.expires_at is not after consent.granted_at",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"consent.expires_at is not after consent.granted_at",
-              "retryable":false,"details":{"reason":"expires_before_grant"},"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32000,"message":"INVALID_CONSENT: the consent has expired",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INVALID_CONSENT","message":"the consent has expired","retryable":false,
+                  "details":{"reason":"expired","expires_at":"2026-04-30T11:00:00Z"},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     check(
         &server,

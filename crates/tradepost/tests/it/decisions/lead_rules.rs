@@ -263,10 +263,9 @@ fn of_concurrent_requests_with_one_key_one_is_taken_and_all_are_answered_alike()
 
 #[test]
 fn a_caller_over_its_rate_is_told_when_to_come_back() {
-    let server = start_with(|config| {
-        let window = SignedDuration::from_secs(60);
-        config.dealers[0].rate_limit = RateLimit { requests: 2, window };
-    });
+    let window = SignedDuration::from_secs(60);
+    let limit = RateLimit { requests: 2, window, http_429: false };
+    let server = start_with(|config| config.dealers[0].rate_limit = limit);
     let dealer = json!({"type": "dealer.information.request"});
     server.payload(&dealer);
     // A payload that is no payload counts too, and is refused for the rate first.
@@ -288,6 +287,10 @@ fn a_caller_over_its_rate_is_told_when_to_come_back() {
     assert_eq!(server.error(&dealer)["code"], "RATE_LIMITED");
     server.advance(SignedDuration::from_millis(1));
     server.payload(&dealer);
+    let strict = start_with(|config| {
+        config.dealers[0].rate_limit = RateLimit { requests: 1, http_429: true, ..limit };
+    });
+    assert_eq!((strict.call(&dealer).status, strict.call(&dealer).status), (200, 429), "C-30");
 }
 
 #[test]

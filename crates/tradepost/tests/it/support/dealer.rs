@@ -64,7 +64,7 @@ pub fn config() -> Config {
                 strict_appointments: false,
                 proposed_times: 3,
             },
-            rate_limit: RateLimit { requests: 0, window: minutes(1) },
+            rate_limit: RateLimit { requests: 0, window: minutes(1), http_429: false },
             tombstone_lifetime: hours(24 * 90),
             require_version: false,
             strict_output_modes: false,

@@ -1,0 +1,389 @@
+//! Configuration files: what they mean, what is wrong with them, and what `init` writes.
+
+use expect_test::{Expect, expect};
+use jiff::SignedDuration;
+use proptest::prelude::*;
+use tradepost::cli::init::TEMPLATE;
+use tradepost::config::Config;
+use tradepost::config::read::{demo, read};
+use tradepost_wire::catalog::Vocabulary;
+
+const MINIMAL: &str = r#"
+[[dealers]]
+id = "my-dealership"
+name = "My Dealership"
+[[dealers.rooftops]]
+name = "My Dealership"
+"#;
+
+fn environment(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    variables.iter().map(owned).collect()
+}
+
+/// The mistakes of a file, one on each line.
+fn mistakes(text: &str, variables: &[(&str, &str)]) -> String {
+    match read(text, &environment(variables)) {
+        Ok(_) => "valid\n".to_owned(),
+        Err(mistakes) => mistakes
+            .iter()
+            .map(|mistake| match mistake.line {
+                Some(line) => format!("{line}: {mistake}\n"),
+                None => format!("-: {mistake}\n"),
+            })
+            .collect(),
+    }
+}
+
+#[track_caller]
+fn check(text: &str, variables: &[(&str, &str)], expected: Expect) {
+    expected.assert_eq(&mistakes(text, variables));
+}
+
+fn same(a: &Config, b: &Config) -> bool {
+    format!("{a:#?}") == format!("{b:#?}")
+}
+
+#[test]
+fn an_id_a_name_and_a_rooftop_are_enough() {
+    let config = read(MINIMAL, &[]).unwrap();
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.server.max_body_bytes, 256 * 1024);
+    let dealer = &config.dealers[0];
+    assert_eq!((dealer.search.default_limit, dealer.search.max_limit), (20, 100));
+    assert_eq!((dealer.versions.len(), dealer.skills.len()), (2, 5));
+    assert_eq!(dealer.tombstone_lifetime, SignedDuration::from_hours(90 * 24));
+    assert_eq!(dealer.leads.idempotency_lifetime, SignedDuration::from_hours(24));
+    assert!(!dealer.require_version && !dealer.strict_output_modes);
+    assert!(dealer.rooftops[0].appointments.types.is_empty());
+}
+
+#[test]
+fn the_demo_is_valid_and_has_its_two_rooftops() {
+    let config = demo();
+    let dealer = &config.dealers[0];
+    assert_eq!((dealer.id.as_str(), dealer.name.as_str()), ("larkspur", "Larkspur Motors"));
+    let rooftops: Vec<_> = dealer
+        .rooftops
+        .iter()
+        .map(|rooftop| {
+            (
+                rooftop.profile.name.as_str(),
+                rooftop.profile.timezone.as_deref().unwrap(),
+                rooftop.appointments.types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" "),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rooftops,
+        [
+            (
+                "Larkspur Motors Fairview",
+                "America/Los_Angeles",
+                "sales service test_drive trade_in".to_owned()
+            ),
+            ("Larkspur Motors Ridgemont", "America/Denver", "sales test_drive trade_in".to_owned()),
+        ]
+    );
+    for rooftop in &dealer.rooftops {
+        assert!(!rooftop.fees.is_empty() && !rooftop.profile.schedules.is_empty());
+        for phone in &rooftop.profile.phones {
+            assert!(phone.value[5..].starts_with("55501"), "a fictional number");
+        }
+    }
+}
+
+#[test]
+fn every_mistake_is_reported_at_once_in_the_order_of_the_file() {
+    let text = r#"
+[server]
+listen = "localhost"
+lisen = "127.0.0.1:80"
+max_body_bytes = "big"
+read_timeout = "10 parsecs"
+log_filter = "tradepost=loud"
+
+[[dealers]]
+id = "My Dealership"
+public_url = "/agents"
+versions = ["1.0", "2.0", "1.0"]
+tombstone_lifetime = 90
+
+[dealers.search]
+default_limit = 200
+
+[dealers.leads]
+idempotency_lifetime = "1h"
+
+[[dealers.rooftops]]
+name = "One"
+timezone = "America/Los_Angles"
+phones = ["(415) 555-0123", { name = "Sales", value = "+14155550123" }]
+emails = [{ name = "Sales" }]
+geo = { latitude = 91, longitude = 0 }
+
+[dealers.rooftops.schedules.sales]
+monday = "18:00-09:00"
+tuesday = "9-18"
+munday = "09:00-18:00"
+
+[[dealers.rooftops]]
+name = "one"
+colour = "red"
+[dealers.rooftops.appointments]
+types = ["sales", "service"]
+closed_on = [2026-12-25, "2026-02-30"]
+"#;
+    check(
+        text,
+        &[],
+        expect![[r#"
+            3: server.listen: must be an IP address and a port such as 127.0.0.1:8080 or [::]:8080
+            4: server.lisen: unknown key; did you mean "listen"?
+            5: server.max_body_bytes: must be a whole number
+            6: server.read_timeout: must be a duration such as "10s", "15m", "24h" or "90d"
+            7: server.log_filter: must be a log filter such as info or warn,tradepost=debug
+            9: dealers[0].name: is missing; it has no default
+            10: dealers[0].id: must have 1 to 64 characters a-z, 0-9, - and _, and start with a letter or digit
+            11: dealers[0].public_url: must be an absolute web address without query, such as https://agents.example.com
+            12: dealers[0].versions[1]: must be one of 1.0, 1.1
+            12: dealers[0].versions: must not repeat an item
+            13: dealers[0].tombstone_lifetime: must be a text in "quotes"
+            16: dealers[0].search.default_limit: must be at most max_limit, which is 100
+            19: dealers[0].leads.idempotency_lifetime: must be from 24h to 3650d
+            23: dealers[0].rooftops[0].timezone: must be a time zone of the IANA database such as America/Los_Angeles
+            24: dealers[0].rooftops[0].phones[0]: must be E.164, e.g. +14155550123
+            25: dealers[0].rooftops[0].emails[0].value: is missing; it has no default
+            26: dealers[0].rooftops[0].geo.latitude: must be <= 90
+            29: dealers[0].rooftops[0].schedules.sales.monday: must open before it closes, on the same day
+            30: dealers[0].rooftops[0].schedules.sales.tuesday: must be hours such as "09:00-18:00", or "closed"
+            31: dealers[0].rooftops[0].schedules.sales.munday: unknown key; did you mean "monday"?
+            34: dealers[0].rooftops[1].name: another rooftop of this dealer has this name already
+            35: dealers[0].rooftops[1].colour: unknown key; the keys here are name, legal_name, website, geo, emails, phones, address, timezone, notes, capabilities, schedules, fees, appointments
+            37: dealers[0].rooftops[1].appointments.types: offering appointments needs the rooftop's timezone
+            37: dealers[0].rooftops[1].appointments.types: offering these appointments needs a day on which schedules.sales is open
+            37: dealers[0].rooftops[1].appointments.types: offering these appointments needs a day on which schedules.service is open
+            38: dealers[0].rooftops[1].appointments.closed_on[1]: must be a calendar date, YYYY-MM-DD
+        "#]],
+    );
+}
+
+#[test]
+fn dealers_share_neither_ids_nor_hosts() {
+    let text = r#"
+[[dealers]]
+id = "a"
+name = "A"
+hosts = ["a.example", "both.example"]
+[[dealers.rooftops]]
+name = "A"
+
+[[dealers]]
+id = "a"
+name = "B"
+hosts = ["Both.Example"]
+[[dealers.rooftops]]
+name = "B"
+
+[[dealers]]
+id = "c"
+name = "C"
+[[dealers.rooftops]]
+name = "C"
+"#;
+    check(
+        text,
+        &[],
+        expect![[r#"
+        10: dealers[1].id: another dealer has this id already
+        12: dealers[1].hosts[0]: this host name is used already
+        16: dealers[2].hosts: is missing; with several dealers each needs its own host names
+    "#]],
+    );
+}
+
+#[test]
+fn a_file_without_dealers_says_what_is_missing() {
+    check(
+        "",
+        &[],
+        expect![[r#"
+        -: dealers: is missing; it has no default
+    "#]],
+    );
+    check(
+        "dealers = []",
+        &[],
+        expect![[r#"
+        1: dealers: must have at least 1 item
+    "#]],
+    );
+    check(
+        "dealers = [{}]",
+        &[],
+        expect![[r#"
+        1: dealers[0].id: is missing; it has no default
+        1: dealers[0].name: is missing; it has no default
+        1: dealers[0].rooftops: is missing; it has no default
+    "#]],
+    );
+}
+
+#[test]
+fn syntax_mistakes_have_lines_and_messages() {
+    check(
+        "[server]\nlisten = \n\n[[dealers]\nid = \"a\nname = 1 2\n",
+        &[],
+        expect![[r#"
+            2: not TOML: string values must be quoted, expected literal string
+            4: not TOML: unclosed array table, expected `]`
+        "#]],
+    );
+    check(
+        "[server]\nlisten = \"a\"\nlisten = \"b\"\n",
+        &[],
+        expect![[r#"
+        3: not TOML: duplicate key
+    "#]],
+    );
+    check(
+        "[server]\nmax_body_bytes = 99999999999999999999\n",
+        &[],
+        expect![[r#"
+        2: server.max_body_bytes: must be a number of ordinary size
+    "#]],
+    );
+}
+
+#[test]
+fn many_mistakes_end_with_their_number() {
+    let unknown: String = (0..60).map(|n| format!("key_{n} = 1\n")).collect();
+    let all = mistakes(&format!("[server]\n{unknown}"), &[]);
+    assert_eq!(all.lines().count(), 51);
+    assert!(all.ends_with("-: 11 further mistakes are not listed; mend these first\n"), "{all}");
+}
+
+#[test]
+fn variables_override_the_file() {
+    let config = read(
+        MINIMAL,
+        &environment(&[
+            ("PATH", "/bin"),
+            ("TRADEPOST_DATA", "not a setting"),
+            ("TRADEPOST_SERVER__LISTEN", "0.0.0.0:9000"),
+            ("TRADEPOST_SERVER__LOG_JSON", "true"),
+            ("TRADEPOST_DEALERS__0__NAME", "Named Otherwise"),
+            ("TRADEPOST_DEALERS__0__AGENT_VERSION", "2.0"),
+            ("TRADEPOST_DEALERS__0__HOSTS", r#"["a.example", "b.example"]"#),
+            ("TRADEPOST_DEALERS__0__LEADS__CONSENT_LIFETIME", "30d"),
+            ("TRADEPOST_DEALERS__0__ROOFTOPS__0__PHONES__0__VALUE", "+14155550123"),
+            ("TRADEPOST_DEALERS__0__ROOFTOPS__1__NAME", "Second"),
+        ]),
+    )
+    .unwrap();
+    assert_eq!(config.server.listen.to_string(), "0.0.0.0:9000");
+    assert!(config.server.log_json);
+    let dealer = &config.dealers[0];
+    assert_eq!((dealer.name.as_str(), dealer.agent_version.as_str()), ("Named Otherwise", "2.0"));
+    assert_eq!(dealer.hosts, ["a.example", "b.example"]);
+    assert_eq!(dealer.leads.consent_lifetime, Some(SignedDuration::from_hours(30 * 24)));
+    assert_eq!(dealer.rooftops[0].profile.phones[0].value, "+14155550123");
+    assert_eq!(dealer.rooftops[1].profile.name, "Second");
+}
+
+#[test]
+fn variables_alone_are_a_configuration() {
+    let config = read(
+        "",
+        &environment(&[
+            ("TRADEPOST_DEALERS__0__ROOFTOPS__0__NAME", "Main"),
+            ("TRADEPOST_DEALERS__0__ID", "7"),
+            ("TRADEPOST_DEALERS__0__NAME", "Seven"),
+        ]),
+    )
+    .unwrap();
+    assert_eq!(config.dealers[0].id, "7");
+}
+
+#[test]
+fn mistakes_of_variables_name_the_variable() {
+    check(
+        MINIMAL,
+        &[
+            ("TRADEPOST_SERVER__LISTEN", "nowhere"),
+            ("TRADEPOST_SERVER__LISEN", "127.0.0.1:80"),
+            ("TRADEPOST_DEALERS__0__HOSTS", "a.example"),
+            ("TRADEPOST_DEALERS__2__NAME", "Third"),
+            ("TRADEPOST_DEALERS__FIRST__NAME", "First"),
+            ("TRADEPOST_DEALERS__0__ID__X", "1"),
+            ("TRADEPOST_DEALERS__0__ROOFTOPS__1__NOTES", "no name"),
+        ],
+        expect![[r#"
+            -: dealers[0].id.x: there is nothing below this setting, since it is no table (set by TRADEPOST_DEALERS__0__ID__X)
+            -: dealers[2].name: the next free place in this list is 1 (set by TRADEPOST_DEALERS__2__NAME)
+            -: dealers.first.name: this is a list; name a place in it, from 0 (set by TRADEPOST_DEALERS__FIRST__NAME)
+            -: dealers[0].rooftops[1].name: is missing; it has no default (set by TRADEPOST_DEALERS__0__ROOFTOPS__1__NOTES)
+            -: dealers[0].hosts: must be a list in [brackets] (set by TRADEPOST_DEALERS__0__HOSTS)
+            -: server.lisen: unknown key; did you mean "listen"? (set by TRADEPOST_SERVER__LISEN)
+            -: server.listen: must be an IP address and a port such as 127.0.0.1:8080 or [::]:8080 (set by TRADEPOST_SERVER__LISTEN)
+        "#]],
+    );
+}
+
+#[test]
+fn the_template_is_valid_and_means_the_defaults() {
+    let written = read(TEMPLATE, &[]).unwrap();
+    let minimal = read(MINIMAL, &[]).unwrap();
+    assert!(same(&written, &minimal));
+}
+
+/// A line of the template that shows a default: `#key = value`.
+fn default_of(line: &str) -> Option<&str> {
+    line.strip_prefix('#').filter(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
+}
+
+#[test]
+fn every_default_of_the_template_is_the_default() {
+    let uncommented: Vec<_> =
+        TEMPLATE.lines().map(|line| default_of(line).unwrap_or(line)).collect();
+    let changed = TEMPLATE.lines().filter(|line| default_of(line).is_some()).count();
+    assert!(changed > 25, "{changed}");
+    let read_all = read(&uncommented.join("\n"), &[]).unwrap();
+    assert!(same(&read_all, &read(MINIMAL, &[]).unwrap()));
+}
+
+#[test]
+fn every_example_of_the_template_is_valid() {
+    let example = |line: &'static str| line.strip_prefix("# e.g. ").unwrap_or(line);
+    let uncommented: Vec<_> = TEMPLATE.lines().map(example).collect();
+    let with_examples = read(&uncommented.join("\n"), &[]).unwrap();
+    let rooftop = &with_examples.dealers[0].rooftops[0];
+    assert_eq!(rooftop.profile.schedules.len(), 3);
+    assert_eq!(rooftop.profile.address.as_ref().unwrap().city.as_deref(), Some("Fairview"));
+    assert_eq!(rooftop.fees.len(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_file_and_no_variable_breaks_the_reader(
+        start in 0..TEMPLATE.len(),
+        length in 0..200_usize,
+        noise in any::<String>(),
+        path in "[A-Z0-9_]{0,20}",
+    ) {
+        let bytes = TEMPLATE.as_bytes();
+        let end = (start + length).min(bytes.len());
+        let text = [&bytes[..start], noise.as_bytes(), &bytes[end..]].concat();
+        let text = String::from_utf8(text).unwrap();
+        let name = format!("TRADEPOST_DEALERS__0__{path}");
+        if let Err(mistakes) = read(&text, &environment(&[(&name, &noise)])) {
+            prop_assert!(!mistakes.is_empty());
+            let last = text.lines().count() + 1;
+            for mistake in mistakes {
+                prop_assert!(mistake.line.is_none_or(|line| (1..=last).contains(&line)));
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Feeds from the file to the store: round trips, a soiled export, removals.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tradepost::aap::demo::feed::{self, Dirt};
+use tradepost::aap::demo::{self, DEALER_ID};
+use tradepost::aap::import::{self, Feed, Reason, Unit, Warning};
+use tradepost::store::{Replacement, Store};
+use tradepost_wire::aap::vehicle::AnyCondition;
+
+fn now() -> Timestamp {
+    "2026-11-20T17:00:00Z".parse().unwrap()
+}
+
+fn read(bytes: &[u8]) -> Feed {
+    let feed = import::read(bytes, &demo::target(), now()).unwrap();
+    let report = &feed.report;
+    assert_eq!(report.rows, report.accepted + report.sold + report.skipped);
+    feed
+}
+
+/// The units as an import at `now` confirms them.
+fn confirmed(units: &[Unit]) -> Vec<Unit> {
+    let mut units = units.to_vec();
+    for unit in &mut units {
+        unit.vehicle.updated_at = Some(now());
+    }
+    units
+}
+
+#[test]
+fn clean_feeds_of_both_formats_bring_back_what_was_written() {
+    let units = demo::units(500, 11, now());
+    let expected = confirmed(&units);
+    for delimiter in [b',', b'|', b'\t', b';'] {
+        let feed = read(&feed::homenet(&units, delimiter).unwrap());
+        assert_eq!(feed.units, expected);
+        assert_eq!(feed.report.skipped, 0);
+        assert!(feed.report.ignored_columns.is_empty());
+    }
+    assert_eq!(read(&feed::aap_json(&units).unwrap()).units, expected);
+}
+
+#[test]
+fn a_soiled_export_is_read_with_an_honest_report() {
+    let units = demo::units(6_000, 23, now());
+    let soiled = feed::soiled(&units, 42).unwrap();
+    assert!(soiled.rows >= 5_000);
+    let feed = read(&soiled.bytes);
+    let report = &feed.report;
+    assert_eq!(report.rows, soiled.rows);
+    assert_eq!(report.encoding, "windows-1252");
+    for dirt in Dirt::ALL {
+        assert!(soiled.dirt[&dirt] > 50, "{dirt:?}");
+    }
+
+    // Rows that may not be offered: as many as there are, each under its own reason.
+    let skipped: BTreeMap<Reason, usize> =
+        report.reasons.iter().map(|entry| (entry.kind, entry.count)).collect();
+    let expected = BTreeMap::from([
+        (Reason::NoIdentifier, soiled.dirt[&Dirt::Nameless]),
+        (Reason::InProduction, soiled.dirt[&Dirt::InProduction]),
+        (Reason::UnknownStatus, soiled.dirt[&Dirt::OddStatus]),
+        (Reason::TooManyCells, soiled.dirt[&Dirt::Shifted]),
+        (Reason::DuplicateVin, soiled.dirt[&Dirt::Repeated]),
+        (Reason::DuplicateStock, soiled.dirt[&Dirt::RepeatedStock]),
+    ]);
+    assert_eq!(skipped, expected);
+    assert_eq!(report.skipped, expected.values().sum::<usize>());
+    assert_eq!(report.skips.len(), report.skipped.min(1_000));
+    assert!(report.skips.is_sorted_by_key(|skip| skip.line));
+    assert!(report.skips.iter().all(|skip| skip.line > 1 && !skip.message.is_empty()));
+
+    // Oddities of rows that are offered. Cars on their way may have no price from the start.
+    let unpriced = units.iter().filter(|unit| !unit.sold && unit.vehicle.price.is_none()).count();
+    for (kind, count) in [
+        (Warning::BadCheckDigit, soiled.dirt[&Dirt::CheckDigit]),
+        (Warning::LowerCaseVin, soiled.dirt[&Dirt::LowerCaseVin]),
+        (Warning::MalformedVin, soiled.dirt[&Dirt::ShortVin]),
+        (Warning::WmiMismatch, soiled.dirt[&Dirt::ForeignVin]),
+        (Warning::NotPriced, soiled.dirt[&Dirt::PriceWord] + unpriced),
+        (Warning::UnreadablePrice, soiled.dirt[&Dirt::PriceGarbled]),
+        (Warning::Kilometres, soiled.dirt[&Dirt::Kilometres]),
+        (Warning::ModelAndTrim, soiled.dirt[&Dirt::ModelAndTrim]),
+        (Warning::BadPhoto, soiled.dirt[&Dirt::RelativePhoto]),
+        (Warning::UnknownRooftop, soiled.dirt[&Dirt::ForeignRooftop]),
+        (Warning::UnreadableDate, soiled.dirt[&Dirt::BadDate]),
+        (Warning::UnreadableYear, soiled.dirt[&Dirt::BadYear]),
+    ] {
+        assert_eq!(report.warned_of(kind), count, "{kind}");
+    }
+    assert_eq!(report.warnings.len(), 12, "{:?}", report.warnings);
+
+    // What is only spelled differently is understood, and says what it said before.
+    let originals: BTreeMap<&str, &Unit> =
+        units.iter().filter_map(|unit| Some((unit.vehicle.stock.as_deref()?, unit))).collect();
+    let mut same = 0;
+    for unit in &feed.units {
+        let original = &originals[unit.vehicle.stock.as_deref().unwrap()].vehicle;
+        let vehicle = &unit.vehicle;
+        assert_eq!(vehicle.driveline, original.driveline);
+        assert_eq!(vehicle.model, original.model);
+        assert_eq!(vehicle.trim, original.trim);
+        assert_eq!(vehicle.fuel, original.fuel);
+        assert_eq!(vehicle.photos, original.photos);
+        assert!(vehicle.mileage.unwrap().abs_diff(original.mileage.unwrap()) <= 1);
+        let promoted = vehicle.condition == Some(AnyCondition::Cpo);
+        assert!(vehicle.condition == original.condition || promoted);
+        same += usize::from(
+            vehicle == original || {
+                let mut fresh = original.clone();
+                fresh.updated_at = vehicle.updated_at;
+                *vehicle == fresh
+            },
+        );
+    }
+    assert!(same > feed.units.len() / 2, "{same}");
+}
+
+/// Offered and sold ids of a feed.
+fn ids(units: &[Unit], sold: bool) -> HashSet<String> {
+    units
+        .iter()
+        .filter(|unit| unit.sold == sold)
+        .filter_map(|unit| unit.vehicle.vehicle_id.clone())
+        .collect()
+}
+
+#[test]
+fn a_second_feed_removes_what_it_does_not_name_and_keeps_the_rest() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path()).unwrap();
+    let soiled = feed::soiled(&demo::units(6_000, 23, now()), 42).unwrap();
+    let first = read(&soiled.bytes).units;
+    let offered = ids(&first, false);
+
+    let planned = store.replace_inventory(DEALER_ID, &first, now(), true).unwrap();
+    assert_eq!(planned.added, offered.len());
+    let lifetime = SignedDuration::from_hours(24 * 90);
+    let (listings, _) = store.inventory(DEALER_ID, now(), lifetime).unwrap();
+    assert!(listings.is_empty(), "a dry run stores nothing");
+    let done = store.replace_inventory(DEALER_ID, &first, now(), false).unwrap();
+    assert_eq!(done, planned);
+
+    // The next day every tenth unit is gone, every eleventh is cheaper, every twelfth is sold.
+    let tomorrow = now() + SignedDuration::from_hours(24);
+    let mut second: Vec<Unit> = Vec::new();
+    let mut expected = Replacement { before: offered.len(), ..Replacement::default() };
+    let mut leaving = HashSet::new();
+    for (index, unit) in first.iter().filter(|unit| !unit.sold).enumerate() {
+        let mut unit = unit.clone();
+        unit.vehicle.updated_at = Some(tomorrow);
+        let id = unit.vehicle.vehicle_id.clone().unwrap();
+        if index % 10 == 0 {
+            expected.removed += 1;
+            leaving.insert(id);
+            continue;
+        }
+        if index % 12 == 0 {
+            unit.sold = true;
+            expected.removed += 1;
+            leaving.insert(id);
+        } else if index % 11 == 0 {
+            unit.vehicle.notes = Some("Price reduced".into());
+            expected.changed += 1;
+        } else {
+            expected.unchanged += 1;
+        }
+        second.push(unit);
+    }
+    let done = store.replace_inventory(DEALER_ID, &second, tomorrow, false).unwrap();
+    assert_eq!(done, expected);
+
+    let (listings, tombstones) = store.inventory(DEALER_ID, tomorrow, lifetime).unwrap();
+    let listed: HashSet<String> =
+        listings.iter().filter_map(|vehicle| vehicle.vehicle_id.clone()).collect();
+    assert_eq!(listed, ids(&second, false));
+    assert!(listings.iter().all(|vehicle| vehicle.updated_at == Some(tomorrow)));
+    let gone: HashSet<String> = tombstones.into_iter().map(|t| t.vehicle_id).collect();
+    assert!(leaving.is_subset(&gone));
+    assert!(listed.is_disjoint(&gone));
+
+    // C-23: a unit that is gone is forgotten when its time is over.
+    let later = tomorrow + SignedDuration::from_hours(24 * 91);
+    let (_, tombstones) = store.inventory(DEALER_ID, later, lifetime).unwrap();
+    assert!(tombstones.is_empty());
+}
+
+#[test]
+fn the_demo_configuration_charges_the_fees_that_the_demo_inventory_includes() {
+    let config = tradepost::config::read::demo();
+    let [dealer] = config.dealers.as_slice() else { panic!("the demo has one dealer") };
+    assert_eq!(import::Target::of(dealer), demo::target());
+}
+
+/// Runs `tradepost import --json` with a feed on standard input.
+fn import_command(directory: &Path, feed: &[u8], arguments: &[&str]) -> (Option<i32>, Value) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
+        .args(["--json", "import", "-", "--data"])
+        .arg(directory)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that refuses its arguments does not read the feed.
+    let _ = child.stdin.take().unwrap().write_all(feed);
+    let output = child.wait_with_output().unwrap();
+    let document = serde_json::from_slice(&output.stdout);
+    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), document.expect(&talk))
+}
+
+#[test]
+fn the_command_replaces_the_inventory_and_refuses_feeds_that_look_truncated() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let units = demo::units(240, 11, now());
+    let whole = feed::homenet(&units, b',').unwrap();
+    let tenth = feed::homenet(&units[..26], b',').unwrap();
+    let demo = ["--demo", "--dealer", DEALER_ID];
+
+    let (exit, document) =
+        import_command(data, &whole, &[demo.as_slice(), &["--dry-run"]].concat());
+    assert_eq!((exit, &document["inventory"]["added"]), (Some(0), &json!(240)));
+    let (exit, document) = import_command(data, &whole, &demo);
+    assert_eq!((exit, &document["inventory"]["before"]), (Some(0), &json!(0)));
+    assert_eq!(document["report"]["accepted"], 240);
+    assert_eq!(document["report"]["sold"], 20);
+
+    let (exit, document) = import_command(data, &tenth, &demo);
+    assert_eq!(exit, Some(2));
+    assert_eq!(document["error"]["inventory"]["removed"], 216);
+    assert!(document["error"]["hint"].as_str().unwrap().contains("--max-drop"));
+    let (exit, document) = import_command(data, b"Stock,Status\nA1,Sold\n", &demo);
+    assert_eq!((exit, &document["error"]["report"]["accepted"]), (Some(2), &json!(0)));
+    let (exit, document) = import_command(data, &whole, &demo);
+    assert_eq!((exit, &document["inventory"]["unchanged"]), (Some(0), &json!(240)));
+    let (exit, document) =
+        import_command(data, &tenth, &[demo.as_slice(), &["--max-drop", "95"]].concat());
+    assert_eq!((exit, &document["inventory"]["removed"]), (Some(0), &json!(216)));
+}
+
+#[test]
+fn the_command_says_what_to_do_when_it_cannot_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let absent = directory.path().join("absent.toml");
+    let arguments = ["--config", absent.to_str().unwrap()];
+    let (exit, document) = import_command(directory.path(), b"", &arguments);
+    assert_eq!(exit, Some(2));
+    assert!(document["error"]["hint"].as_str().unwrap().contains("tradepost init"));
+}

@@ -1,0 +1,51 @@
+//! A body from the network, through every step that comes before the dealer's own data: envelope,
+//! message, payload in both versions, and the answer where it is refused.
+
+#![no_main]
+
+use jiff::{SignedDuration, Timestamp};
+use libfuzzer_sys::fuzz_target;
+use tradepost_wire::aap::{self, Skill, Terms, Version};
+use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::{a2a, jsonrpc};
+
+fuzz_target!(|body: &[u8]| {
+    let Ok(request) = jsonrpc::read(body) else {
+        return;
+    };
+    let send = match a2a::send_message(request.params.as_ref()) {
+        Ok(send) => send,
+        Err(refusal) => {
+            serde_json::to_string(&refusal).expect("a refusal serialises");
+            return;
+        }
+    };
+    let terms = Terms {
+        // 2026-05-01T12:00:00Z
+        now: Timestamp::from_second(1_777_636_800).expect("a moment of this century"),
+        clock_skew: SignedDuration::from_mins(5),
+        consent_lifetime: Some(SignedDuration::from_hours(24 * 365)),
+        test_drive_needs_vehicle: true,
+    };
+    for part in &send.message.parts {
+        let a2a::Content::Data(data) = part.content else {
+            continue;
+        };
+        let Ok(skill) = aap::identify(data, Skill::ALL) else {
+            continue;
+        };
+        for version in Version::ALL.iter().copied() {
+            match aap::parse(skill, version, data, &terms) {
+                Ok(aap::Call::LeadSubmit(lead)) => {
+                    assert!(!lead.usable_channels().is_empty(), "the channel rule holds");
+                    assert!(!lead.canonical_payload().is_empty());
+                }
+                Ok(call) => assert_eq!(call.skill(), skill),
+                Err(refusal) => {
+                    let object = refusal.stamp(version, "e".into(), terms.now);
+                    serde_json::to_string(&object).expect("an error object serialises");
+                }
+            }
+        }
+    }
+});
