@@ -28,7 +28,7 @@ pub struct Peer(pub SocketAddr);
 
 /// Everything that can be asked for.
 ///
-/// There is one layer, outermost: [`observe`] logs every request once, whatever became of it, and
+/// There is one layer, outermost: `observe` logs every request once, whatever became of it, and
 /// so has to see the answers of all others. Size, time and content limits belong to the binding,
 /// because their refusals have the binding's error shape.
 pub fn router(desk: Arc<Desk>) -> Router {
