@@ -1,5 +1,7 @@
 //! The requirements §1.1 and the resolutions §1.5, by adversarial requests: what collides, what
 //! repeats, what breaks, and what HTTP permits. Each test names the ids that it is about.
 
+mod http;
+mod precedence;
 mod store;
 mod versions;
