@@ -5,5 +5,6 @@ mod appointments;
 mod http;
 mod precedence;
 mod repeats;
+mod skills;
 mod store;
 mod versions;
