@@ -3,6 +3,7 @@
 
 mod appointments;
 mod http;
+mod leads;
 mod precedence;
 mod repeats;
 mod skills;

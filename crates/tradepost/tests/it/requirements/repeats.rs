@@ -134,3 +134,18 @@ fn c_19_a_vehicle_that_was_sold_in_between_is_still_the_same() {
     assert_eq!(again["data"]["status"], "duplicate");
     assert_eq!(again["data"]["lead_id"], first["data"]["lead_id"]);
 }
+
+#[test]
+fn r_ld_14_keys_may_hold_anything_and_another_key_is_no_new_lead() {
+    let server = start();
+    let first = server.payload(&keyed("a\u{0}b"));
+    assert_eq!(server.payload(&keyed("a\u{0}b")), first);
+    for key in ["a\u{0}c", "a", "' OR 1=1 --", &"\u{1f697}".repeat(128)] {
+        let again = server.payload(&keyed(key));
+        assert_eq!(again["data"]["status"], "duplicate", "C-19");
+        assert_eq!(again["data"]["lead_id"], first["data"]["lead_id"]);
+        assert_eq!(server.payload(&keyed(key)), again, "C-16: what was answered, not what is so");
+    }
+    let long = keyed(&"\u{1f697}".repeat(129));
+    assert_eq!(server.error(&long)["details"]["errors"][0]["instanceLocation"], "/idempotency_key");
+}
