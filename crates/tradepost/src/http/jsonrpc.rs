@@ -54,10 +54,6 @@ async fn receive(
 ) -> Result<Bytes, (StatusCode, &'static str)> {
     const TOO_LARGE: (StatusCode, &str) =
         (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this agent accepts");
-    if !is_json(headers) {
-        let message = "the Content-Type must be application/json";
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
-    }
     let limit = desk.server.max_body_bytes;
     let declared = headers
         .get(header::CONTENT_LENGTH)
@@ -65,6 +61,10 @@ async fn receive(
         .and_then(|text| text.parse::<usize>().ok());
     if declared.is_some_and(|length| length > limit) {
         return Err(TOO_LARGE);
+    }
+    if !is_json(headers) {
+        let message = "the Content-Type must be application/json";
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let patience = Duration::try_from(desk.server.read_timeout).unwrap_or(Duration::MAX);
     match tokio::time::timeout(patience, Limited::new(body, limit).collect()).await {
@@ -106,18 +106,19 @@ async fn answer(desk: &Desk, seller: &Arc<Seller>, parts: &Parts, bytes: &[u8]) 
     respond(desk, seller, id, &message, outcome)
 }
 
-/// The version that a request asks for, by header or query (A2A §3.6, C-33).
+/// The version that a request asks for, by header or query (A2A §3.6, C-33); every one that it
+/// names has to be ours.
 fn check_version(seller: &Seller, parts: &Parts) -> Result<(), ProtocolRefusal> {
     let query = parts.uri.query().unwrap_or_default().as_bytes();
     let in_query = form_urlencoded::parse(query)
-        .find(|(name, _)| name.eq_ignore_ascii_case(a2a::VERSION_HEADER))
+        .filter(|(name, _)| name.eq_ignore_ascii_case(a2a::VERSION_HEADER))
         .map(|(_, value)| value.into_owned());
-    let in_header = parts
+    let in_headers = parts
         .headers
-        .get(a2a::VERSION_HEADER)
+        .get_all(a2a::VERSION_HEADER)
+        .iter()
         .map(|value| value.to_str().unwrap_or("?").trim().to_owned());
-    let mut asked =
-        [in_header, in_query].into_iter().flatten().filter(|v| !v.is_empty()).peekable();
+    let mut asked = in_headers.chain(in_query).filter(|v| !v.is_empty()).peekable();
     if asked.peek().is_none() && seller.dealer.require_version {
         return a2a::check_version("");
     }
