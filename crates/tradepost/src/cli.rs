@@ -67,8 +67,13 @@ pub fn run(
     arguments: impl Iterator<Item = OsString>,
     environment: Vec<(String, String)>,
 ) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.collect();
+    let wants_json = arguments.iter().any(|argument| argument == "--json");
     let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,
+        Err(error) if wants_json && error.use_stderr() => {
+            return Output::new(true).fail(&misread(&error));
+        }
         Err(error) => {
             // clap prints help and version to stdout with 0, mistakes to stderr with 2.
             let _ = error.print();
@@ -90,6 +95,16 @@ pub fn run(
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => context.output.fail(&failure),
     }
+}
+
+/// A mistake on the command line, for programs.
+fn misread(error: &clap::Error) -> Failure {
+    // The first paragraph says what is wrong; usage follows.
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    let message = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    Failure::usage(message).hint("run tradepost --help, or --help after a command")
 }
 
 /// What every command returns.

@@ -21,6 +21,9 @@ mod writer;
 pub use sqlite::Transaction;
 pub use sqlite::leads::{ClaimedReply, NewLead};
 
+/// The database's name in the data folder.
+const FILE: &str = "tradepost.sqlite";
+
 /// The store. One writer, any number of readers; cheap to share behind an `Arc`.
 #[derive(Debug)]
 pub struct Store {
@@ -105,10 +108,16 @@ impl Store {
     /// When the folder or the database in it cannot be used.
     pub fn open(directory: &Path) -> Result<Self, Fault> {
         create_private(directory).map_err(Fault::on("creating the data folder"))?;
-        let path = directory.join("tradepost.sqlite");
+        let path = directory.join(FILE);
         let database = sqlite::Database::open(&path)?;
         let reader = Mutex::new(sqlite::Database::open(&path)?);
         Ok(Self { writer: writer::Writer::start(database)?, reader })
+    }
+
+    /// Whether a folder holds a store.
+    #[must_use]
+    pub fn exists(directory: &Path) -> bool {
+        directory.join(FILE).is_file()
     }
 
     /// Runs `job` in a transaction and returns when it is on disk. When `job` fails or panics, or

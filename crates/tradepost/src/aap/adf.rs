@@ -153,8 +153,9 @@ impl<'a> Seller<'a> {
         Self { name, rooftop, time_zone }
     }
 
-    /// `2026-04-30T03:15:10-07:00`
+    /// `2026-04-30T03:15:10-07:00`, the same second that everybody else writes.
     fn moment(&self, moment: Timestamp) -> String {
+        let moment = moment.round(jiff::Unit::Second).unwrap_or(moment);
         let local = moment.to_zoned(self.time_zone.clone());
         local.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
     }

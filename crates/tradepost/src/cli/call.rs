@@ -25,7 +25,7 @@ pub struct Arguments {
     /// The seller's base address, or the address of its card.
     url: String,
     /// dealer.information, inventory.facets, inventory.search, inventory.vehicle or lead.submit;
-    /// the last word is enough.
+    /// a word that only it has is enough.
     skill: String,
     #[command(flatten)]
     payload: payload::Request,
@@ -83,12 +83,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
-/// The skill that is meant: by its id, or by the last word of it.
+/// The skill that is meant: by its id, or by a word of it that no other skill has.
 fn skill(text: &str) -> Result<Skill, Failure> {
     let name = text.trim().to_ascii_lowercase();
-    let last_word = |skill: &Skill| skill.name().rsplit('.').next() == Some(name.as_str());
-    let found = Skill::from_name(&name).or_else(|| Skill::ALL.iter().copied().find(last_word));
-    found.ok_or_else(|| {
+    let has_word = |skill: &&Skill| skill.name().split('.').any(|word| word == name);
+    let by_word = || {
+        let mut found = Skill::ALL.iter().filter(has_word);
+        found.next().copied().filter(|_| found.next().is_none())
+    };
+    Skill::from_name(&name).or_else(by_word).ok_or_else(|| {
         let hint = format!("the skills are {}", Skill::NAMES.join(", "));
         Failure::usage("no skill of AAP has this name").hint(hint)
     })

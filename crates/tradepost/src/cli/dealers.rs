@@ -1,10 +1,11 @@
-//! Where commands get the dealers from: a configuration file, or the demo.
+//! Where commands get the dealers from, a configuration file or the demo, and the data folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::check_config;
 use super::output::Failure;
 use crate::config::{Config, read};
+use crate::store::Store;
 
 /// The folder that holds all state, when no other is named.
 pub const DATA: &str = "tradepost-data";
@@ -34,4 +35,15 @@ impl Source {
         }
         check_config::load(&self.config, environment)
     }
+}
+
+/// Opens the store in a data folder, and creates what is missing.
+///
+/// # Errors
+/// When the folder cannot be used.
+pub fn open(data: &Path) -> Result<Store, Failure> {
+    Store::open(data).map_err(|fault| {
+        Failure::new(1, format!("cannot use the data folder {}: {}", data.display(), fault.chain()))
+            .hint("name a folder that you may write with --data")
+    })
 }

@@ -116,6 +116,12 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(likeness, _)| *likeness > 0.8);
     let failure = Failure::usage("no error code has this name");
+    let mut containing: Vec<_> = entries.iter().map(|entry| entry.code).collect();
+    containing.retain(|code| name.len() > 2 && code.contains(&name));
+    containing.dedup();
+    if nearest.is_none() && !containing.is_empty() {
+        return Err(failure.hint(format!("did you mean {}?", containing.join(" or "))));
+    }
     Err(failure.hint(match nearest {
         Some((_, name)) => format!("did you mean {name}?"),
         None => "run tradepost explain for all codes".to_owned(),
@@ -208,6 +214,7 @@ mod tests {
             failure.hint.unwrap()
         };
         assert_eq!(hint("VEHICEL_NOTFOUND"), "did you mean VEHICLE_NOT_FOUND?");
+        assert_eq!(hint("consent"), "did you mean CONTACT_CONSENT_REQUIRED or INVALID_CONSENT?");
         assert_eq!(hint("32602"), "did you mean -32602?");
         assert_eq!(hint("-1"), "run tradepost explain for all codes and their numbers");
         assert_eq!(

@@ -55,8 +55,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let dealer = pick(&config, arguments.dealer.as_deref())?;
     let bytes = bytes_of(&arguments.file)?;
     let feed = parse(&bytes, &Target::of(dealer))?;
-    let store = Store::open(&arguments.data).map_err(|fault| Failure::fault(&fault))?;
-    let replacement = replace(&store, &dealer.id, &feed, &arguments)?;
+    let replacement = replace(&dealer.id, &feed, &arguments)?;
     let document = document(&dealer.id, arguments.dry_run, replacement, &feed.report);
     if context.output.is_json() {
         context.output.document(&document);
@@ -67,37 +66,39 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 /// Stores the feed, unless it looks like an accident.
-fn replace(
-    store: &Store,
-    dealer_id: &str,
-    feed: &Feed,
-    arguments: &Arguments,
-) -> Result<Replacement, Failure> {
+fn replace(dealer_id: &str, feed: &Feed, arguments: &Arguments) -> Result<Replacement, Failure> {
     let now = Clock::system().now();
-    let replace = |dry_run| {
+    // Opening creates, and a dry run leaves nothing behind.
+    let has_store = !arguments.dry_run || Store::exists(&arguments.data);
+    let store = has_store.then(|| dealers::open(&arguments.data)).transpose()?;
+    let replace = |store: &Store, dry_run| {
         store
             .replace_inventory(dealer_id, &feed.units, now, dry_run)
             .map_err(|fault| Failure::fault(&fault))
     };
-    let planned = replace(true)?;
+    let planned = match &store {
+        Some(store) => replace(store, true)?,
+        None => Replacement { added: feed.report.accepted, ..Replacement::default() },
+    };
     if let Some(refused) = refusal(&planned, arguments.max_drop, &feed.report) {
         let document = document(dealer_id, true, planned, &feed.report);
         return Err(Failure { data: Some(document), ..refused });
     }
-    if arguments.dry_run {
-        return Ok(planned);
+    match store {
+        Some(store) if !arguments.dry_run => replace(&store, false),
+        Some(_) | None => Ok(planned),
     }
-    replace(false)
 }
 
 /// Why a feed must not be stored, if so.
 fn refusal(planned: &Replacement, max_drop: u8, report: &Report) -> Option<Failure> {
-    let mut failure = if report.accepted == 0 {
-        Failure::usage(format!(
-            "none of the feed's {} rows can be offered; nothing was changed",
-            report.rows
-        ))
-        .hint("correct the rows as described, or look whether the right file was uploaded")
+    let mut failure = if report.rows == 0 {
+        Failure::usage("the feed has no rows; nothing was changed")
+            .hint("look whether the right file was uploaded, and whether it was complete")
+    } else if report.accepted == 0 {
+        let message = "none of the feed's rows can be offered; nothing was changed";
+        Failure::usage(message)
+            .hint("correct the rows as described, or look whether the right file was uploaded")
     } else if is_too_much(planned, max_drop) {
         Failure::usage(format!(
             "{} of the {} units on offer would vanish, more than {max_drop} percent; nothing was \
@@ -108,18 +109,24 @@ fn refusal(planned: &Replacement, max_drop: u8, report: &Report) -> Option<Failu
     } else {
         return None;
     };
-    failure.lines = report
-        .reasons
-        .iter()
-        .map(|entry| format!("{} rows skipped: {}", entry.count, entry.kind.summary()))
-        .chain(
-            report
-                .skips
-                .iter()
-                .take(MENTIONED)
-                .map(|skip| format!("{} {}: {}", report.place(), skip.line, skip.message)),
-        )
-        .collect();
+    let rows = |count| if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
+    let sold = (report.accepted == 0 && report.sold > 0)
+        .then(|| format!("{} marked as sold", rows(report.sold)));
+    failure.lines =
+        sold.into_iter()
+            .chain(
+                report.reasons.iter().map(|entry| {
+                    format!("{} skipped: {}", rows(entry.count), entry.kind.summary())
+                }),
+            )
+            .chain(
+                report
+                    .skips
+                    .iter()
+                    .take(MENTIONED)
+                    .map(|skip| format!("{} {}: {}", report.place(), skip.line, skip.message)),
+            )
+            .collect();
     Some(failure)
 }
 
@@ -208,7 +215,7 @@ fn print(
     output.line(tables(Fit::Terminal, replacement, report).join("\n\n"));
     if report.skipped > SHOWN {
         let more = report.skipped - SHOWN;
-        output.talk(format!("{more} more rows were skipped; --json lists them"));
+        output.talk(format!("{more} more skipped; --json lists them"));
     }
     if !report.ignored_columns.is_empty() {
         output.talk(format!("ignored columns: {}", report.ignored_columns.join(", ")));
@@ -313,7 +320,12 @@ mod tests {
     fn a_feed_without_an_offer_is_refused_whatever_may_vanish() {
         let failure = refusal(&planned(0, 0), 100, &report(9, 0)).unwrap();
         assert_eq!(failure.exit, 2);
-        assert!(failure.message.contains("none of the feed's 9 rows"));
+        assert!(failure.message.contains("none of the feed's rows"));
+        let sold = Report { sold: 9, ..report(9, 0) };
+        let failure = refusal(&planned(0, 0), 100, &sold).unwrap();
+        assert_eq!(failure.lines, ["9 rows marked as sold"]);
+        let failure = refusal(&planned(0, 0), 100, &report(0, 0)).unwrap();
+        assert_eq!(failure.message, "the feed has no rows; nothing was changed");
     }
 
     #[test]

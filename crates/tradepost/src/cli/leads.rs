@@ -224,11 +224,11 @@ fn dealers(arguments: &Export, context: &Context) -> Result<Vec<Dealer>, Failure
 
 fn open(place: &Place) -> Result<Store, Failure> {
     // Opening creates, which would hide a mistyped folder.
-    if !place.data.is_dir() {
-        let message = format!("there is no folder {}", place.data.display());
+    if !Store::exists(&place.data) {
+        let message = format!("there is no data of tradepost in {}", place.data.display());
         return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
     }
-    Store::open(&place.data).map_err(|fault| Failure::fault(&fault))
+    dealers::open(&place.data)
 }
 
 fn select(store: &Store, selection: &Selection) -> Result<Vec<LeadRecord>, Failure> {

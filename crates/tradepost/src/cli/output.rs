@@ -70,6 +70,14 @@ impl Failure {
         Self::new(1, message)
     }
 
+    /// The message for people. A refusal's message repeats its first problems for clients that
+    /// show nothing else; where they follow line by line it ends before them.
+    fn headline(&self) -> &str {
+        let first = self.lines.first().and_then(|line| Some(line.rsplit_once(" (")?.0));
+        let repeated = first.and_then(|problem| self.message.rfind(&format!(": {problem}")));
+        repeated.and_then(|at| self.message.get(..at)).unwrap_or(&self.message)
+    }
+
     /// Adds what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -137,7 +145,7 @@ impl Output {
         } else {
             let red = anstyle::AnsiColor::Red.on_default().bold();
             let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
-            self.talk(format!("{red}error:{red:#} {}", failure.message));
+            self.talk(format!("{red}error:{red:#} {}", failure.headline()));
             for line in &failure.lines {
                 self.talk(format!("  {line}"));
             }
@@ -146,5 +154,20 @@ impl Output {
             }
         }
         ExitCode::from(failure.exit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_each_problem_once() {
+        let mut failure = Failure::new(3, "CODE: it failed: /a: must be x; /b: must be y");
+        assert_eq!(failure.headline(), failure.message);
+        failure.lines = vec!["/a: must be x (enum)".into(), "/b: must be y (type)".into()];
+        assert_eq!(failure.headline(), "CODE: it failed");
+        failure.lines = vec!["error id: err_1".into()];
+        assert_eq!(failure.headline(), failure.message);
     }
 }

@@ -1,7 +1,8 @@
 //! `tradepost serve`: put one or more dealers online.
 
+use std::fs::{File, TryLockError};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ use crate::store::Store;
 
 /// How often the server looks for inventories that `tradepost import` has replaced.
 const REFRESH: Duration = Duration::from_secs(1);
+
+/// What a server locks in its data folder.
+const LOCK: &str = "tradepost.lock";
 
 /// The demo inventory is the same everywhere.
 const DEMO_SEED: u64 = 20_260_401;
@@ -51,7 +55,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
     start_log(&config.server)?;
     let clock = Clock::system();
-    let store = Store::open(&arguments.data).map_err(|fault| Failure::fault(&fault))?;
+    let store = dealers::open(&arguments.data)?;
+    // Held until the process ends.
+    let _lock = lock(&arguments.data)?;
     if arguments.dealers.demo {
         stock_demo(&config, &store, &clock, arguments.demo_size)
             .map_err(|fault| Failure::fault(&fault))?;
@@ -61,6 +67,27 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         .build()
         .map_err(|error| Failure::fault(&error))?;
     runtime.block_on(serve(config, store, clock, context))
+}
+
+/// Keeps other servers away from the folder: each would count requests for itself.
+fn lock(data: &Path) -> Result<Option<File>, Failure> {
+    let opened = File::options().create(true).truncate(false).write(true).open(data.join(LOCK));
+    let file = opened.map_err(|error| {
+        Failure::new(1, format!("cannot use the data folder {}: {error}", data.display()))
+            .hint("name a folder that you may write with --data")
+    })?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("another server uses the data folder {}", data.display());
+            Err(Failure::new(1, message).hint("stop it, or name another folder with --data"))
+        }
+        // Some network file systems have no locks.
+        Err(TryLockError::Error(error)) => {
+            tracing::warn!(%error, "the data folder could not be locked");
+            Ok(None)
+        }
+    }
 }
 
 /// Gives the demo dealer its inventory.
@@ -80,11 +107,13 @@ async fn serve(config: Config, store: Store, clock: Clock, context: &Context) ->
     })?;
     let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
     let server = config.server.clone();
+    let dealers = config.dealers.len();
     let desk = Desk::open(config, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     tokio::spawn(keep_fresh(Arc::clone(&desk)));
+    tracing::info!(%address, dealers, "started");
     // Scripts wait for this line.
     context.output.line(format!("listening on http://{address}"));
     http::server::serve(listener, http::router(desk), &server, stop).await;

@@ -229,6 +229,7 @@ fn the_command_replaces_the_inventory_and_refuses_feeds_that_look_truncated() {
     let (exit, document) =
         import_command(data, &whole, &[demo.as_slice(), &["--dry-run"]].concat());
     assert_eq!((exit, &document["inventory"]["added"]), (Some(0), &json!(240)));
+    assert_eq!(std::fs::read_dir(data).unwrap().count(), 0, "a dry run leaves nothing behind");
     let (exit, document) = import_command(data, &whole, &demo);
     assert_eq!((exit, &document["inventory"]["before"]), (Some(0), &json!(0)));
     assert_eq!(document["report"]["accepted"], 240);
@@ -255,4 +256,20 @@ fn the_command_says_what_to_do_when_it_cannot_start() {
     let (exit, document) = import_command(directory.path(), b"", &arguments);
     assert_eq!(exit, Some(2));
     assert!(document["error"]["hint"].as_str().unwrap().contains("tradepost init"));
+    let file = directory.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let (exit, document) = import_command(&file, b"Stock\nA1\n", &["--demo"]);
+    assert_eq!(exit, Some(1));
+    let message = document["error"]["message"].as_str().unwrap();
+    assert!(message.contains(file.to_str().unwrap()), "{message}");
+    assert!(document["error"]["hint"].as_str().unwrap().contains("--data"));
+}
+
+#[test]
+fn a_mistake_on_the_command_line_is_json_for_those_who_asked_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (exit, document) = import_command(directory.path(), b"", &["--demo", "--max-drop", "101"]);
+    assert_eq!((exit, &document["error"]["exit_code"]), (Some(2), &json!(2)));
+    let message = document["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("invalid value '101'"), "{message}");
 }

@@ -146,6 +146,31 @@ fn it_says_where_it_listens_and_ends_well_when_asked_to() {
 }
 
 #[test]
+fn a_second_server_on_the_same_folder_is_refused_until_the_first_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::bare(folder.path());
+    let demo = || {
+        Command::new(env!("CARGO_BIN_EXE_tradepost"))
+            .args(["serve", "--json", "--demo", "--listen", "127.0.0.1:0", "--data"])
+            .arg(data(folder.path()))
+            .stderr(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    let refused = demo();
+    assert_eq!(refused.status.code(), Some(1));
+    let document: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    let message = document["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("another server uses the data folder"), "{message}");
+    assert!(process.log().contains("started"));
+    process.signal("KILL");
+    process.end();
+    let next = Process::bare(folder.path());
+    next.signal("TERM");
+    assert_eq!(next.end().code(), Some(0));
+}
+
+#[test]
 fn a_request_that_has_begun_is_answered_after_sigterm() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::bare(folder.path());

@@ -31,7 +31,7 @@ pub(super) fn read(
         }
     }
 
-    let first_line = 1 + preamble.matches('\n').count();
+    let mut lines = Lines::new(body, 1 + preamble.matches('\n').count());
     let mut reader = reader(body, delimiter);
     let mut record = StringRecord::new();
     let mut cells = Cells::new();
@@ -42,9 +42,9 @@ pub(super) fn read(
             Ok(true) => {}
             Ok(false) => break,
             Err(error) => {
-                let line = error.position().map_or(0, |at| at.line() as usize);
+                let line = lines.of(error.position());
                 let message = "the row cannot be read".to_owned();
-                collector.skip(first_line + line.saturating_sub(1), Reason::Malformed, message);
+                collector.skip(line, Reason::Malformed, message);
                 continue;
             }
         }
@@ -58,8 +58,7 @@ pub(super) fn read(
         if rows % TELL_EVERY == 0 {
             progress(preamble.len() + reader.position().byte() as usize, text.len());
         }
-        let line = record.position().map_or(1, |at| at.line() as usize);
-        let line = first_line + line.saturating_sub(1);
+        let line = lines.of(record.position());
         let is_last = reader.position().byte() as usize >= body.len();
         let cut_off = is_last && !text.ends_with(['\n', '\r']);
         if let Err((reason, message)) = check(&record, columns.len(), cut_off) {
@@ -80,6 +79,36 @@ pub(super) fn read(
     }
     progress(text.len(), text.len());
     Ok(())
+}
+
+/// Tells the lines of rows, as editors count them. The reader's own count is one short where lines
+/// end with `\r\n`, because it ends a row at the `\r`.
+struct Lines<'t> {
+    text: &'t [u8],
+    /// Up to where lines have been counted; never between a `\r` and its `\n`.
+    at: usize,
+    line: usize,
+}
+
+impl<'t> Lines<'t> {
+    fn new(text: &'t str, first: usize) -> Self {
+        Self { text: text.as_bytes(), at: 0, line: first }
+    }
+
+    /// The line on which the row at a position begins. Positions have to ascend.
+    fn of(&mut self, position: Option<&csv::Position>) -> usize {
+        let is_break = |byte: &&u8| matches!(**byte, b'\r' | b'\n');
+        // The position is before the line breaks and empty lines that precede the row.
+        let start = position.map_or(self.at, |at| (at.byte() as usize).max(self.at));
+        let gap = self.text.get(start..).unwrap_or_default().iter().take_while(is_break).count();
+        let passed = self.text.get(self.at..start + gap).unwrap_or_default();
+        let newlines = passed.iter().filter(|byte| **byte == b'\n').count();
+        let pairs = passed.windows(2).filter(|pair| *pair == b"\r\n").count();
+        let returns = passed.iter().filter(|byte| **byte == b'\r').count();
+        self.line += newlines + returns - pairs;
+        self.at = start + gap;
+        self.line
+    }
 }
 
 /// Whether a row's cells can be trusted to stand under their headings.

@@ -342,3 +342,18 @@ proptest! {
         survives(format!("[{{{}}}]", members.join(",")).as_bytes());
     }
 }
+
+#[test]
+fn rows_are_told_by_the_line_that_an_editor_shows() {
+    for (end, name) in [("\n", "LF"), ("\r\n", "CRLF"), ("\r", "CR")] {
+        let lines =
+            ["Stock,Status,Notes", "A1,weird,x", "", "\"A2\",odd,\"one", "two\"", "A3,so so,x", ""];
+        let report = feed(lines.join(end)).report;
+        let skipped: Vec<usize> = report.skips.iter().map(|skip| skip.line).collect();
+        assert_eq!(skipped, [2, 4, 6], "{name}");
+        let with_separator = format!("sep=,\r\n{}", lines.join(end));
+        let report = feed(with_separator).report;
+        let skipped: Vec<usize> = report.skips.iter().map(|skip| skip.line).collect();
+        assert_eq!(skipped, [3, 5, 7], "{name}");
+    }
+}

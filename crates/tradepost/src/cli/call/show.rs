@@ -82,13 +82,18 @@ fn position(data: &Value, count: usize) -> String {
         Some(0) => "no vehicle matches".to_owned(),
         Some(total) if count == 0 => format!("{total} vehicles match, none of them on this page"),
         Some(total) if end < total => {
-            format!(
-                "{} to {end} of {total} vehicles; the next page begins at --skip {end}",
-                skip + 1
-            )
+            format!("{}; the next page begins at --skip {end}", part(skip + 1, end, total))
         }
-        Some(total) => format!("{} to {end} of {total} vehicles", skip + 1),
+        Some(total) => part(skip + 1, end, total),
         None => format!("{count} vehicles; the seller does not say how many match"),
+    }
+}
+
+fn part(start: u64, end: u64, total: u64) -> String {
+    match (start == end, total) {
+        (true, 1) => "1 vehicle".to_owned(),
+        (true, _) => format!("{start} of {total} vehicles"),
+        (false, _) => format!("{start} to {end} of {total} vehicles"),
     }
 }
 

@@ -5,7 +5,7 @@ use tradepost_buyer::failure::Unanswered;
 use super::*;
 
 #[test]
-fn skills_are_found_by_their_last_word_too() {
+fn skills_are_found_by_a_word_that_is_theirs_alone_too() {
     assert_eq!(skill("inventory.search").unwrap(), Skill::InventorySearch);
     for (word, expected) in [
         ("information", Skill::DealerInformation),
@@ -13,6 +13,8 @@ fn skills_are_found_by_their_last_word_too() {
         ("search", Skill::InventorySearch),
         ("vehicle", Skill::InventoryVehicle),
         ("submit", Skill::LeadSubmit),
+        ("dealer", Skill::DealerInformation),
+        ("lead", Skill::LeadSubmit),
     ] {
         assert_eq!(skill(word).unwrap(), expected);
     }

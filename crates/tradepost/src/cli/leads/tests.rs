@@ -61,7 +61,11 @@ fn hostile() -> LeadRecord {
 
 #[test]
 fn the_table_shows_the_newest_first_and_no_control_characters() {
+    let other = LeadRecord { dealer_id: "bravo".into(), ..plain() };
+    let table = text::table(Fit::Unbounded, &[plain(), other]);
+    assert!(table.contains("DEALER") && table.contains("bravo"), "{table}");
     let table = text::table(Fit::Unbounded, &[plain(), hostile()]);
+    assert!(!table.contains("DEALER"), "{table}");
     let lines: Vec<_> = table.lines().map(str::trim_end).collect();
     expect![[r#"
         RECEIVED              ID      NAME         VEHICLE          APPOINTMENT                                PERMITTED

@@ -16,22 +16,33 @@ use crate::store::LeadRecord;
 pub fn table(fit: Fit, leads: &[LeadRecord]) -> String {
     let mut leads: Vec<_> = leads.iter().collect();
     leads.sort_by_key(|lead| std::cmp::Reverse(lead.received_at));
-    let columns =
-        ["received", "id", "name", "vehicle", "appointment", "permitted"].map(Column::Text);
+    let several = leads.windows(2).any(|pair| match pair {
+        [a, b] => a.dealer_id != b.dealer_id,
+        _ => false,
+    });
+    let mut headings = vec!["received", "id", "name", "vehicle", "appointment", "permitted"];
+    if several {
+        headings.insert(2, "dealer");
+    }
     let leads: Vec<_> = leads
         .into_iter()
         .map(|record| {
             let lead = LeadView::new(record);
-            vec![
+            let mut cells = vec![
                 rfc3339(record.received_at),
                 record.lead_id.clone(),
                 lead.customer_name(),
                 lead.vehicle().map(|vehicle| vehicle.title()).unwrap_or_default(),
                 appointment(record),
                 lead.channels().join(", "),
-            ]
+            ];
+            if several {
+                cells.insert(2, record.dealer_id.clone());
+            }
+            cells
         })
         .collect();
+    let columns: Vec<_> = headings.iter().map(|heading| Column::Text(heading)).collect();
     rows(fit, &columns, &leads)
 }
 

@@ -101,7 +101,11 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
             }
         }
         Unsent::Invalid(refusal) => {
-            let hint = "correct every problem listed, or send anyway with --no-check";
+            let hint = if refusal.problems.is_empty() {
+                format!("{}; or send anyway with --no-check", refusal.code.hint())
+            } else {
+                "correct every problem listed, or send anyway with --no-check".to_owned()
+            };
             let problems = refusal.problems.listed().iter();
             let mut lines: Vec<_> =
                 problems.map(|p| problem_line(&p.pointer, p.keyword.name(), &p.message)).collect();

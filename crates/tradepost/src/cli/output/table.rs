@@ -2,7 +2,7 @@
 //! disturb the terminal.
 
 use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 
 /// How wide a table may be.
@@ -12,6 +12,15 @@ pub enum Fit {
     Terminal,
     /// Of any width.
     Unbounded,
+}
+
+impl Fit {
+    fn room(self) -> Option<u16> {
+        match self {
+            Self::Terminal => Table::new().width(),
+            Self::Unbounded => None,
+        }
+    }
 }
 
 /// A column: its heading, and whether its values are numbers.
@@ -26,40 +35,84 @@ pub enum Column {
 /// How many characters of a value are shown where it has a line of its own.
 const LONG: usize = 8 * SENTENCE;
 
-/// A table with headings.
+/// How wide a word may be and still count as one that must not be broken: ids have to fit.
+const WORD_WIDTH: usize = 40;
+
+/// A table with headings. A terminal without room for whole words gets a block for each row:
+/// broken ids cannot be copied.
 #[must_use]
 pub fn rows(fit: Fit, columns: &[Column], rows: &[Vec<String>]) -> String {
-    let mut table = start(fit);
-    table.set_header(columns.iter().map(|column| match column {
-        Column::Text(heading) | Column::Number(heading) => heading.to_uppercase(),
-    }));
-    for row in rows {
-        table.add_row(row.iter().map(|cell| plain(cell, SENTENCE)));
+    rows_within(fit.room(), columns, rows)
+}
+
+fn rows_within(room: Option<u16>, columns: &[Column], rows: &[Vec<String>]) -> String {
+    let headings: Vec<_> = columns
+        .iter()
+        .map(|column| match column {
+            Column::Text(heading) | Column::Number(heading) => heading.to_uppercase(),
+        })
+        .collect();
+    let cells: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| plain(cell, SENTENCE)).collect()).collect();
+    let widest_word = |index: usize| {
+        let column = cells.iter().filter_map(|row| row.get(index)).chain(headings.get(index));
+        let words = column.flat_map(|cell| cell.split_whitespace());
+        words.map(|word| word.chars().count().min(WORD_WIDTH)).max().unwrap_or_default()
+    };
+    // Two more for the padding.
+    let needed: Vec<u16> = (0..columns.len())
+        .map(|index| u16::try_from(widest_word(index) + 2).unwrap_or(u16::MAX))
+        .collect();
+    if room.is_some_and(|room| {
+        needed.iter().map(|width| u32::from(*width)).sum::<u32>() > u32::from(room)
+    }) {
+        return blocks(room, columns, &cells);
     }
-    for (index, column) in columns.iter().enumerate() {
-        if let (Column::Number(_), Some(column)) = (column, table.column_mut(index)) {
-            column.set_cell_alignment(CellAlignment::Right);
+    let mut table = start(room);
+    table.set_header(headings);
+    table.add_rows(cells);
+    for ((index, column), needed) in columns.iter().enumerate().zip(needed) {
+        let Some(shown) = table.column_mut(index) else { continue };
+        if room.is_some() {
+            shown.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(needed)));
+        }
+        if let Column::Number(_) = column {
+            shown.set_cell_alignment(CellAlignment::Right);
         }
     }
     finish(&table)
 }
 
+/// Each row as names and values.
+fn blocks(room: Option<u16>, columns: &[Column], rows: &[Vec<String>]) -> String {
+    let blocks = rows.iter().map(|row| {
+        let mut table = start(room);
+        for (column, cell) in columns.iter().zip(row).filter(|(_, cell)| !cell.is_empty()) {
+            let (Column::Text(heading) | Column::Number(heading)) = column;
+            table.add_row([*heading, cell.as_str()]);
+        }
+        finish(&table)
+    });
+    blocks.collect::<Vec<_>>().join("\n\n")
+}
+
 /// Names and values, without headings.
 #[must_use]
 pub fn pairs(fit: Fit, pairs: &[(String, String)]) -> String {
-    let mut table = start(fit);
+    let mut table = start(fit.room());
     for (name, value) in pairs {
         table.add_row([plain(name, WORD), plain(value, LONG)]);
     }
     finish(&table)
 }
 
-fn start(fit: Fit) -> Table {
+fn start(room: Option<u16>) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    if fit == Fit::Unbounded {
-        table.force_no_tty();
-    }
+    match room {
+        Some(room) => table.set_width(room),
+        None => table.force_no_tty(),
+    };
     table
 }
 
@@ -70,4 +123,40 @@ fn finish(table: &Table) -> String {
         line.strip_prefix(' ').unwrap_or(line).to_owned()
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    const COLUMNS: [Column; 3] =
+        [Column::Text("id"), Column::Number("price"), Column::Text("details")];
+
+    fn shown(room: u16) -> String {
+        let row =
+            |id: &str, details: &str| vec![id.to_owned(), "$1".to_owned(), details.to_owned()];
+        let rows = [row("lead_0123456789", "a word or two more"), row("lead_2", "")];
+        rows_within(Some(room), &COLUMNS, &rows)
+    }
+
+    #[test]
+    fn a_narrow_terminal_wraps_between_words_and_a_narrower_one_gets_blocks() {
+        expect![[r#"
+            ID               PRICE  DETAILS
+            lead_0123456789     $1  a word or
+                                    two more
+            lead_2              $1"#]]
+        .assert_eq(&shown(36));
+        expect![[r#"
+            id       lead_0123456789
+            price    $1
+            details  a word or two
+                     more
+
+            id     lead_2
+            price  $1"#]]
+        .assert_eq(&shown(26));
+    }
 }
