@@ -10,3 +10,4 @@ pub mod fault;
 pub mod http;
 pub mod limit;
 pub mod store;
+pub mod tasks;
