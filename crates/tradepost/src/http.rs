@@ -18,9 +18,12 @@ use crate::desk::Desk;
 pub mod jsonrpc;
 pub mod server;
 
+mod answers;
 mod card;
 mod health;
+mod intake;
 mod observe;
+mod sse;
 
 /// The address that a connection came from; the server adds it to every request.
 #[derive(Debug, Clone, Copy)]

@@ -5,6 +5,7 @@ pub mod aap;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod conformance;
 pub mod desk;
 pub mod fault;
 pub mod http;

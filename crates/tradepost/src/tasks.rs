@@ -362,10 +362,9 @@ impl Tasks {
 
     fn follow<T>(&self, task_id: &str, seq: i64, read: impl FnOnce(&Live) -> T) -> T {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = live.entry(task_id.to_owned()).or_insert_with(|| Live {
-            committed: watch::Sender::new(seq),
-            turn: Arc::default(),
-        });
+        let entry = live
+            .entry(task_id.to_owned())
+            .or_insert_with(|| Live { committed: watch::Sender::new(seq), turn: Arc::default() });
         read(entry)
     }
 

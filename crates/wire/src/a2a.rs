@@ -10,8 +10,8 @@ pub mod model;
 pub mod request;
 
 pub use model::{
-    Artifact, ArtifactUpdate, Content, Event, Message, Part, Role, StatusUpdate, Task, TaskState,
-    TaskStatus,
+    Answer, Artifact, ArtifactUpdate, Content, DataPart, Event, Message, MessageResult, Part, Role,
+    StatusUpdate, Task, TaskState, TaskStatus,
 };
 pub use request::{ListTasks, PushConfig, Request, SendMessage, send_message};
 
@@ -27,40 +27,62 @@ pub const VERSION: &str = "1.0";
 catalog! {
     /// The eleven operations of A2A v1.0, by JSON-RPC method name (A2A §5.3).
     pub enum Operation {
-        /// What an agent answers that has neither tasks, streams, push nor an extended card
-        /// (A2A §3.3.4); `None` for the one operation that every agent has.
-        without_capability: Option<Code>,
+        /// What an agent must have for it, and what one without answers (A2A §3.3.4).
+        needs: Option<(Capability, Code)>,
+        /// Whether the answer is a stream.
+        streams: bool,
     }
     /// Sends a message and waits for the answer.
-    SendMessage = "SendMessage" { without_capability: None }
+    SendMessage = "SendMessage" { needs: None, streams: false }
     /// Sends a message and streams the answer.
-    SendStreamingMessage = "SendStreamingMessage" { without_capability: Some(Code::UnsupportedOperation) }
+    SendStreamingMessage = "SendStreamingMessage" {
+        needs: Some((Capability::Streaming, Code::UnsupportedOperation)), streams: true,
+    }
     /// Reads a task.
-    GetTask = "GetTask" { without_capability: Some(Code::TaskNotFound) }
+    GetTask = "GetTask" { needs: Some((Capability::Tasks, Code::TaskNotFound)), streams: false }
     /// Lists the caller's tasks.
-    ListTasks = "ListTasks" { without_capability: Some(Code::UnsupportedOperation) }
+    ListTasks = "ListTasks" {
+        needs: Some((Capability::Tasks, Code::UnsupportedOperation)), streams: false,
+    }
     /// Cancels a task.
-    CancelTask = "CancelTask" { without_capability: Some(Code::TaskNotFound) }
+    CancelTask = "CancelTask" { needs: Some((Capability::Tasks, Code::TaskNotFound)), streams: false }
     /// Streams a task's further events.
-    SubscribeToTask = "SubscribeToTask" { without_capability: Some(Code::UnsupportedOperation) }
+    SubscribeToTask = "SubscribeToTask" {
+        needs: Some((Capability::Streaming, Code::UnsupportedOperation)), streams: true,
+    }
     /// Adds a webhook to a task.
     CreateTaskPushNotificationConfig = "CreateTaskPushNotificationConfig" {
-        without_capability: Some(Code::PushNotificationNotSupported),
+        needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
     }
     /// Reads a webhook of a task.
     GetTaskPushNotificationConfig = "GetTaskPushNotificationConfig" {
-        without_capability: Some(Code::PushNotificationNotSupported),
+        needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
     }
     /// Lists the webhooks of a task.
     ListTaskPushNotificationConfigs = "ListTaskPushNotificationConfigs" {
-        without_capability: Some(Code::PushNotificationNotSupported),
+        needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
     }
     /// Removes a webhook from a task.
     DeleteTaskPushNotificationConfig = "DeleteTaskPushNotificationConfig" {
-        without_capability: Some(Code::PushNotificationNotSupported),
+        needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
     }
     /// Reads the card for authenticated callers.
-    GetExtendedAgentCard = "GetExtendedAgentCard" { without_capability: Some(Code::UnsupportedOperation) }
+    GetExtendedAgentCard = "GetExtendedAgentCard" {
+        needs: Some((Capability::ExtendedCard, Code::UnsupportedOperation)), streams: false,
+    }
+}
+
+/// Something that an agent may be able to do beyond answering messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capability {
+    /// Keeps tasks.
+    Tasks,
+    /// Streams.
+    Streaming,
+    /// Calls webhooks.
+    Push,
+    /// Has a card for authenticated callers.
+    ExtendedCard,
 }
 
 /// The protocol version that a request asks for, `1.0.x` being `1.0` (A2A §3.6).

@@ -280,6 +280,40 @@ pub enum Event {
     ArtifactUpdate(ArtifactUpdate),
 }
 
+/// An answering message, ready to be written: `{"message": …}` is `SendMessage`'s result.
+#[derive(Debug, Serialize)]
+pub struct MessageResult<P> {
+    /// The message.
+    pub message: Answer<P>,
+}
+
+/// A message of the seller's side with one data part.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer<P> {
+    /// Unique, and never the request's (`R-ENV-03`).
+    pub message_id: String,
+    /// The conversation: echoed, or new.
+    pub context_id: String,
+    /// Always [`Role::Agent`].
+    pub role: Role,
+    /// The part.
+    pub parts: [DataPart<P>; 1],
+    /// The extensions in use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<&'static str>,
+}
+
+/// A structured part, ready to be written.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DataPart<P> {
+    /// The payload.
+    pub data: P,
+    /// Its media type.
+    pub media_type: String,
+}
+
 /// Moments in UTC with milliseconds (A2A §5.6.1).
 mod moment {
     use jiff::Timestamp;
