@@ -255,18 +255,19 @@ impl Desk {
         self.store.check().await
     }
 
-    /// Lets every agent take over what other processes have changed. To be called now and then.
+    /// Lets every agent take over what other processes have changed. To be called now and then, and
+    /// not where requests are answered: it waits for the disk.
     ///
     /// # Errors
-    /// When the store fails; what was loaded before stays in use.
+    /// When the store fails, with the first failure. What was loaded before stays in use, and one
+    /// agent's failure keeps no other from being refreshed.
     pub fn refresh(&self) -> Result<(), Fault> {
-        for agent in &self.agents {
-            match agent {
-                Agent::Dealer(seller) => seller.refresh()?,
-                Agent::Conformance(_) => {}
-            }
-        }
-        Ok(())
+        let refresh = |agent: &Agent| match agent {
+            Agent::Dealer(seller) => seller.refresh(),
+            Agent::Conformance(_) => Ok(()),
+        };
+        let refreshed: Vec<_> = self.agents.iter().map(refresh).collect();
+        refreshed.into_iter().collect()
     }
 
     /// Performs a request that was admitted.

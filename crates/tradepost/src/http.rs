@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, Version, header};
+use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde_json::json;
@@ -31,9 +32,10 @@ pub struct Peer(pub SocketAddr);
 
 /// Everything that can be asked for.
 ///
-/// There is one layer, outermost: `observe` logs every request once, whatever became of it, and
-/// so has to see the answers of all others. Size, time and content limits belong to the binding,
-/// because their refusals have the binding's error shape.
+/// Outermost is `observe`: it logs every request once, whatever became of it, and so has to see
+/// the answers of all others. Then `name_one_host`, because every route depends on the host. Size,
+/// time and content limits belong to the binding, because their refusals have the binding's error
+/// shape.
 pub fn router(desk: Arc<Desk>) -> Router {
     let with_slash = format!("{ENDPOINT_PATH}/");
     Router::new()
@@ -45,8 +47,19 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route("/readyz", get(health::ready))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(axum::middleware::from_fn(name_one_host))
         .layer(axum::middleware::from_fn(observe::observe))
         .with_state(desk)
+}
+
+/// Refuses a request that names no host or several (RFC 9112 §3.2): proxies in front of us could
+/// have read another one than we would.
+async fn name_one_host(request: Request, next: Next) -> Response {
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    if hosts == 1 || (hosts == 0 && request.version() < Version::HTTP_11) {
+        return next.run(request).await;
+    }
+    plain_error(StatusCode::BAD_REQUEST, "INVALID_ARGUMENT", "send exactly one Host header")
 }
 
 /// The host that a request is for.
@@ -75,7 +88,10 @@ async fn not_found() -> Response {
     plain_error(StatusCode::NOT_FOUND, "NOT_FOUND", "nothing is here")
 }
 
-async fn method_not_allowed(request: Request) -> Response {
+async fn method_not_allowed(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    if desk.agent(host(request.uri(), request.headers()).as_deref()).is_none() {
+        return not_found().await;
+    }
     let path = request.uri().path().trim_end_matches('/');
     let message = if path == ENDPOINT_PATH {
         "send JSON-RPC requests with POST"

@@ -200,7 +200,8 @@ impl Store {
         self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, fresh_id, now))
     }
 
-    /// Whether the store can write.
+    /// Whether the store can begin to write. That the disk is full shows only when something is
+    /// written, and then nothing is acknowledged.
     ///
     /// # Errors
     /// When it cannot.

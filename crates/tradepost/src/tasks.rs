@@ -157,14 +157,15 @@ impl Tasks {
             ..message.clone()
         };
         let said = serde_json::to_string(&said).map_err(Fault::on("writing a message"))?;
-        let submitted = fold::status_event(&row, TaskState::Submitted, None, now)?;
+        // A task that waited for this message waits no longer.
+        let state = if is_new { TaskState::Submitted } else { TaskState::Working };
+        let moved = fold::status_event(&row, state, None, now)?;
         let job_row = row.clone();
         let logged = self.store.write(move |tx| {
             if is_new {
                 tx.create_task(&owner, &job_row)?;
-                let status = Some((TaskState::Submitted, now));
-                tx.append(&job_row.task_id, EntryKind::Status, &submitted, status)?;
             }
+            tx.append(&job_row.task_id, EntryKind::Status, &moved, Some((state, now)))?;
             tx.append(&job_row.task_id, EntryKind::Message, &said, None)
         });
         let Some(seq) = logged.await? else {

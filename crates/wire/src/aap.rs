@@ -313,6 +313,11 @@ pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Res
 #[must_use]
 pub fn has_v1_0_shape(data: &Value) -> bool {
     let member = |value: &Value, name: &str| value.get(name).is_some();
+    // Only v1.1 has an object here; that its vehicles have a ZIP code is no sign then, because a
+    // vehicle may have any member (§1.3).
+    if data.get("source_agent").is_some_and(Value::is_object) {
+        return false;
+    }
     data.get("source_agent").is_some_and(Value::is_string)
         || data.get("consent").is_some_and(|consent| member(consent, "source_agent"))
         || ["zip", "offered_price"].iter().any(|name| member(data, name))

@@ -12,6 +12,10 @@ use crate::a2a::error::Code;
 /// How deep arrays and objects may nest (E-003).
 pub const MAX_DEPTH: usize = 64;
 
+/// How many arrays and objects a body may have. Each takes hundreds of bytes when it is read, but
+/// only two in the body, and no message of ours has more than some dozens.
+pub const MAX_CONTAINERS: usize = 4_096;
+
 /// The id of a request, as the JSON text that was sent.
 #[derive(Debug, Clone)]
 pub struct Id(Box<RawValue>);
@@ -125,10 +129,12 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
 /// second time, past the depth guard.
 const RESERVED: &str = "$serde_json::private::";
 
-/// What must not reach the parser: brackets that nest deeper than [`MAX_DEPTH`], and member names
-/// that begin with [`RESERVED`]. Found without recursion.
+/// What must not reach the parser: brackets that nest deeper than [`MAX_DEPTH`], more than
+/// [`MAX_CONTAINERS`] of them, and member names that begin with [`RESERVED`]. Found without
+/// recursion.
 fn danger(text: &str) -> Option<(Code, &'static str)> {
-    let (mut depth, mut opened, mut escaped) = (0_usize, None, false);
+    let (mut depth, mut containers) = (0_usize, 0_usize);
+    let (mut opened, mut escaped) = (None, false);
     for (index, byte) in text.bytes().enumerate() {
         if let Some(start) = opened {
             match byte {
@@ -154,6 +160,11 @@ fn danger(text: &str) -> Option<(Code, &'static str)> {
                 depth += 1;
                 if depth > MAX_DEPTH {
                     return Some((Code::ParseError, "the body nests deeper than 64 levels"));
+                }
+                containers += 1;
+                if containers > MAX_CONTAINERS {
+                    let message = "the body has more than 4096 arrays and objects";
+                    return Some((Code::InvalidRequest, message));
                 }
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
@@ -294,6 +305,10 @@ mod tests {
     fn what_is_no_request_is_rejected_with_the_right_code() {
         let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
         let deep_enough = format!("{}{}", "[".repeat(64), "]".repeat(64));
+        let of = |n: usize| format!(r#"{{"x":[{}0]}}"#, "[],".repeat(n - 2));
+        let (many, too_many) = (of(MAX_CONTAINERS), of(MAX_CONTAINERS + 1));
+        assert!(read(many.as_bytes()).unwrap_err().message.starts_with("id is missing"));
+        assert!(read(too_many.as_bytes()).unwrap_err().message.contains("4096"));
         for (body, expected) in [
             ("", "null -32700"),
             (" \n", "null -32700"),

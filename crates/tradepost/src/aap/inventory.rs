@@ -204,9 +204,10 @@ impl Inventory {
 
     /// The vehicle that the most specific matching identifier names: VIN before vehicle id before
     /// stock number (`R-IV-02`). A listing wins over a tombstone with the same identifier; the
-    /// VIN of a unit that is gone wins over a stock number that another unit has now.
+    /// VIN of a unit that is gone wins over a stock number that another unit has now. A unit that
+    /// left at `oldest` or before is forgotten: nothing matches it (C-23).
     #[must_use]
-    pub fn find(&self, query: &VehicleQuery) -> Lookup<'_> {
+    pub fn find(&self, query: &VehicleQuery, oldest: Timestamp) -> Lookup<'_> {
         let by_vin = |vin: &String| {
             let listed = first(self.index.vin.find(vin));
             (listed, self.gone.vins.get(&identifier(vin)))
@@ -228,7 +229,8 @@ impl Inventory {
             if let Some(listing) = listed.and_then(|row| self.listing(row)) {
                 return Lookup::Listed(listing.found());
             }
-            if let Some(unit) = gone.and_then(|position| self.gone.units.get(*position)) {
+            let gone = gone.and_then(|position| self.gone.units.get(*position));
+            if let Some(unit) = gone.filter(|unit| unit.removed_at > oldest) {
                 return Lookup::Gone(unit);
             }
         }

@@ -38,8 +38,11 @@ pub struct Submission<'a> {
 }
 
 /// What the submission refers to.
+#[derive(Default)]
 struct Subject {
     listing: Option<Found>,
+    /// The unit's id, also when it is no longer on offer.
+    unit: Option<String>,
     remark: Option<&'static str>,
 }
 
@@ -63,7 +66,7 @@ impl Submission<'_> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let contacts = contacts(&self.lead.customer);
-        let topic = self.topic(subject.listing.as_ref());
+        let topic = self.topic(subject.unit.as_deref());
         let since = before(self.now, self.dealer.leads.duplicate_window);
         let earlier = tx.equivalent_lead(&self.dealer.id, &contacts, &topic, since)?;
         let rooftop = self.rooftop(subject.listing.as_ref());
@@ -163,9 +166,8 @@ impl Submission<'_> {
 
     /// The listing that is meant. Only a test drive needs it to be there (C-22).
     fn look_up_vehicle(&self) -> Result<Subject, Refusal> {
-        let none = Subject { listing: None, remark: None };
         let Some(vehicle) = &self.lead.vehicle_of_interest else {
-            return Ok(none);
+            return Ok(Subject::default());
         };
         let query = VehicleQuery {
             vin: vehicle.vin.clone(),
@@ -173,34 +175,41 @@ impl Submission<'_> {
             vehicle_id: vehicle.vehicle_id.clone(),
         };
         if query == VehicleQuery::default() {
-            return Ok(none);
+            return Ok(Subject::default());
         }
+        let oldest = skills::oldest_remembered(self.dealer, self.now);
+        let found = self.inventory.find(&query, oldest);
+        let unit = match &found {
+            Lookup::Listed(found) => Some(found.vehicle_id.clone()),
+            Lookup::Gone(tombstone) => Some(tombstone.vehicle_id.clone()),
+            Lookup::Unknown => None,
+        };
         let drives = self.is_test_drive();
-        let remark = match self.inventory.find(&query) {
+        let remark = match found {
             Lookup::Listed(found) => {
-                return Ok(Subject { listing: Some(found), ..none });
+                return Ok(Subject { listing: Some(found), unit, remark: None });
             }
-            Lookup::Gone(tombstone) if skills::remembers(self.dealer, tombstone, self.now) => {
+            Lookup::Gone(tombstone) => {
                 if drives {
                     return Err(skills::unavailable(self.inventory, tombstone));
                 }
                 "The vehicle is no longer on offer; an advisor will suggest alternatives."
             }
-            Lookup::Gone(_) | Lookup::Unknown => {
+            Lookup::Unknown => {
                 if drives {
                     return Err(skills::not_found(self.dealer, &query));
                 }
                 "The vehicle was not found in our inventory; an advisor will look into it."
             }
         };
-        Ok(Subject { remark: Some(remark), ..none })
+        Ok(Subject { listing: None, unit, remark: Some(remark) })
     }
 
     /// What equivalent leads have in common besides the customer: the vehicle and what the
-    /// appointment is for, but not when (C-19).
-    fn topic(&self, listing: Option<&Found>) -> String {
-        let vehicle = match (listing, &self.lead.vehicle_of_interest) {
-            (Some(found), _) => format!("unit:{}", found.vehicle_id),
+    /// appointment is for, but not when (C-19). A unit that was sold in between is still the same.
+    fn topic(&self, unit: Option<&str>) -> String {
+        let vehicle = match (unit, &self.lead.vehicle_of_interest) {
+            (Some(unit), _) => format!("unit:{unit}"),
             (None, Some(vehicle)) => vehicle_identity(vehicle),
             (None, None) => String::new(),
         };

@@ -119,7 +119,7 @@ impl Seller {
                 Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
             })
             .collect();
-        let named = activated.iter().chain(&request.message.extensions);
+        let named = [activated, &request.message.extensions];
         let version = choose_version(&self.dealer, named, data.first().copied());
         // A panic in a skill is a fault like any other: the caller learns an error id.
         let handled = AssertUnwindSafe(self.handle(caller, version, &data))
@@ -241,22 +241,18 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), Protocol
     Ok(())
 }
 
-/// The profile version of a message: the highest that it names, else the one whose shape it has,
-/// else the dealer's highest (C-34).
-fn choose_version<'a>(
-    dealer: &Dealer,
-    named: impl Iterator<Item = &'a String>,
-    data: Option<&Value>,
-) -> Version {
-    let spoken = |version: &Version| dealer.versions.contains(version);
-    let highest = dealer.versions.last().copied().unwrap_or(Version::V1_1);
-    named
-        .filter_map(|uri| Version::ALL.iter().copied().find(|version| version.uri() == uri))
-        .filter(spoken)
-        .max()
-        .or_else(|| {
-            let old = data.is_some_and(aap::has_v1_0_shape);
-            Some(Version::V1_0).filter(|version| old && spoken(version))
-        })
-        .unwrap_or(highest)
+/// The profile version of a message (C-34). What the transport names counts before what the
+/// message names; where neither names a version that the dealer speaks, all of them are possible.
+/// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
+fn choose_version(dealer: &Dealer, named: [&[String]; 2], data: Option<&Value>) -> Version {
+    let spoken_of = |uris: &[String]| -> Vec<Version> {
+        let is_named = |version: &&Version| uris.iter().any(|uri| uri == version.uri());
+        dealer.versions.iter().filter(is_named).copied().collect()
+    };
+    let possible = named.into_iter().map(spoken_of).find(|versions| !versions.is_empty());
+    let possible = possible.as_deref().unwrap_or(&dealer.versions);
+    if possible.contains(&Version::V1_0) && data.is_some_and(aap::has_v1_0_shape) {
+        return Version::V1_0;
+    }
+    possible.iter().copied().max().unwrap_or(Version::V1_1)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tradepost_wire::aap::error::Gone;
 use tradepost_wire::aap::{
     DealerInformation, Filters, Refusal, Reply, ReplyData, Search, Skill, VehicleQuery,
@@ -85,24 +85,21 @@ pub fn vehicle(
     query: &VehicleQuery,
     now: Timestamp,
 ) -> Result<Reply, Refusal> {
-    match inventory.find(query) {
+    match inventory.find(query, oldest_remembered(dealer, now)) {
         Lookup::Listed(found) => Ok(Reply {
             skill: Skill::InventoryVehicle,
             data: ReplyData::Vehicle(found.json),
             message: None,
         }),
-        Lookup::Gone(tombstone) if remembers(dealer, tombstone, now) => {
-            Err(unavailable(inventory, tombstone))
-        }
-        Lookup::Gone(_) | Lookup::Unknown => Err(not_found(dealer, query)),
+        Lookup::Gone(tombstone) => Err(unavailable(inventory, tombstone)),
+        Lookup::Unknown => Err(not_found(dealer, query)),
     }
 }
 
-/// Whether a tombstone is young enough to be admitted to (C-23).
+/// What left then or before is no longer admitted to (C-23).
 #[must_use]
-pub fn remembers(dealer: &Dealer, tombstone: &Tombstone, now: Timestamp) -> bool {
-    let age: SignedDuration = now.duration_since(tombstone.removed_at);
-    age < dealer.tombstone_lifetime
+pub fn oldest_remembered(dealer: &Dealer, now: Timestamp) -> Timestamp {
+    now.saturating_sub(dealer.tombstone_lifetime).unwrap_or(Timestamp::MIN)
 }
 
 /// `VEHICLE_UNAVAILABLE`, with what is like it.

@@ -14,7 +14,7 @@ pub(super) async fn live() -> Response {
     json_response(StatusCode::OK, r#"{"status":"live"}"#)
 }
 
-/// The store can write, so leads can be taken.
+/// The store can begin to write, so leads can be taken.
 pub(super) async fn ready(State(desk): State<Arc<Desk>>) -> Response {
     match desk.check().await {
         Ok(()) => json_response(StatusCode::OK, r#"{"status":"ready"}"#),

@@ -21,10 +21,6 @@ pub(super) type Unread = (StatusCode, &'static str);
 pub(super) async fn receive(desk: &Desk, headers: &HeaderMap, body: Body) -> Result<Bytes, Unread> {
     const TOO_LARGE: Unread =
         (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this agent accepts");
-    if !is_json(headers) {
-        let message = "the Content-Type must be application/json";
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
-    }
     let limit = desk.server.max_body_bytes;
     let declared = headers
         .get(header::CONTENT_LENGTH)
@@ -32,6 +28,10 @@ pub(super) async fn receive(desk: &Desk, headers: &HeaderMap, body: Body) -> Res
         .and_then(|text| text.parse::<usize>().ok());
     if declared.is_some_and(|length| length > limit) {
         return Err(TOO_LARGE);
+    }
+    if !is_json(headers) {
+        let message = "the Content-Type must be application/json";
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let patience = Duration::try_from(desk.server.read_timeout).unwrap_or(Duration::MAX);
     match tokio::time::timeout(patience, Limited::new(body, limit).collect()).await {
@@ -51,18 +51,19 @@ fn is_json(headers: &HeaderMap) -> bool {
         || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
 }
 
-/// Checks the version that a request asks for, by header or query (A2A §3.6, C-33).
+/// Checks the version that a request asks for, by header or query (A2A §3.6, C-33); every one that
+/// it names has to be ours.
 pub(super) fn check_version(agent: &Agent, parts: &Parts) -> Result<(), Refusal> {
     let query = parts.uri.query().unwrap_or_default().as_bytes();
     let in_query = form_urlencoded::parse(query)
-        .find(|(name, _)| name.eq_ignore_ascii_case(a2a::VERSION_HEADER))
+        .filter(|(name, _)| name.eq_ignore_ascii_case(a2a::VERSION_HEADER))
         .map(|(_, value)| value.into_owned());
-    let in_header = parts
+    let in_headers = parts
         .headers
-        .get(a2a::VERSION_HEADER)
+        .get_all(a2a::VERSION_HEADER)
+        .iter()
         .map(|value| value.to_str().unwrap_or("?").trim().to_owned());
-    let mut asked =
-        [in_header, in_query].into_iter().flatten().filter(|v| !v.is_empty()).peekable();
+    let mut asked = in_headers.chain(in_query).filter(|v| !v.is_empty()).peekable();
     if asked.peek().is_none() && agent.requires_version() {
         return a2a::check_version("");
     }

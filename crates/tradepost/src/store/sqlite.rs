@@ -82,7 +82,7 @@ const DEALER_SCHEMA: &str = "
         first_seen_at INTEGER NOT NULL,
         PRIMARY KEY (dealer_id, principal, key)
     ) WITHOUT ROWID;
-    CREATE INDEX idempotency_keys_by_age ON idempotency_keys (first_seen_at);
+    CREATE INDEX idempotency_keys_by_age ON idempotency_keys (dealer_id, first_seen_at);
     CREATE TABLE cards (
         dealer_id    TEXT PRIMARY KEY,
         content_hash TEXT NOT NULL,

@@ -49,6 +49,11 @@ fn hostile_bodies_get_a_typed_answer() {
         ("a huge year", search(r#"{"year_min":99999999999999999999999999}"#), -32602),
         ("a tiny number", search(r#"{"price_min":1e-999999999}"#), -32602),
         ("an exponent out of range", search(r#"{"price_max":1e99999999999999999999}"#), 0),
+        (
+            "a body that takes a hundred times its size when it is read",
+            search(&format!(r#"[{}0]"#, r#"{"a":0},"#.repeat(30_000))),
+            -32600,
+        ),
         ("NaN", search(r#"{"price_max":NaN}"#), -32700),
         ("20,000 makes", search(&format!(r#"{{"make":[{}"z"]}}"#, r#""x","#.repeat(20_000))), 0),
         (

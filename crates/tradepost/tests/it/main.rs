@@ -18,5 +18,6 @@ mod hostile;
 mod import;
 mod leads;
 mod process;
+mod requirements;
 mod server;
 mod support;

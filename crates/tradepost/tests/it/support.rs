@@ -29,6 +29,7 @@ pub struct TestServer {
     pub hand: Hand,
     pub store: Arc<Store>,
     pub directory: tempfile::TempDir,
+    config: Config,
     runtime: Option<tokio::runtime::Runtime>,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
 }
@@ -43,12 +44,30 @@ pub fn start_with(change: impl FnOnce(&mut Config)) -> TestServer {
     let mut config = dealer::config();
     change(&mut config);
     let directory = tempfile::tempdir().unwrap();
+    dealer::stock(&Store::open(directory.path()).unwrap(), &config);
+    start_in(directory, config, SignedDuration::ZERO)
+}
+
+/// Another process on what this one has left behind: a new store and a new desk in the folder.
+pub fn restart(server: TestServer) -> TestServer {
+    restart_after(server, SignedDuration::ZERO)
+}
+
+/// The same, when some time has passed since [`NOW`].
+pub fn restart_after(mut server: TestServer, passed: SignedDuration) -> TestServer {
+    let config = server.config.clone();
+    let directory = std::mem::replace(&mut server.directory, tempfile::tempdir().unwrap());
+    drop(server);
+    start_in(directory, config, passed)
+}
+
+fn start_in(directory: tempfile::TempDir, config: Config, passed: SignedDuration) -> TestServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
-    let (clock, hand) = Clock::manual(NOW.parse().unwrap());
-    dealer::stock(&store, &config);
+    let (clock, hand) = Clock::manual(at(NOW) + passed);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let server = config.server.clone();
+    let same = config.clone();
     let (address, listener) = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         (listener.local_addr().unwrap(), listener)
@@ -63,7 +82,8 @@ pub fn start_with(change: impl FnOnce(&mut Config)) -> TestServer {
         };
         http::server::serve(listener, http::router(desk), &server, stopped).await;
     });
-    TestServer { address, hand, store, directory, runtime: Some(runtime), stop: Some(stop) }
+    let (runtime, stop) = (Some(runtime), Some(stop));
+    TestServer { address, hand, store, directory, config: same, runtime, stop }
 }
 
 impl Drop for TestServer {
@@ -76,6 +96,11 @@ impl Drop for TestServer {
 }
 
 impl TestServer {
+    /// What the server was started with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Sends a body to the endpoint.
     pub fn post(&self, body: impl AsRef<[u8]>) -> Response {
         self.post_with(&[("Content-Type", "application/json")], body)

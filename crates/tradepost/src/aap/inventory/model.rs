@@ -427,7 +427,7 @@ proptest! {
         let inventory = Inventory::build(vehicles.clone(), gone.iter().rev().cloned().collect()).unwrap();
         for (vin, stock, id) in queries {
             let query = VehicleQuery { vin, stock, vehicle_id: id.map(|id| format!("v{id}")) };
-            let found = match inventory.find(&query) {
+            let found = match inventory.find(&query, Timestamp::MIN) {
                 Lookup::Listed(found) => Ok(found.vehicle_id),
                 Lookup::Gone(unit) => Err(Some(unit.vehicle_id.clone())),
                 Lookup::Unknown => Err(None),

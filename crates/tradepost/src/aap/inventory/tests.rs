@@ -338,7 +338,8 @@ fn the_most_specific_identifier_decides_r_iv_02() {
     .unwrap();
     let find = |vin: Option<&str>, id: Option<&str>, stock: Option<&str>| {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        inventory.find(&VehicleQuery { vin: text(vin), vehicle_id: text(id), stock: text(stock) })
+        let query = VehicleQuery { vin: text(vin), vehicle_id: text(id), stock: text(stock) };
+        inventory.find(&query, Timestamp::MIN)
     };
     assert_eq!(listed(find(Some("VIN1"), Some("2"), Some("S2"))).as_deref(), Some("1"));
     assert_eq!(listed(find(None, Some("2"), Some("S1"))).as_deref(), Some("2"));
@@ -375,7 +376,7 @@ fn of_several_units_that_are_gone_the_latest_is_meant() {
         VehicleQuery { vin: Some("VIN".into()), ..VehicleQuery::default() },
         VehicleQuery { stock: Some("s".into()), ..VehicleQuery::default() },
     ] {
-        assert_eq!(departed(&inventory.find(&query)), Some("b"));
+        assert_eq!(departed(&inventory.find(&query, Timestamp::MIN)), Some("b"));
     }
 }
 

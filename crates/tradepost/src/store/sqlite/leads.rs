@@ -65,7 +65,7 @@ impl Transaction<'_> {
             .map_err(Fault::on("reading an idempotency key"))
     }
 
-    /// Remembers the answer under its key, and forgets those from before `since`.
+    /// Remembers the answer under its key, and forgets the dealer's keys from before `since`.
     ///
     /// # Errors
     /// When the database fails.
@@ -78,8 +78,10 @@ impl Transaction<'_> {
         since: Timestamp,
     ) -> Result<(), Fault> {
         self.0
-            .prepare_cached("DELETE FROM idempotency_keys WHERE first_seen_at <= ?1")
-            .and_then(|mut statement| statement.execute(params![since.as_millisecond()]))
+            .prepare_cached(
+                "DELETE FROM idempotency_keys WHERE dealer_id = ?1 AND first_seen_at <= ?2",
+            )
+            .and_then(|mut statement| statement.execute(params![dealer_id, since.as_millisecond()]))
             .map_err(Fault::on("forgetting idempotency keys"))?;
         self.0
             .prepare_cached(
@@ -206,24 +208,7 @@ impl Transaction<'_> {
             })
             .map_err(on("writing a lead"))?;
         let seq = self.0.last_insert_rowid();
-        for contact in lead.contacts.iter().filter(|_| !record.duplicate) {
-            self.0
-                .prepare_cached(
-                    "INSERT OR IGNORE INTO lead_subjects
-                         (dealer_id, contact, subject, received_at, lead_id)
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
-                )
-                .and_then(|mut statement| {
-                    statement.execute(params![
-                        record.dealer_id,
-                        contact,
-                        lead.subject,
-                        record.received_at.as_millisecond(),
-                        record.lead_id
-                    ])
-                })
-                .map_err(on("writing a lead's subject"))?;
-        }
+        self.put_subjects(lead)?;
         let Some(appointment) = &record.appointment else {
             return Ok(());
         };
@@ -251,6 +236,52 @@ impl Transaction<'_> {
                 ])
             })
             .map_err(on("writing an appointment"))?;
+        Ok(())
+    }
+
+    /// Makes a lead findable by its customer's addresses. An address that only a duplicate has
+    /// belongs to the same customer, and finds the first submission for as long as that one's own
+    /// addresses do.
+    fn put_subjects(&self, lead: &NewLead<'_>) -> Result<(), Fault> {
+        let on = Fault::on::<rusqlite::Error>;
+        let record = lead.record;
+        for contact in lead.contacts {
+            if !record.duplicate {
+                let received_at = record.received_at.as_millisecond();
+                self.0
+                    .prepare_cached(
+                        "INSERT OR IGNORE INTO lead_subjects
+                             (dealer_id, contact, subject, received_at, lead_id)
+                         VALUES (?1, ?2, ?3, ?4, ?5)",
+                    )
+                    .and_then(|mut statement| {
+                        let (dealer, lead_id) = (&record.dealer_id, &record.lead_id);
+                        statement.execute(params![
+                            dealer,
+                            contact,
+                            lead.subject,
+                            received_at,
+                            lead_id
+                        ])
+                    })
+                    .map_err(on("writing a lead's subject"))?;
+                continue;
+            }
+            for known in lead.contacts.iter().filter(|known| *known != contact) {
+                self.0
+                    .prepare_cached(
+                        "INSERT OR IGNORE INTO lead_subjects
+                             (dealer_id, contact, subject, received_at, lead_id)
+                         SELECT dealer_id, ?2, subject, received_at, lead_id FROM lead_subjects
+                         WHERE dealer_id = ?1 AND contact = ?3 AND subject = ?4 AND lead_id = ?5",
+                    )
+                    .and_then(|mut statement| {
+                        let (dealer, lead_id) = (&record.dealer_id, &record.lead_id);
+                        statement.execute(params![dealer, contact, known, lead.subject, lead_id])
+                    })
+                    .map_err(on("writing a duplicate's subject"))?;
+            }
+        }
         Ok(())
     }
 }
