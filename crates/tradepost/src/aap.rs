@@ -7,4 +7,5 @@ pub mod demo;
 pub mod import;
 pub mod inventory;
 pub mod lead;
+pub mod seller;
 pub mod skills;

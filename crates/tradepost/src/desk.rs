@@ -1,33 +1,26 @@
-//! The waist: whatever the binding, a message passes here on its way to a skill, and what comes
-//! back is a reply, a refusal with a catalog code, or a fault of ours.
-//!
-//! The order is that of requirements §2.1: the rate limit, the skill, the consent, the rest of the
-//! schema, the channel, the idempotency key, and then the dealer's own data.
+//! The waist: whatever the binding, a request passes here on its way to an agent, and what comes
+//! back is an answer, a refusal with a catalog code, or a fault of ours.
 
 use std::net::IpAddr;
-use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use futures_util::FutureExt as _;
-use jiff::Timestamp;
 use serde_json::Value;
-use tradepost_wire::a2a::error::{Code as ProtocolCode, Refusal as ProtocolRefusal};
-use tradepost_wire::a2a::{Content, SendMessage};
-use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
+use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
+use tradepost_wire::a2a::{Capability, Message, Operation, PushConfig, Request, Task, request};
+use tradepost_wire::aap::{self, Reply, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 
-use crate::aap::card::{self, PublishedCard};
-use crate::aap::inventory::Inventory;
-use crate::aap::lead::Submission;
-use crate::aap::skills;
+use crate::aap::card::PublishedCard;
+use crate::aap::seller::Seller;
 use crate::clock::Clock;
-use crate::config::{Config, Dealer, Server};
+use crate::config::{Config, Server};
+use crate::conformance::Conformance;
 use crate::fault::Fault;
-use crate::limit::{Key, Limiter};
-use crate::store::{Store, Transaction};
+use crate::limit::Key;
+use crate::store::Store;
+use crate::tasks::{TaskPage, TaskStream};
 
-/// Everything that runs: the dealers on one store.
+/// Everything that runs: the agents on one store.
 #[derive(Debug)]
 pub struct Desk {
     /// How the process behaves.
@@ -35,20 +28,16 @@ pub struct Desk {
     /// The time.
     pub clock: Clock,
     store: Arc<Store>,
-    sellers: Vec<Arc<Seller>>,
+    agents: Vec<Agent>,
 }
 
-/// A dealer at work.
-#[derive(Debug)]
-pub struct Seller {
-    /// Its configuration.
-    pub dealer: Dealer,
-    /// Its card.
-    pub card: PublishedCard,
-    profile: Arc<DealerInformation>,
-    inventory: RwLock<Arc<Inventory>>,
-    generation: AtomicI64,
-    limiter: Limiter,
+/// Somebody who answers.
+#[derive(Debug, Clone)]
+pub enum Agent {
+    /// A car dealer.
+    Dealer(Arc<Seller>),
+    /// What the official conformance kits are run against.
+    Conformance(Arc<Conformance>),
 }
 
 /// Who calls.
@@ -59,36 +48,181 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The name under which leads and idempotency keys are kept. Without credentials everybody is
-    /// the same nobody.
-    fn principal(&self) -> &'static str {
+    /// The name under which leads, tasks and idempotency keys are kept. Without credentials
+    /// everybody is the same nobody.
+    #[must_use]
+    pub fn principal(&self) -> &'static str {
         "anonymous"
     }
 
-    fn limit_key(&self) -> Key {
+    /// Whose requests are counted together.
+    #[must_use]
+    pub fn limit_key(&self) -> Key {
         Key::address(self.address)
     }
 }
 
-/// What a message came to.
+/// What a request came to.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The skill's answer, in a version of the profile.
+    /// A dealer's answer, in a version of its profile.
     Reply(Version, Reply),
     /// The profile says no.
     Refusal(Version, aap::Refusal),
+    /// A dealer broke.
+    Fault(Version, Fault),
+    /// An answer of the protocol itself.
+    Answer(Box<Answer>),
     /// The protocol says no.
     Protocol(ProtocolRefusal),
     /// We broke.
-    Fault(Version, Fault),
+    Broken(Fault),
 }
 
-/// The profile's yes or no, or a fault.
-type Handled = Result<Result<Reply, aap::Refusal>, Fault>;
+/// An answer of the protocol itself.
+#[derive(Debug)]
+pub enum Answer {
+    /// A message.
+    Message(Message),
+    /// The task that came of a message.
+    Begun(Task),
+    /// A task.
+    Task(Task),
+    /// Some tasks.
+    Tasks(TaskPage),
+    /// A webhook.
+    PushConfig(PushConfig),
+    /// The webhooks of a task.
+    PushConfigs(Vec<PushConfig>),
+    /// It is done, and there is nothing to say.
+    Done,
+    /// A stream that is one message.
+    MessageStream(Message),
+    /// A task's events.
+    Stream(TaskStream),
+}
+
+impl From<Result<Answer, ProtocolRefusal>> for Outcome {
+    fn from(answer: Result<Answer, ProtocolRefusal>) -> Self {
+        answer.map_or_else(Self::Protocol, |answer| Self::Answer(Box::new(answer)))
+    }
+}
+
+/// A request with what the transport says about it.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    /// Who calls.
+    pub caller: &'a Caller,
+    /// The extensions that the transport names.
+    pub activated: &'a [String],
+    /// The request.
+    pub request: Request,
+    /// The last event that the caller has seen of a stream, when it resumes one.
+    pub resume_after: Option<i64>,
+}
+
+impl Agent {
+    /// The id in the store and in the log.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Dealer(seller) => &seller.dealer.id,
+            Self::Conformance(_) => Conformance::ID,
+        }
+    }
+
+    /// The card.
+    #[must_use]
+    pub fn card(&self) -> &PublishedCard {
+        match self {
+            Self::Dealer(seller) => &seller.card,
+            Self::Conformance(agent) => &agent.card,
+        }
+    }
+
+    /// Whether a request without a protocol version is refused (V-04, C-33).
+    #[must_use]
+    pub fn requires_version(&self) -> bool {
+        match self {
+            Self::Dealer(seller) => seller.dealer.require_version,
+            Self::Conformance(_) => false,
+        }
+    }
+
+    /// Whether a refusal for the rate is HTTP 429 (C-30).
+    #[must_use]
+    pub fn answers_429(&self) -> bool {
+        match self {
+            Self::Dealer(seller) => seller.dealer.rate_limit.http_429,
+            Self::Conformance(_) => false,
+        }
+    }
+
+    /// The extensions of the card.
+    #[must_use]
+    pub fn extensions(&self) -> Vec<&str> {
+        match self {
+            Self::Dealer(seller) => seller.dealer.versions.iter().map(|v| v.uri()).collect(),
+            Self::Conformance(agent) => vec![agent.extension()],
+        }
+    }
+
+    fn answers_on(&self, host: &str) -> bool {
+        match self {
+            Self::Dealer(seller) => {
+                let hosts = &seller.dealer.hosts;
+                hosts.is_empty() || hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+            }
+            Self::Conformance(_) => true,
+        }
+    }
+
+    fn has(&self, capability: Capability) -> bool {
+        match self {
+            // AAP uses SendMessage alone (`R-ENV-02`).
+            Self::Dealer(_) => false,
+            Self::Conformance(agent) => agent.has(capability),
+        }
+    }
+
+    /// Reads a request that this agent performs for a caller that activates these extensions.
+    /// What the agent cannot do is said before what is wrong with the parameters (A2A §3.3.4,
+    /// X-01).
+    ///
+    /// # Errors
+    /// The error of the missing extension or capability, or every wrong parameter.
+    pub fn accept(
+        &self,
+        operation: Operation,
+        activated: &[String],
+        params: Option<&Value>,
+    ) -> Result<Request, ProtocolRefusal> {
+        let required = match self {
+            Self::Dealer(_) => None,
+            Self::Conformance(agent) => agent.required_extension(),
+        };
+        if let Some(uri) = required.filter(|uri| !activated.iter().any(|known| known == uri)) {
+            let message = format!("name the extension {uri} in A2A-Extensions");
+            return Err(ProtocolRefusal::new(Code::ExtensionSupportRequired, message)
+                .with("extensionUri", uri));
+        }
+        if let Some((capability, code)) = operation.needs()
+            && !self.has(capability)
+        {
+            let refusal = ProtocolRefusal::new(code, code.title());
+            return Err(refusal.with("operation", operation.name()));
+        }
+        if params.is_some_and(request::asks_for_push) && !self.has(Capability::Push) {
+            let message = "this agent sends no push notifications; leave the webhook out";
+            return Err(ProtocolRefusal::new(Code::PushNotificationNotSupported, message));
+        }
+        request::read(operation, params)
+    }
+}
 
 impl Desk {
-    /// Sets everything up. `address` is where the process listens: cards name it when the
-    /// configuration names no public address.
+    /// Sets the dealers of a configuration up. `address` is where the process listens: cards name
+    /// it when the configuration names no public address.
     ///
     /// # Errors
     /// When the store fails.
@@ -98,22 +232,31 @@ impl Desk {
         clock: Clock,
         address: std::net::SocketAddr,
     ) -> Result<Self, Fault> {
-        let sellers = config
+        let agents = config
             .dealers
             .into_iter()
-            .map(|dealer| Seller::open(dealer, &store, &clock, address).map(Arc::new))
+            .map(|dealer| {
+                Seller::open(dealer, &store, &clock, address).map(Arc::new).map(Agent::Dealer)
+            })
             .collect::<Result<_, _>>()?;
-        Ok(Self { server: config.server, clock, store, sellers })
+        Ok(Self { server: config.server, clock, store, agents })
     }
 
-    /// The dealer that a `Host` header leads to.
+    /// The same process with the conformance agent alone.
+    pub fn open_conformance(
+        server: Server,
+        store: Arc<Store>,
+        clock: Clock,
+        agent: Conformance,
+    ) -> Self {
+        Self { server, clock, store, agents: vec![Agent::Conformance(Arc::new(agent))] }
+    }
+
+    /// The agent that a `Host` header leads to.
     #[must_use]
-    pub fn seller(&self, host: Option<&str>) -> Option<&Arc<Seller>> {
+    pub fn agent(&self, host: Option<&str>) -> Option<&Agent> {
         let host = host.map(host_name).unwrap_or_default();
-        self.sellers.iter().find(|seller| {
-            let hosts = &seller.dealer.hosts;
-            hosts.is_empty() || hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
-        })
+        self.agents.iter().find(|agent| agent.answers_on(host))
     }
 
     /// Whether requests can be answered.
@@ -124,170 +267,46 @@ impl Desk {
         self.store.check().await
     }
 
-    /// Takes over inventories that another process has replaced, and forgets callers that have
-    /// gone. To be called now and then, and not where requests are answered: it waits for the
-    /// disk.
+    /// Lets every agent take over what other processes have changed. To be called now and then, and
+    /// not where requests are answered: it waits for the disk.
     ///
     /// # Errors
     /// When the store fails, with the first failure. What was loaded before stays in use, and one
-    /// dealer's failure keeps no other from being refreshed.
+    /// agent's failure keeps no other from being refreshed.
     pub fn refresh(&self) -> Result<(), Fault> {
-        let refreshed: Vec<_> =
-            self.sellers.iter().map(|seller| self.refresh_one(seller)).collect();
+        let refresh = |agent: &Agent| match agent {
+            Agent::Dealer(seller) => seller.refresh(),
+            Agent::Conformance(_) => Ok(()),
+        };
+        let refreshed: Vec<_> = self.agents.iter().map(refresh).collect();
         refreshed.into_iter().collect()
     }
 
-    fn refresh_one(&self, seller: &Seller) -> Result<(), Fault> {
-        seller.limiter.tidy();
-        let id = &seller.dealer.id;
-        let generation = self.store.inventory_generation(id)?;
-        if generation != seller.generation.load(Ordering::SeqCst) {
-            let inventory = load(&self.store, &seller.dealer, self.clock.now())?;
-            tracing::info!(dealer = %id, listings = inventory.len(), "inventory replaced");
-            *seller.inventory.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(inventory);
-            seller.generation.store(generation, Ordering::SeqCst);
-        }
-        Ok(())
-    }
-
-    /// Answers a message. `activated` are the extensions that the transport names.
-    pub async fn answer(
-        &self,
-        seller: &Arc<Seller>,
-        caller: &Caller,
-        activated: &[String],
-        request: &SendMessage<'_>,
-    ) -> Outcome {
-        if let Err(refusal) = check_envelope(&seller.dealer, request) {
-            return Outcome::Protocol(refusal);
-        }
-        let data: Vec<&Value> = request
-            .message
-            .parts
-            .iter()
-            .filter_map(|part| match part.content {
-                Content::Data(data) => Some(data),
-                Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
-            })
-            .collect();
-        let named = [activated, &request.message.extensions];
-        let version = choose_version(&seller.dealer, named, data.first().copied());
-        // A panic in a skill is a fault like any other: the caller learns an error id.
-        let handled = AssertUnwindSafe(self.handle(seller, caller, version, &data))
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|_| Err(Fault::new("answering a message", "a skill panicked")));
-        match handled {
-            Ok(Ok(reply)) => Outcome::Reply(version, reply),
-            Ok(Err(refusal)) => Outcome::Refusal(version, refusal),
-            Err(fault) => Outcome::Fault(version, fault),
-        }
-    }
-
-    async fn handle(
-        &self,
-        seller: &Arc<Seller>,
-        caller: &Caller,
-        version: Version,
-        data: &[&Value],
-    ) -> Handled {
-        if let Err(refusal) = seller.limiter.admit(&caller.limit_key()) {
-            return Ok(Err(refusal));
-        }
-        let &[data] = data else {
-            return Ok(Err(aap::data_part_problem(data.len())));
-        };
-        let (dealer, now) = (&seller.dealer, self.clock.now());
-        let call = aap::identify(data, &dealer.skills)
-            .and_then(|skill| aap::parse(skill, version, data, &terms(dealer, now)));
-        match call {
-            Ok(call) => self.act(seller, caller, call, now).await,
-            Err(refusal) => Ok(Err(refusal)),
-        }
-    }
-
-    async fn act(
-        &self,
-        seller: &Arc<Seller>,
-        caller: &Caller,
-        call: Call,
-        now: Timestamp,
-    ) -> Handled {
-        let inventory = seller.inventory();
-        Ok(match call {
-            Call::DealerInformation => Ok(skills::dealer_information(&seller.profile)),
-            Call::InventoryFacets(filters) => Ok(skills::facets(&inventory, &filters)),
-            Call::InventorySearch(search) => {
-                Ok(skills::search(&inventory, &search, seller.dealer.search))
+    /// Performs a request that was admitted.
+    pub async fn perform(&self, agent: &Agent, incoming: Incoming<'_>) -> Outcome {
+        match agent {
+            Agent::Dealer(seller) => match &incoming.request {
+                Request::SendMessage(send) => {
+                    seller.answer(incoming.caller, incoming.activated, send).await
+                }
+                Request::SendStreamingMessage(_)
+                | Request::GetTask { .. }
+                | Request::ListTasks(_)
+                | Request::CancelTask { .. }
+                | Request::SubscribeToTask { .. }
+                | Request::CreatePushConfig(_)
+                | Request::GetPushConfig { .. }
+                | Request::ListPushConfigs { .. }
+                | Request::DeletePushConfig { .. }
+                | Request::GetExtendedAgentCard => Outcome::Protocol(ProtocolRefusal::new(
+                    Code::UnsupportedOperation,
+                    Code::UnsupportedOperation.title(),
+                )),
+            },
+            Agent::Conformance(agent) => {
+                agent.perform(incoming).await.map_or_else(Outcome::Broken, Outcome::from)
             }
-            Call::InventoryVehicle(query) => {
-                skills::vehicle(&seller.dealer, &inventory, &query, now)
-            }
-            Call::LeadSubmit(lead) => {
-                let (seller, principal) = (Arc::clone(seller), caller.principal());
-                let job = move |tx: &Transaction<'_>| {
-                    Submission {
-                        dealer: &seller.dealer,
-                        inventory: &inventory,
-                        principal,
-                        now,
-                        lead: &lead,
-                        fresh_id: uuid::Uuid::now_v7,
-                    }
-                    .submit(tx)
-                };
-                self.store.write(job).await?
-            }
-        })
-    }
-}
-
-impl Seller {
-    fn open(
-        dealer: Dealer,
-        store: &Store,
-        clock: &Clock,
-        address: std::net::SocketAddr,
-    ) -> Result<Self, Fault> {
-        let base_url = base_url(&dealer, address);
-        let card = card::publish(&dealer, &base_url, |hash| {
-            let fresh = uuid::Uuid::now_v7().to_string();
-            store.card_identity(&dealer.id, hash, fresh, clock.now())
-        })?;
-        let generation = store.inventory_generation(&dealer.id)?;
-        let inventory = load(store, &dealer, clock.now())?;
-        Ok(Self {
-            card,
-            profile: Arc::new(skills::profile(&dealer)),
-            inventory: RwLock::new(Arc::new(inventory)),
-            generation: AtomicI64::new(generation),
-            limiter: Limiter::new(dealer.rate_limit, clock.clone()),
-            dealer,
-        })
-    }
-
-    /// What is on offer now.
-    #[must_use]
-    pub fn inventory(&self) -> Arc<Inventory> {
-        Arc::clone(&self.inventory.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-fn load(store: &Store, dealer: &Dealer, now: Timestamp) -> Result<Inventory, Fault> {
-    let (listings, gone) = store.inventory(&dealer.id, now, dealer.tombstone_lifetime)?;
-    Inventory::build(listings, gone).map_err(Fault::on("building the inventory index"))
-}
-
-/// The address under which the card says that the agent is: the public one, or the first host, or
-/// where the process listens.
-fn base_url(dealer: &Dealer, address: std::net::SocketAddr) -> String {
-    if let Some(url) = &dealer.public_url {
-        return url.trim_end_matches('/').to_owned();
-    }
-    match dealer.hosts.first() {
-        Some(host) => format!("https://{host}"),
-        None if address.ip().is_unspecified() => format!("http://localhost:{}", address.port()),
-        None => format!("http://{address}"),
+        }
     }
 }
 
@@ -298,61 +317,4 @@ fn host_name(host: &str) -> &str {
         Some(_) | None => host,
     };
     name.trim_end_matches('.')
-}
-
-fn terms(dealer: &Dealer, now: Timestamp) -> Terms {
-    Terms {
-        now,
-        clock_skew: dealer.leads.clock_skew,
-        consent_lifetime: dealer.leads.consent_lifetime,
-    }
-}
-
-/// What the protocol says about a message before anybody looks into its data (`E-031`, `E-032`,
-/// `E-034`, C-25, C-26).
-fn check_envelope(dealer: &Dealer, request: &SendMessage<'_>) -> Result<(), ProtocolRefusal> {
-    if request.message.task_id.is_some() {
-        let message = "this agent keeps no tasks; leave taskId out";
-        return Err(ProtocolRefusal::new(ProtocolCode::TaskNotFound, message));
-    }
-    if request.push_notification_config {
-        let message = "this agent sends no push notifications; the answer comes at once";
-        return Err(ProtocolRefusal::new(ProtocolCode::PushNotificationNotSupported, message));
-    }
-    let unreadable = request.message.parts.iter().any(|part| {
-        let media_type = part.media_type.as_deref().unwrap_or_default();
-        matches!(part.content, Content::Data(_)) && !aap::accepts_media_type(media_type)
-    });
-    if unreadable {
-        let message = "a data part must have the media type application/json or of an AAP request";
-        return Err(ProtocolRefusal::new(ProtocolCode::ContentTypeNotSupported, message)
-            .with("supportedMediaTypes", "application/json, application/*+json"));
-    }
-    let modes = &request.accepted_output_modes;
-    let readable = |mode: &String| {
-        let essence = mode.split(';').next().unwrap_or_default().trim();
-        matches!(essence, "*/*" | "application/*" | "application/json")
-            || Skill::ALL.iter().any(|skill| skill.response_media_type() == essence)
-    };
-    if dealer.strict_output_modes && !modes.is_empty() && !modes.iter().any(readable) {
-        let message = "acceptedOutputModes must include application/json or an AAP response type";
-        return Err(ProtocolRefusal::new(ProtocolCode::ContentTypeNotSupported, message));
-    }
-    Ok(())
-}
-
-/// The profile version of a message (C-34). What the transport names counts before what the
-/// message names; where neither names a version that the dealer speaks, all of them are possible.
-/// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
-fn choose_version(dealer: &Dealer, named: [&[String]; 2], data: Option<&Value>) -> Version {
-    let spoken_of = |uris: &[String]| -> Vec<Version> {
-        let is_named = |version: &&Version| uris.iter().any(|uri| uri == version.uri());
-        dealer.versions.iter().filter(is_named).copied().collect()
-    };
-    let possible = named.into_iter().map(spoken_of).find(|versions| !versions.is_empty());
-    let possible = possible.as_deref().unwrap_or(&dealer.versions);
-    if possible.contains(&Version::V1_0) && data.is_some_and(aap::has_v1_0_shape) {
-        return Version::V1_0;
-    }
-    possible.iter().copied().max().unwrap_or(Version::V1_1)
 }

@@ -19,9 +19,12 @@ use crate::desk::Desk;
 pub mod jsonrpc;
 pub mod server;
 
+mod answers;
 mod card;
 mod health;
+mod intake;
 mod observe;
+mod sse;
 
 /// The address that a connection came from; the server adds it to every request.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +89,7 @@ async fn not_found() -> Response {
 }
 
 async fn method_not_allowed(State(desk): State<Arc<Desk>>, request: Request) -> Response {
-    if desk.seller(host(request.uri(), request.headers()).as_deref()).is_none() {
+    if desk.agent(host(request.uri(), request.headers()).as_deref()).is_none() {
         return not_found().await;
     }
     let path = request.uri().path().trim_end_matches('/');

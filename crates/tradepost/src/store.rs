@@ -20,6 +20,7 @@ mod writer;
 
 pub use sqlite::Transaction;
 pub use sqlite::leads::{ClaimedReply, NewLead};
+pub use sqlite::tasks::{Entry, EntryKind, Owner, TaskFilter, TaskRow};
 
 /// The database's name in the data folder.
 const FILE: &str = "tradepost.sqlite";
@@ -215,6 +216,71 @@ impl Store {
     /// When it cannot.
     pub async fn check(&self) -> Result<(), Fault> {
         self.write(|_| Ok(())).await
+    }
+
+    /// Queues `job` and returns at once; `done` is called after the commit, in the order of the
+    /// queue.
+    ///
+    /// # Errors
+    /// When the writer is gone.
+    pub fn submit<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+        done: impl FnOnce(Result<T, Fault>) + Send + 'static,
+    ) -> Result<(), Fault> {
+        self.writer.submit(job, done)
+    }
+
+    /// A secret of this store by name; `fresh` becomes it when there is none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, Fault> {
+        self.write_blocking(move |tx| tx.secret(name, &fresh))
+    }
+
+    /// The owner's task.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+        self.read(|db| db.task(owner, task_id))
+    }
+
+    /// Entries of a task's log after one and up to another, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn task_entries(
+        &self,
+        task_id: &str,
+        range: (i64, i64),
+        limit: usize,
+    ) -> Result<Vec<Entry>, Fault> {
+        self.read(|db| db.task_entries(task_id, range, limit))
+    }
+
+    /// The owner's tasks, newest state first, after the one with this moment and id; and how many
+    /// match in all.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn tasks(
+        &self,
+        owner: &Owner,
+        filter: &TaskFilter,
+        after: Option<(Timestamp, String)>,
+        limit: usize,
+    ) -> Result<(Vec<TaskRow>, usize), Fault> {
+        self.read(|db| db.tasks(owner, filter, after, limit))
+    }
+
+    /// Tasks that somebody was working on when the store was last used.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn unfinished_tasks(&self) -> Result<Vec<TaskRow>, Fault> {
+        self.read(sqlite::Database::unfinished_tasks)
     }
 
     /// Leads, newest first; of one dealer when `dealer_id` is given. Duplicates are left out.

@@ -123,6 +123,14 @@ macro_rules! words {
                 s.serialize_str($crate::catalog::Vocabulary::name(*self))
             }
         }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let name = <::std::borrow::Cow<'de, str>>::deserialize(d)?;
+                $crate::catalog::Vocabulary::from_name(&name)
+                    .ok_or_else(|| ::serde::de::Error::custom("not a word of the vocabulary"))
+            }
+        }
     };
 }
 pub(crate) use words;

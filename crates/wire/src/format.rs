@@ -179,12 +179,18 @@ fn digits(text: &str) -> Option<u32> {
     text.parse().ok()
 }
 
-/// How we write a moment: RFC 3339 in UTC, whole seconds (`2026-04-30T10:15:30Z`). Fractions are cut
-/// off: rounded up, what has just happened would lie in the reader's future.
+/// How we write a moment: RFC 3339 in UTC, whole seconds (`2026-04-30T10:15:30Z`).
 #[must_use]
 pub fn rfc3339(moment: Timestamp) -> String {
+    whole_second(moment).to_string()
+}
+
+/// The second in which a moment falls. Fractions are cut off: rounded up, what has just happened
+/// would lie in the reader's future.
+#[must_use]
+pub fn whole_second(moment: Timestamp) -> Timestamp {
     let down = TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Floor);
-    moment.round(down).unwrap_or(moment).to_string()
+    moment.round(down).unwrap_or(moment)
 }
 
 #[cfg(test)]

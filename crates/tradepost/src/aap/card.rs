@@ -33,9 +33,20 @@ pub fn publish<E>(
     base_url: &str,
     identify: impl FnOnce(&str) -> Result<CardIdentity, E>,
 ) -> Result<PublishedCard, E> {
+    publish_with(|id| card(dealer, base_url, id), identify)
+}
+
+/// The same for any card: `describe` gets the id.
+///
+/// # Errors
+/// What `identify` returns.
+pub fn publish_with<E>(
+    describe: impl Fn(&str) -> AgentCard,
+    identify: impl FnOnce(&str) -> Result<CardIdentity, E>,
+) -> Result<PublishedCard, E> {
     // The id is part of the card and changes with it, so the hash is taken over a card without.
-    let identity = identify(&hex_hash(&write(&card(dealer, base_url, ""))))?;
-    let body = write(&card(dealer, base_url, &identity.id));
+    let identity = identify(&hex_hash(&write(&describe(""))))?;
+    let body = write(&describe(&identity.id));
     let etag = format!("\"{}\"", hex_hash(&body));
     Ok(PublishedCard { body, etag, identity })
 }

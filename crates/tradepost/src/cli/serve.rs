@@ -13,7 +13,8 @@ use super::output::Failure;
 use super::{Context, Outcome, dealers};
 use crate::aap::demo;
 use crate::clock::Clock;
-use crate::config::{Config, Server};
+use crate::config::{Config, Server, read};
+use crate::conformance::{Conformance, Profile};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::http;
@@ -36,6 +37,10 @@ pub struct Arguments {
     /// How many vehicles the demo dealer offers.
     #[arg(long, value_name = "N", default_value_t = 300, requires = "demo")]
     demo_size: usize,
+    /// The agent that the official conformance kits of A2A are run against, in place of dealers.
+    #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
+          conflicts_with_all = ["demo", "config"])]
+    conformance: Option<Profile>,
     /// Where to listen, instead of the configured address; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -49,7 +54,11 @@ pub struct Arguments {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let mut config = arguments.dealers.load(&context.environment)?;
+    let mut config = match arguments.conformance {
+        // Its limits are the demo's; it has no dealers.
+        Some(_) => Config { dealers: Vec::new(), ..read::demo() },
+        None => arguments.dealers.load(&context.environment)?,
+    };
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
     }
@@ -66,7 +75,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         .enable_all()
         .build()
         .map_err(|error| Failure::fault(&error))?;
-    runtime.block_on(serve(config, store, clock, context))
+    runtime.block_on(serve(config, arguments.conformance, store, clock, context))
 }
 
 /// Keeps other servers away from the folder: each would count requests for itself.
@@ -99,7 +108,13 @@ fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Res
     Ok(())
 }
 
-async fn serve(config: Config, store: Store, clock: Clock, context: &Context) -> Outcome {
+async fn serve(
+    config: Config,
+    conformance: Option<Profile>,
+    store: Store,
+    clock: Clock,
+    context: &Context,
+) -> Outcome {
     let wanted = config.server.listen;
     let listener = TcpListener::bind(wanted).await.map_err(|error| {
         Failure::new(1, format!("cannot listen on {wanted}: {error}"))
@@ -108,7 +123,7 @@ async fn serve(config: Config, store: Store, clock: Clock, context: &Context) ->
     let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
     let server = config.server.clone();
     let dealers = config.dealers.len();
-    let desk = Desk::open(config, Arc::new(store), clock, address)
+    let desk = open(config, conformance, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
@@ -119,6 +134,18 @@ async fn serve(config: Config, store: Store, clock: Clock, context: &Context) ->
     http::server::serve(listener, http::router(desk), &server, stop).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+fn open(
+    config: Config,
+    conformance: Option<Profile>,
+    store: Arc<Store>,
+    clock: Clock,
+    address: SocketAddr,
+) -> Result<Desk, Fault> {
+    let Some(profile) = conformance else { return Desk::open(config, store, clock, address) };
+    let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}"))?;
+    Ok(Desk::open_conformance(config.server, store, clock, agent))
 }
 
 async fn keep_fresh(desk: Arc<Desk>) {

@@ -16,10 +16,10 @@ const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300
 
 pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let host = host(request.uri(), request.headers());
-    let Some(seller) = desk.seller(host.as_deref()) else {
+    let Some(agent) = desk.agent(host.as_deref()) else {
         return not_found().await;
     };
-    let card = &seller.card;
+    let card = agent.card();
     let unchanged = is_unchanged(request.headers(), &card.etag, card.identity.modified_at);
     let mut response = if unchanged {
         let mut response = Response::new(Body::empty());

@@ -1,37 +1,34 @@
-//! The JSON-RPC binding: bytes become a message for the desk, and what the desk says becomes
+//! The JSON-RPC binding: bytes become a request for the desk, and what the desk says becomes
 //! bytes. Errors are HTTP 200 (C-30) except where the transport itself refuses.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Limited};
 use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
-use tradepost_wire::a2a::{self, Answer, DataPart, MessageResult, Operation, Role, SendMessage};
+use tradepost_wire::a2a::{self, DataPart, Event, MessageResult, Operation, Role};
 use tradepost_wire::aap::error::{Code as AapCode, ErrorObject};
 use tradepost_wire::aap::{Refusal, Reply, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::jsonrpc::{self, Id};
 
 use super::observe::Stamp;
-use super::{Peer, host, json_response, not_found};
-use crate::desk::{Caller, Desk, Outcome, Seller};
+use super::{answers, host, intake, json_response, not_found, sse};
+use crate::desk::{Agent, Answer, Desk, Incoming, Outcome};
+use crate::fault::Fault;
 
 /// `POST /a2a`.
 pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let host = host(&parts.uri, &parts.headers);
-    let Some(seller) = desk.seller(host.as_deref()).map(Arc::clone) else {
+    let Some(agent) = desk.agent(host.as_deref()) else {
         return not_found().await;
     };
-    let (mut response, mut stamp) = match receive(&desk, &parts.headers, body).await {
-        Ok(bytes) => answer(&desk, &seller, &parts, &bytes).await,
+    let (mut response, mut stamp) = match intake::receive(&desk, &parts.headers, body).await {
+        Ok(bytes) => answer(&desk, agent, &parts, &bytes).await,
         Err((status, message)) => {
             let refusal = ProtocolRefusal::new(Code::InvalidRequest, message);
             let (mut response, stamp) = protocol_error(&Id::null(), &refusal);
@@ -41,129 +38,67 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
             (response, stamp)
         }
     };
-    stamp.dealer.clone_from(&seller.dealer.id);
+    agent.id().clone_into(&mut stamp.dealer);
     response.extensions_mut().insert(stamp);
     response
 }
 
-/// Reads the body, within the limits (`E-004`, `E-005`).
-async fn receive(
-    desk: &Desk,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<Bytes, (StatusCode, &'static str)> {
-    const TOO_LARGE: (StatusCode, &str) =
-        (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this agent accepts");
-    let limit = desk.server.max_body_bytes;
-    let declared = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|text| text.parse::<usize>().ok());
-    if declared.is_some_and(|length| length > limit) {
-        return Err(TOO_LARGE);
-    }
-    if !is_json(headers) {
-        let message = "the Content-Type must be application/json";
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
-    }
-    let patience = Duration::try_from(desk.server.read_timeout).unwrap_or(Duration::MAX);
-    match tokio::time::timeout(patience, Limited::new(body, limit).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(TOO_LARGE),
-        Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body ended early")),
-        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")),
-    }
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
-        return false;
-    };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json"
-        || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
-}
-
-async fn answer(desk: &Desk, seller: &Arc<Seller>, parts: &Parts, bytes: &[u8]) -> Parcel {
-    let request = match jsonrpc::read(bytes) {
-        Ok(request) => request,
+async fn answer(desk: &Desk, agent: &Agent, parts: &Parts, bytes: &[u8]) -> Parcel {
+    let envelope = match jsonrpc::read(bytes) {
+        Ok(envelope) => envelope,
         Err(reject) => {
             let refusal = ProtocolRefusal::new(reject.code, reject.message);
             return protocol_error(&reject.id, &refusal);
         }
     };
-    let id = &request.id;
-    let message = check_version(seller, parts)
-        .and_then(|()| operation(&request.method))
-        .and_then(|()| a2a::send_message(request.params.as_ref()));
-    let message = match message {
-        Ok(message) => message,
+    let id = &envelope.id;
+    let activated = intake::activated_extensions(&parts.headers);
+    let request = intake::check_version(agent, parts)
+        .and_then(|()| operation(&envelope.method))
+        .and_then(|operation| agent.accept(operation, &activated, envelope.params.as_ref()));
+    let request = match request {
+        Ok(request) => request,
         Err(refusal) => return protocol_error(id, &refusal),
     };
-    let caller = Caller { address: address(desk, parts) };
-    let activated = activated_extensions(&parts.headers);
-    let outcome = desk.answer(seller, &caller, &activated, &message).await;
-    respond(desk, seller, id, &message, outcome)
+    let context_id = context_of(&request);
+    let caller = intake::caller(desk, parts);
+    let resume_after = intake::resume_after(&parts.headers);
+    let incoming = Incoming { caller: &caller, activated: &activated, request, resume_after };
+    let outcome = desk.perform(agent, incoming).await;
+    let (mut response, stamp) = respond(desk, agent, id, context_id, outcome);
+    // Who activates an extension is told which ones are in use (X-04); a dealer's profile always is.
+    answers::echo_extensions(&mut response, agent, &activated);
+    (response, stamp)
 }
 
-/// The version that a request asks for, by header or query (A2A §3.6, C-33); every one that it
-/// names has to be ours.
-fn check_version(seller: &Seller, parts: &Parts) -> Result<(), ProtocolRefusal> {
-    let query = parts.uri.query().unwrap_or_default().as_bytes();
-    let in_query = form_urlencoded::parse(query)
-        .filter(|(name, _)| name.eq_ignore_ascii_case(a2a::VERSION_HEADER))
-        .map(|(_, value)| value.into_owned());
-    let in_headers = parts
-        .headers
-        .get_all(a2a::VERSION_HEADER)
-        .iter()
-        .map(|value| value.to_str().unwrap_or("?").trim().to_owned());
-    let mut asked = in_headers.chain(in_query).filter(|v| !v.is_empty()).peekable();
-    if asked.peek().is_none() && seller.dealer.require_version {
-        return a2a::check_version("");
+/// The conversation that a message names.
+fn context_of(request: &a2a::Request) -> Option<String> {
+    match request {
+        a2a::Request::SendMessage(send) | a2a::Request::SendStreamingMessage(send) => {
+            send.message.context_id.clone()
+        }
+        a2a::Request::GetTask { .. }
+        | a2a::Request::ListTasks(_)
+        | a2a::Request::CancelTask { .. }
+        | a2a::Request::SubscribeToTask { .. }
+        | a2a::Request::CreatePushConfig(_)
+        | a2a::Request::GetPushConfig { .. }
+        | a2a::Request::ListPushConfigs { .. }
+        | a2a::Request::DeletePushConfig { .. }
+        | a2a::Request::GetExtendedAgentCard => None,
     }
-    asked.try_for_each(|version| a2a::check_version(&version))
 }
 
-/// Whether a method is the one that this agent has (`E-015` to `E-021`).
-fn operation(method: &str) -> Result<(), ProtocolRefusal> {
-    let Some(operation) = Operation::from_name(method) else {
+/// The operation of this name (`E-015`, `E-016`).
+fn operation(method: &str) -> Result<Operation, ProtocolRefusal> {
+    Operation::from_name(method).ok_or_else(|| {
         let message = if method.contains('/') {
             "method not found; A2A 1.0 calls it SendMessage"
         } else {
             "method not found; use SendMessage"
         };
-        return Err(ProtocolRefusal::new(Code::MethodNotFound, message));
-    };
-    match operation.without_capability() {
-        None => Ok(()),
-        Some(code) => {
-            Err(ProtocolRefusal::new(code, code.title()).with("operation", operation.name()))
-        }
-    }
-}
-
-fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
-    headers
-        .get_all(a2a::EXTENSIONS_HEADER)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|list| list.split(','))
-        .map(|uri| uri.trim().to_owned())
-        .filter(|uri| !uri.is_empty())
-        .collect()
-}
-
-fn address(desk: &Desk, parts: &Parts) -> std::net::IpAddr {
-    let forwarded = || {
-        let last = parts.headers.get_all("x-forwarded-for").iter().next_back()?;
-        last.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
-    };
-    let peer = parts.extensions.get::<Peer>().map_or([0, 0, 0, 0].into(), |peer| peer.0.ip());
-    Some(desk.server.trust_forwarded_for)
-        .filter(|trust| *trust)
-        .and_then(|_| forwarded())
-        .unwrap_or(peer)
+        ProtocolRefusal::new(Code::MethodNotFound, message)
+    })
 }
 
 /// An answer with what the log says about it.
@@ -172,33 +107,82 @@ type Parcel = (Response, Stamp);
 /// Turns what the desk says into bytes: the only place that does.
 fn respond(
     desk: &Desk,
-    seller: &Seller,
+    agent: &Agent,
     id: &Id,
-    request: &SendMessage<'_>,
+    context_id: Option<String>,
     outcome: Outcome,
 ) -> Parcel {
-    let (version, (mut response, stamp)) = match outcome {
-        Outcome::Protocol(refusal) => return protocol_error(id, &refusal),
-        Outcome::Reply(version, reply) => (version, success(id, request, version, reply)),
+    match outcome {
+        Outcome::Reply(version, reply) => told(version, success(id, context_id, version, reply)),
         Outcome::Refusal(version, refusal) => {
             let limited = refusal.code == AapCode::RateLimited;
             let (mut response, stamp) = refused(id, stamp_error(desk, version, refusal));
-            if limited && seller.dealer.rate_limit.http_429 {
+            if limited && agent.answers_429() {
                 *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
             }
-            (version, (response, stamp))
+            told(version, (response, stamp))
         }
         Outcome::Fault(version, fault) => {
             let error = stamp_error(desk, version, Refusal::internal_error());
             tracing::error!(
-                dealer = %seller.dealer.id,
+                dealer = %agent.id(),
                 error_id = %error.error_id,
                 cause = %fault.chain(),
                 "a message could not be answered"
             );
-            (version, refused(id, error))
+            told(version, refused(id, error))
         }
-    };
+        Outcome::Protocol(refusal) => protocol_error(id, &refusal),
+        Outcome::Broken(fault) => {
+            let (refusal, error_id) = answers::broken(agent, &fault);
+            let (response, stamp) = protocol_error(id, &refusal);
+            (response, Stamp { error_id: Some(error_id), ..stamp })
+        }
+        Outcome::Answer(answer) => (result(agent, id, *answer), unstamped()),
+    }
+}
+
+/// An answer of the protocol itself.
+fn result(agent: &Agent, id: &Id, answer: Answer) -> Response {
+    match answer {
+        Answer::Message(message) => succeed(id, Event::Message(message)),
+        Answer::Task(task) => succeed(id, task),
+        Answer::Begun(task) => succeed(id, Event::Task(task)),
+        Answer::Tasks(page) => succeed(id, answers::page(&page)),
+        Answer::PushConfig(config) => succeed(id, config),
+        Answer::PushConfigs(configs) => succeed(id, answers::push_configs(&configs)),
+        Answer::Done => succeed(id, serde_json::Value::Null),
+        Answer::MessageStream(message) => {
+            let frame = Frame { id: id.clone(), agent: agent.clone() };
+            sse::one_event(&answers::json(&Event::Message(message)), &frame)
+        }
+        Answer::Stream(events) => {
+            sse::task_events(events, Frame { id: id.clone(), agent: agent.clone() })
+        }
+    }
+}
+
+/// An event of a stream is a whole JSON-RPC answer (C-03).
+struct Frame {
+    id: Id,
+    agent: Agent,
+}
+
+impl sse::Frame for Frame {
+    fn event(&self, json: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{json}}}"#, self.id.as_json())
+    }
+
+    fn broken(&self, fault: &Fault) -> String {
+        let (refusal, _) = answers::broken(&self.agent, fault);
+        let error = error_body(&refusal);
+        let failure = Failure { jsonrpc: "2.0", id: &self.id, error };
+        format!("data: {}\n\n", answers::json(&failure))
+    }
+}
+
+/// A dealer's answer names the version of the profile that it is in.
+fn told(version: Version, (mut response, stamp): Parcel) -> Parcel {
     let uri = HeaderValue::from_static(version.uri());
     response.headers_mut().insert(a2a::EXTENSIONS_HEADER, uri);
     (response, stamp)
@@ -209,18 +193,17 @@ fn stamp_error(desk: &Desk, version: Version, refusal: Refusal) -> ErrorObject {
     refusal.stamp(version, error_id, desk.clock.now())
 }
 
-fn success(id: &Id, request: &SendMessage<'_>, version: Version, reply: Reply) -> Parcel {
+fn success(id: &Id, context_id: Option<String>, version: Version, reply: Reply) -> Parcel {
     let fresh = || uuid::Uuid::now_v7().to_string();
     let skill = reply.skill;
-    let message = Answer {
+    let message = a2a::Answer {
         message_id: fresh(),
-        context_id: request.message.context_id.clone().unwrap_or_else(fresh),
+        context_id: context_id.unwrap_or_else(fresh),
         role: Role::Agent,
         parts: [DataPart { media_type: skill.response_media_type(), data: reply }],
         extensions: vec![version.uri()],
     };
-    let result = MessageResult { message };
-    let response = write(&Success { jsonrpc: "2.0", id, result });
+    let response = succeed(id, MessageResult { message });
     (response, Stamp { code: "OK", skill: Some(skill.name()), ..unstamped() })
 }
 
@@ -240,24 +223,28 @@ fn refused(id: &Id, error: ErrorObject) -> Parcel {
 }
 
 fn protocol_error(id: &Id, refusal: &ProtocolRefusal) -> Parcel {
-    let body = ErrorBody {
+    let response = write(&Failure { jsonrpc: "2.0", id, error: error_body(refusal) });
+    (response, Stamp { code: refusal.code.name(), ..unstamped() })
+}
+
+fn error_body(refusal: &ProtocolRefusal) -> ErrorBody<'_, ProtocolRefusal> {
+    ErrorBody {
         code: refusal.code.jsonrpc(),
         message: &refusal.message,
         data: refusal.has_details().then_some(refusal),
-    };
-    let response = write(&Failure { jsonrpc: "2.0", id, error: body });
-    (response, Stamp { code: refusal.code.name(), ..unstamped() })
+    }
 }
 
 fn unstamped() -> Stamp {
     Stamp { dealer: String::new(), code: "OK", skill: None, error_id: None }
 }
 
+fn succeed(id: &Id, result: impl Serialize) -> Response {
+    write(&Success { jsonrpc: "2.0", id, result })
+}
+
 fn write<T: Serialize>(envelope: &T) -> Response {
-    match serde_json::to_vec(envelope) {
-        Ok(bytes) => json_response(StatusCode::OK, bytes),
-        Err(_) => unreachable!("our own envelopes have text keys and finite numbers"),
-    }
+    json_response(StatusCode::OK, answers::json(envelope))
 }
 
 #[derive(Serialize)]

@@ -12,9 +12,12 @@ use crate::fault::Fault;
 
 pub(super) mod inventory;
 pub(super) mod leads;
+pub(super) mod tasks;
 
 /// One step for each schema version, applied in order; `user_version` counts them.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[DEALER_SCHEMA, tasks::SCHEMA];
+
+const DEALER_SCHEMA: &str = "
     CREATE TABLE listings (
         dealer_id   TEXT NOT NULL,
         vehicle_id  TEXT NOT NULL,
@@ -86,7 +89,7 @@ const MIGRATIONS: &[&str] = &["
         id           TEXT NOT NULL,
         modified_at  INTEGER NOT NULL
     ) WITHOUT ROWID;
-"];
+";
 
 /// A connection.
 #[derive(Debug)]

@@ -26,7 +26,7 @@ fn swallow(body: &[u8]) -> usize {
         Ok(send) => send,
         Err(refusal) => return serde_json::to_string(&refusal).unwrap().len(),
     };
-    let data = send.message.parts.iter().find_map(|part| match part.content {
+    let data = send.message.parts.iter().find_map(|part| match &part.content {
         a2a::Content::Data(data) => Some(data),
         _ => None,
     });

@@ -311,7 +311,7 @@ fn tasks_and_webhooks_are_not_supported() {
     server.check_body("E-032", push.to_string(), &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32003,"message":"this agent sends no push notifications; the answer comes at once",
+          "error":{"code":-32003,"message":"this agent sends no push notifications; leave the webhook out",
             "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PUSH_NOTIFICATION_NOT_SUPPORTED","domain":"a2a-protocol.org","metadata":{}}]}}
     "#]]);
 }

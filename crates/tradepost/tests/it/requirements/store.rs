@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tradepost::clock::Clock;
-use tradepost::desk::Desk;
+use tradepost::desk::{Agent, Desk};
 use tradepost::fault::Fault;
 
 use crate::support::{TestServer, at, client, dealer, lead, start, start_with, with};
@@ -122,7 +122,10 @@ fn one_dealers_broken_inventory_keeps_no_other_from_being_refreshed() {
     let (clock, _) = Clock::manual(at(crate::support::NOW));
     let named = "127.0.0.1:8080".parse().unwrap();
     let desk = Desk::open(server.config().clone(), server.store.clone(), clock, named).unwrap();
-    let size = |host: &str| desk.seller(Some(host)).unwrap().inventory().len();
+    let size = |host: &str| match desk.agent(Some(host)) {
+        Some(Agent::Dealer(seller)) => seller.inventory().len(),
+        other => panic!("{other:?}"),
+    };
     assert_eq!((size("one.example"), size("two.example")), (4, 4));
     let database = database(&server);
     let broken = "UPDATE listings SET body = '{' WHERE dealer_id = 'demo-auto-group';

@@ -1,0 +1,398 @@
+//! The agent that the official conformance kits are run against. What it does is keyed on the
+//! prefix of the message's id, as the kit sends it, or of the first part's text, as the kit's
+//! successor does (requirements a2a.md §2.3, §2.4).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Interface, Skill};
+use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::{
+    Artifact, Capability, Content, Message, Part, Request, Role, SendMessage, TaskState,
+};
+
+use crate::aap::card::{self, ENDPOINT_PATH, PublishedCard};
+use crate::clock::Clock;
+use crate::desk::{Answer, Incoming};
+use crate::fault::Fault;
+use crate::store::{Owner, Store};
+use crate::tasks::{Ended, Outcome, Plan, Progress, Tasks};
+
+/// What the agent says that it can do; the kit needs more than one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Profile {
+    /// Streams.
+    Streaming,
+    /// Neither streams, and requires an extension.
+    Strict,
+}
+
+/// The extension that the kit expects of an agent that requires one.
+const REQUIRED_EXTENSION: &str = "urn:a2a:tck:required-extension";
+
+/// An extension that changes nothing.
+const OPTIONAL_EXTENSION: &str = "urn:tradepost:conformance";
+
+/// How long the kit's long task works: twice its own patience.
+const LONG: Duration = Duration::from_secs(4);
+
+/// The agent.
+#[derive(Debug)]
+pub struct Conformance {
+    /// Its card.
+    pub card: PublishedCard,
+    profile: Profile,
+    tasks: Arc<Tasks>,
+}
+
+impl Conformance {
+    /// Its id in the store.
+    pub const ID: &'static str = "conformance";
+
+    /// Sets the agent up, as reached under `base_url`.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open(
+        profile: Profile,
+        store: &Arc<Store>,
+        clock: &Clock,
+        base_url: &str,
+    ) -> Result<Self, Fault> {
+        let describe = |id: &str| describe(profile, base_url, id);
+        let card = card::publish_with(describe, |hash| {
+            store.card_identity(Self::ID, hash, uuid::Uuid::now_v7().to_string(), clock.now())
+        })?;
+        let tasks = Tasks::open(Arc::clone(store), clock.clone())?;
+        Ok(Self { card, profile, tasks })
+    }
+
+    /// Whether it can.
+    #[must_use]
+    pub fn has(&self, capability: Capability) -> bool {
+        match capability {
+            Capability::Tasks => true,
+            Capability::Streaming => self.profile == Profile::Streaming,
+            Capability::Push | Capability::ExtendedCard => false,
+        }
+    }
+
+    /// The extension without which it does nothing.
+    #[must_use]
+    pub fn required_extension(&self) -> Option<&'static str> {
+        (self.profile == Profile::Strict).then_some(REQUIRED_EXTENSION)
+    }
+
+    /// The extension of its card.
+    #[must_use]
+    pub fn extension(&self) -> &'static str {
+        match self.profile {
+            Profile::Streaming => OPTIONAL_EXTENSION,
+            Profile::Strict => REQUIRED_EXTENSION,
+        }
+    }
+
+    /// Performs a request.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn perform(&self, incoming: Incoming<'_>) -> Outcome<Answer> {
+        let principal = incoming.caller.principal().to_owned();
+        let owner = Owner { agent_id: Self::ID.to_owned(), principal };
+        match incoming.request {
+            Request::SendMessage(send) => self.send(&owner, send, false).await,
+            Request::SendStreamingMessage(send) => self.send(&owner, send, true).await,
+            Request::GetTask { id, history_length } => {
+                Ok(self.tasks.get(&owner, &id, history_length)?.map(Answer::Task))
+            }
+            Request::ListTasks(query) => Ok(self.tasks.list(&owner, &query)?.map(Answer::Tasks)),
+            Request::CancelTask { id } => {
+                Ok(self.tasks.cancel(&owner, &id).await?.map(Answer::Task))
+            }
+            Request::SubscribeToTask { id } => {
+                let stream = self.tasks.subscribe(&owner, &id, incoming.resume_after)?;
+                Ok(stream.map(Answer::Stream))
+            }
+            // `has` says that these are not there, so they are not admitted.
+            Request::CreatePushConfig(_)
+            | Request::GetPushConfig { .. }
+            | Request::ListPushConfigs { .. }
+            | Request::DeletePushConfig { .. }
+            | Request::GetExtendedAgentCard => {
+                Ok(Err(Refusal::new(Code::UnsupportedOperation, "Operation is not supported")))
+            }
+        }
+    }
+
+    async fn send(&self, owner: &Owner, send: SendMessage, streams: bool) -> Outcome<Answer> {
+        let message = &send.message;
+        let unreadable = message.parts.iter().any(|part| {
+            part.media_type.as_deref().is_some_and(|kind| kind.starts_with("application/x-"))
+        });
+        if unreadable {
+            let message = "a part has a media type that this agent cannot read";
+            return Ok(Err(Refusal::new(Code::ContentTypeNotSupported, message)));
+        }
+        let continues = match self.tasks.addressed(owner, message)? {
+            Ok(continues) => continues,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let work = match plan(message) {
+            Plan::Work(work) => work,
+            Plan::Answer(parts) => {
+                let answer = answer(message, parts);
+                return Ok(Ok(if streams {
+                    Answer::MessageStream(answer)
+                } else {
+                    Answer::Message(answer)
+                }));
+            }
+        };
+        let begun = match self.tasks.begin(owner, continues, message, work).await? {
+            Ok(begun) => begun,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if streams {
+            let stream = self.tasks.stream_begun(owner, &begun, send.history_length)?;
+            return Ok(Ok(Answer::Stream(stream)));
+        }
+        let task = if send.return_immediately {
+            self.tasks.get(owner, &begun.task_id, send.history_length)?
+        } else {
+            self.tasks.settled(owner, &begun, send.history_length).await?
+        };
+        Ok(task.map(Answer::Begun))
+    }
+}
+
+fn answer(question: &Message, parts: Vec<Part>) -> Message {
+    let fresh = || uuid::Uuid::now_v7().to_string();
+    Message {
+        message_id: fresh(),
+        context_id: Some(question.context_id.clone().unwrap_or_else(fresh)),
+        task_id: None,
+        role: Role::Agent,
+        parts,
+        metadata: None,
+        extensions: Vec::new(),
+        reference_task_ids: Vec::new(),
+    }
+}
+
+/// What the kits ask for, by prefix; a longer one stands before the shorter one it begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scenario {
+    Message,
+    InputRequired,
+    AuthRequired,
+    Reject,
+    Fail,
+    Panic,
+    Long,
+    Cancelable,
+    Complete(Option<Product>),
+    Stream { working: bool, artifact: Option<Product> },
+    Flood(u32),
+}
+
+/// What a scenario's artifact is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Product {
+    Text(&'static str),
+    File,
+    FileUrl,
+    Data,
+    Chunks,
+}
+
+const SCENARIOS: &[(&str, Scenario)] = &[
+    ("tck-message-response", Scenario::Message),
+    ("tck-input-required", Scenario::InputRequired),
+    ("tck-multi-turn", Scenario::InputRequired),
+    ("tck-auth-required", Scenario::AuthRequired),
+    ("tck-reject-task", Scenario::Reject),
+    ("tck-task-failure", Scenario::Fail),
+    ("tradepost-panic", Scenario::Panic),
+    ("tradepost-flood-500", Scenario::Flood(500)),
+    ("tradepost-flood-40000", Scenario::Flood(40_000)),
+    ("tck-long-running", Scenario::Long),
+    ("test-resubscribe-message-id", Scenario::Long),
+    ("tck-cancel", Scenario::Cancelable),
+    ("tck-artifact-file-url", Scenario::Complete(Some(Product::FileUrl))),
+    ("tck-artifact-file", Scenario::Complete(Some(Product::File))),
+    ("tck-artifact-data", Scenario::Complete(Some(Product::Data))),
+    ("tck-artifact-text", Scenario::Complete(Some(Product::Text("Generated text content")))),
+    ("tck-stream-001", streaming("Stream hello from TCK")),
+    ("tck-stream-002", Scenario::Stream { working: false, artifact: None }),
+    ("tck-stream-003", streaming("Stream task lifecycle")),
+    ("tck-stream-ordering-001", streaming("Ordered output")),
+    ("tck-stream-basic", streaming("Stream hello from TCK")),
+    ("tck-stream-artifact-text", streaming("Streamed text content")),
+    ("tck-stream-artifact-file", Scenario::Stream { working: true, artifact: Some(Product::File) }),
+    (
+        "tck-stream-artifact-chunked",
+        Scenario::Stream { working: true, artifact: Some(Product::Chunks) },
+    ),
+    ("tck-stream-chunked", Scenario::Stream { working: true, artifact: Some(Product::Chunks) }),
+];
+
+const fn streaming(text: &'static str) -> Scenario {
+    Scenario::Stream { working: true, artifact: Some(Product::Text(text)) }
+}
+
+fn scenario(message: &Message) -> Scenario {
+    let text = message.parts.first().and_then(|part| match &part.content {
+        Content::Text(text) => Some(text.as_str()),
+        Content::Raw(_) | Content::Url(_) | Content::Data(_) => None,
+    });
+    let named = |name: &str| {
+        let found = SCENARIOS.iter().find(|(prefix, _)| name.starts_with(prefix));
+        found.map(|(_, scenario)| *scenario)
+    };
+    named(&message.message_id).or_else(|| named(text?)).unwrap_or(Scenario::Complete(None))
+}
+
+fn plan(message: &Message) -> Plan {
+    let scenario = scenario(message);
+    if scenario == Scenario::Message {
+        return Plan::Answer(vec![Part::text("Direct message response")]);
+    }
+    Plan::Work(Box::new(move |progress| {
+        Box::pin(async move {
+            // That the task was canceled meanwhile is nobody's fault.
+            let _: Result<(), Ended> = work(scenario, &progress).await?;
+            Ok(())
+        })
+    }))
+}
+
+async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ended>, Fault> {
+    use TaskState::{AuthRequired, Completed, InputRequired, Rejected, Working};
+    const HELLO: Option<&str> = Some("Hello from TCK");
+    Ok(match scenario {
+        Scenario::Message => Ok(()),
+        Scenario::InputRequired => {
+            progress.status(InputRequired, Some("More input is needed")).await
+        }
+        Scenario::AuthRequired => {
+            progress.status(AuthRequired, Some("A credential is needed")).await
+        }
+        Scenario::Reject => progress.status(Rejected, Some("rejected")).await,
+        Scenario::Fail => return Err(Fault::new("working on a task", "the kit asked for it")),
+        Scenario::Panic => unreachable!("a test asked for it"),
+        Scenario::Long | Scenario::Cancelable => {
+            let begun = progress.status(Working, None).await;
+            tokio::time::sleep(LONG).await;
+            match begun {
+                Ok(()) => progress.status(Completed, HELLO).await,
+                Err(ended) => Err(ended),
+            }
+        }
+        Scenario::Complete(artifact) => {
+            finish(progress, false, artifact, HELLO.filter(|_| artifact.is_none())).await
+        }
+        Scenario::Stream { working, artifact } => finish(progress, working, artifact, None).await,
+        Scenario::Flood(events) => flood(progress, events).await,
+    })
+}
+
+async fn finish(
+    progress: &Progress,
+    working: bool,
+    artifact: Option<Product>,
+    says: Option<&str>,
+) -> Result<(), Ended> {
+    if working {
+        progress.status(TaskState::Working, None).await?;
+    }
+    match artifact {
+        Some(Product::Chunks) => {
+            progress.artifact(result(vec![Part::text("chunk-1 ")]), false, false).await?;
+            progress.artifact(result(vec![Part::text("chunk-2")]), true, true).await?;
+        }
+        Some(other) => progress.artifact(result(vec![part(other)]), false, true).await?,
+        None => {}
+    }
+    progress.status(TaskState::Completed, says).await
+}
+
+async fn flood(progress: &Progress, events: u32) -> Result<(), Ended> {
+    progress.status(TaskState::Working, None).await?;
+    for number in 0..events {
+        let part = Part::from(Content::Data(json!({"number": number})));
+        progress.artifact(result(vec![part]), number > 0, number + 1 == events).await?;
+    }
+    progress.status(TaskState::Completed, None).await
+}
+
+fn result(parts: Vec<Part>) -> Artifact {
+    Artifact {
+        artifact_id: "artifact-1".to_owned(),
+        name: None,
+        description: None,
+        parts,
+        metadata: None,
+        extensions: Vec::new(),
+    }
+}
+
+fn part(result: Product) -> Part {
+    let file = |content, media_type: &str| Part {
+        content,
+        metadata: None,
+        filename: Some("output.txt".to_owned()),
+        media_type: Some(media_type.to_owned()),
+    };
+    match result {
+        Product::Text(text) => Part::text(text),
+        // "Generated file content", in base64.
+        Product::File => {
+            file(Content::Raw("R2VuZXJhdGVkIGZpbGUgY29udGVudA==".to_owned()), "text/plain")
+        }
+        Product::FileUrl => {
+            file(Content::Url("https://example.com/output.txt".to_owned()), "text/plain")
+        }
+        Product::Data => Content::Data(json!({"key": "value", "count": 42})).into(),
+        Product::Chunks => Part::text("chunk-1 chunk-2"),
+    }
+}
+
+fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
+    let extension = |uri: &str, required| Extension {
+        uri: uri.to_owned(),
+        description: "Lets the kit see how extensions are handled.".to_owned(),
+        required,
+        params: json!({"id": id}),
+    };
+    AgentCard {
+        name: "Tradepost conformance agent".to_owned(),
+        description: "Answers the official conformance kits of A2A.".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        provider: None,
+        supported_interfaces: vec![Interface {
+            url: format!("{base_url}{ENDPOINT_PATH}"),
+            protocol_binding: "JSONRPC",
+            protocol_version: tradepost_wire::a2a::VERSION,
+        }],
+        capabilities: Capabilities {
+            streaming: profile == Profile::Streaming,
+            push_notifications: false,
+            extensions: vec![match profile {
+                Profile::Streaming => extension(OPTIONAL_EXTENSION, false),
+                Profile::Strict => extension(REQUIRED_EXTENSION, true),
+            }],
+        },
+        default_input_modes: vec!["text/plain".to_owned(), "application/json".to_owned()],
+        default_output_modes: vec!["text/plain".to_owned(), "application/json".to_owned()],
+        skills: vec![Skill {
+            id: "conformance".to_owned(),
+            name: "Conformance".to_owned(),
+            description: "Does what the prefix of the message's id asks for.".to_owned(),
+            tags: vec!["conformance".to_owned(), "test".to_owned()],
+            input_modes: vec!["text/plain".to_owned()],
+            output_modes: vec!["text/plain".to_owned()],
+        }],
+        documentation_url: None,
+    }
+}

@@ -1,0 +1,99 @@
+//! What every HTTP binding does with a request before it is looked into: the body within its
+//! limits, the protocol version, the extensions, and who calls.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
+use tradepost_wire::a2a;
+use tradepost_wire::a2a::error::Refusal;
+
+use super::Peer;
+use crate::desk::{Agent, Caller, Desk};
+
+/// Why a body was not taken: for the binding to say in its own words' shape.
+pub(super) type Unread = (StatusCode, &'static str);
+
+/// Reads the body, within the limits (`E-004`, `E-005`).
+pub(super) async fn receive(desk: &Desk, headers: &HeaderMap, body: Body) -> Result<Bytes, Unread> {
+    const TOO_LARGE: Unread =
+        (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this agent accepts");
+    let limit = desk.server.max_body_bytes;
+    let declared = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > limit) {
+        return Err(TOO_LARGE);
+    }
+    if !is_json(headers) {
+        let message = "the Content-Type must be application/json";
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    let patience = Duration::try_from(desk.server.read_timeout).unwrap_or(Duration::MAX);
+    match tokio::time::timeout(patience, Limited::new(body, limit).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(TOO_LARGE),
+        Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body ended early")),
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")),
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
+        return false;
+    };
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json"
+        || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
+}
+
+/// Checks the version that a request asks for, by header or query (A2A §3.6, C-33); every one that
+/// it names has to be ours.
+pub(super) fn check_version(agent: &Agent, parts: &Parts) -> Result<(), Refusal> {
+    let query = parts.uri.query().unwrap_or_default().as_bytes();
+    let in_query = form_urlencoded::parse(query)
+        .filter(|(name, _)| name.eq_ignore_ascii_case(a2a::VERSION_HEADER))
+        .map(|(_, value)| value.into_owned());
+    let in_headers = parts
+        .headers
+        .get_all(a2a::VERSION_HEADER)
+        .iter()
+        .map(|value| value.to_str().unwrap_or("?").trim().to_owned());
+    let mut asked = in_headers.chain(in_query).filter(|v| !v.is_empty()).peekable();
+    if asked.peek().is_none() && agent.requires_version() {
+        return a2a::check_version("");
+    }
+    asked.try_for_each(|version| a2a::check_version(&version))
+}
+
+/// The extensions that a request activates.
+pub(super) fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
+    headers
+        .get_all(a2a::EXTENSIONS_HEADER)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|list| list.split(','))
+        .map(|uri| uri.trim().to_owned())
+        .filter(|uri| !uri.is_empty())
+        .collect()
+}
+
+/// Who calls.
+pub(super) fn caller(desk: &Desk, parts: &Parts) -> Caller {
+    let forwarded = || {
+        let last = parts.headers.get_all("x-forwarded-for").iter().next_back()?;
+        last.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
+    };
+    let peer = parts.extensions.get::<Peer>().map_or([0, 0, 0, 0].into(), |peer| peer.0.ip());
+    let address = if desk.server.trust_forwarded_for { forwarded() } else { None };
+    Caller { address: address.unwrap_or(peer) }
+}
+
+/// The last event of a stream that the caller has seen.
+pub(super) fn resume_after(headers: &HeaderMap) -> Option<i64> {
+    headers.get("last-event-id")?.to_str().ok()?.trim().parse().ok()
+}

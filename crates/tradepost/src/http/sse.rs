@@ -1,0 +1,55 @@
+//! Streams as server-sent events.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+
+use crate::fault::Fault;
+use crate::tasks::{Item, TaskStream};
+
+/// How long a connection may be silent before a comment keeps it open.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// How a binding writes what a stream brings.
+pub(super) trait Frame: Send + 'static {
+    /// The data of an event.
+    fn event(&self, json: &str) -> String;
+    /// What is sent when the stream breaks, as a whole event; the cause is for the log.
+    fn broken(&self, fault: &Fault) -> String;
+}
+
+/// A response that brings a task's events until it pauses or ends.
+pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
+    let body = stream::unfold(Some((events, frame)), |state| async move {
+        let (mut events, frame) = state?;
+        let next = tokio::time::timeout(SILENCE, events.next()).await;
+        let (text, more) = match next {
+            Err(_) => (":\n\n".to_owned(), true),
+            Ok(Ok(Some(Item { seq, json }))) => {
+                (format!("id: {seq}\ndata: {}\n\n", frame.event(&json)), true)
+            }
+            Ok(Ok(None)) => return None,
+            Ok(Err(fault)) => (frame.broken(&fault), false),
+        };
+        let state = more.then_some((events, frame));
+        Some((Ok::<_, std::convert::Infallible>(Bytes::from(text)), state))
+    });
+    response(Body::from_stream(body))
+}
+
+/// A response that brings one event.
+pub(super) fn one_event(json: &str, frame: &impl Frame) -> Response {
+    response(Body::from(format!("data: {}\n\n", frame.event(json))))
+}
+
+fn response(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

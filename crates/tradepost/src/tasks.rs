@@ -1,0 +1,391 @@
+//! Tasks at work: they begin with a message, log what happens to them, and end. Whoever follows a
+//! task reads its log with a cursor of its own, so that a slow reader loses nothing and a restart
+//! forgets nothing.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt as _;
+use tokio::sync::watch;
+use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::request::invalid_param;
+use tradepost_wire::a2a::{ListTasks, Message, Part, Role, Task, TaskState};
+
+use crate::clock::Clock;
+use crate::fault::Fault;
+use crate::store::{EntryKind, Owner, Store, TaskFilter, TaskRow};
+
+mod cursor;
+mod fold;
+mod progress;
+mod stream;
+
+pub use progress::{Ended, Progress};
+pub use stream::{Item, TaskStream, Until};
+
+/// What an agent does about a message.
+pub enum Plan {
+    /// Answers it at once; no task comes of it.
+    Answer(Vec<Part>),
+    /// Works on it.
+    Work(Work),
+}
+
+/// Work on a task. It ends the task by itself, or else it is ended as failed.
+pub type Work = Box<dyn FnOnce(Progress) -> Pin<Box<dyn Future<Output = Worked> + Send>> + Send>;
+
+/// How work ends: `Err` when something of ours broke. That the task has ended meanwhile is no
+/// fault.
+pub type Worked = Result<(), Fault>;
+
+/// A page of a list.
+#[derive(Debug)]
+pub struct TaskPage {
+    /// The tasks, newest state first.
+    pub tasks: Vec<Task>,
+    /// Where to go on; empty at the end.
+    pub next_page_token: String,
+    /// How many a page holds at most.
+    pub page_size: u32,
+    /// How many match in all.
+    pub total_size: usize,
+}
+
+/// The protocol's yes or no, or a fault.
+pub type Outcome<T> = Result<Result<T, Refusal>, Fault>;
+
+/// How many tasks a page holds when the caller does not say (A2A §3.1.4).
+const PAGE_SIZE: u32 = 50;
+
+/// All tasks of a process.
+#[derive(Debug)]
+pub struct Tasks {
+    store: Arc<Store>,
+    clock: Clock,
+    live: Mutex<HashMap<String, Live>>,
+    cursors: cursor::Signer,
+}
+
+/// A task that somebody works on or follows.
+#[derive(Debug)]
+struct Live {
+    /// The number of the last entry that is on disk.
+    committed: watch::Sender<i64>,
+    /// One piece of work at a time.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// A task that was begun or continued.
+#[derive(Debug)]
+pub struct Begun {
+    /// The task.
+    pub task_id: String,
+    /// The log up to and with the message.
+    pub seq: i64,
+}
+
+impl Tasks {
+    /// The tasks in a store. Those that a former process was working on are ended as failed:
+    /// nobody will.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open(store: Arc<Store>, clock: Clock) -> Result<Arc<Self>, Fault> {
+        let cursors = cursor::Signer::open(&store)?;
+        let tasks = Self { store, clock, live: Mutex::new(HashMap::new()), cursors };
+        let tasks = Arc::new(tasks);
+        for row in tasks.store.unfinished_tasks()? {
+            let progress = progress::Progress::new(Arc::clone(&tasks), row);
+            progress.end_as_failed("The agent was restarted while it worked on this task.")?;
+        }
+        Ok(tasks)
+    }
+
+    /// The task that a message belongs to: an own one that can take it, or none when it names
+    /// none (E-17 to E-20).
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn addressed(&self, owner: &Owner, message: &Message) -> Outcome<Option<TaskRow>> {
+        for task_id in &message.reference_task_ids {
+            if self.store.task(owner, task_id)?.is_none() {
+                return Ok(Err(not_found()));
+            }
+        }
+        let Some(task_id) = &message.task_id else { return Ok(Ok(None)) };
+        let Some(row) = self.store.task(owner, task_id)? else { return Ok(Err(not_found())) };
+        if message.context_id.as_ref().is_some_and(|context| *context != row.context_id) {
+            let description = "must be the task's context, or absent";
+            return Ok(Err(invalid_param("message.contextId", description)));
+        }
+        if row.state.terminal() {
+            return Ok(Err(ended("the task has ended and takes no further message")));
+        }
+        Ok(Ok(Some(row)))
+    }
+
+    /// Logs a message, under a new task unless it continues one, and starts the work.
+    ///
+    /// # Errors
+    /// When the store fails; nothing was begun then.
+    pub async fn begin(
+        self: &Arc<Self>,
+        owner: &Owner,
+        continues: Option<TaskRow>,
+        message: &Message,
+        work: Work,
+    ) -> Outcome<Begun> {
+        let (now, owner) = (self.clock.now(), owner.clone());
+        let is_new = continues.is_none();
+        let row = continues.unwrap_or_else(|| TaskRow {
+            task_id: uuid::Uuid::now_v7().to_string(),
+            context_id: message
+                .context_id
+                .clone()
+                .unwrap_or_else(|| uuid::Uuid::now_v7().to_string()),
+            state: TaskState::Submitted,
+            status_at: now,
+            last_seq: 0,
+        });
+        let said = Message {
+            task_id: Some(row.task_id.clone()),
+            context_id: Some(row.context_id.clone()),
+            role: Role::User,
+            ..message.clone()
+        };
+        let said = serde_json::to_string(&said).map_err(Fault::on("writing a message"))?;
+        // A task that waited for this message waits no longer.
+        let state = if is_new { TaskState::Submitted } else { TaskState::Working };
+        let moved = fold::status_event(&row, state, None, now)?;
+        let job_row = row.clone();
+        let logged = self.store.write(move |tx| {
+            if is_new {
+                tx.create_task(&owner, &job_row)?;
+            }
+            tx.append(&job_row.task_id, EntryKind::Status, &moved, Some((state, now)))?;
+            tx.append(&job_row.task_id, EntryKind::Message, &said, None)
+        });
+        let Some(seq) = logged.await? else {
+            return Ok(Err(ended("the task has ended and takes no further message")));
+        };
+        let turn = self.follow(&row.task_id, seq, |live| Arc::clone(&live.turn));
+        self.committed(&row.task_id, seq);
+        let progress = Progress::new(Arc::clone(self), row.clone());
+        let tasks = Arc::clone(self);
+        tokio::spawn(async move {
+            let _turn = turn.lock().await;
+            let task_id = progress.task_id().to_owned();
+            // Whatever goes wrong ends the task; nothing of the cause reaches the caller.
+            let worked = AssertUnwindSafe(work(progress.clone())).catch_unwind().await;
+            let worked = match worked {
+                Ok(worked) => worked.map(|()| progress.may_be_left()),
+                Err(_) => Err(Fault::new("working on a task", "the work panicked")),
+            };
+            let flushed = progress.flush().await;
+            match worked.and_then(|left| flushed.map(|()| left)) {
+                Ok(true) => {}
+                Ok(false) => tasks.fail(&progress, &Fault::new("working on a task", "it was left")),
+                Err(fault) => tasks.fail(&progress, &fault),
+            }
+            tasks.release(&task_id);
+        });
+        Ok(Ok(Begun { task_id: row.task_id, seq }))
+    }
+
+    /// Ends a task as failed. The log has the cause, under the id that the caller reads.
+    fn fail(&self, progress: &Progress, fault: &Fault) {
+        let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
+        tracing::error!(%error_id, cause = %fault.chain(), "a task failed");
+        let text = format!("The agent failed to work on this task. Error id: {error_id}");
+        if let Err(fault) = progress.end_as_failed(&text) {
+            tracing::error!(cause = %fault.chain(), "a failed task could not be ended");
+        }
+    }
+
+    /// The task as it is, with as much of its history as asked for (A2A §3.2.4).
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn get(&self, owner: &Owner, task_id: &str, history: Option<u32>) -> Outcome<Task> {
+        let Some(row) = self.store.task(owner, task_id)? else { return Ok(Err(not_found())) };
+        Ok(Ok(fold::task(&self.store, &row, row.last_seq, history, true)?))
+    }
+
+    /// A page of the caller's tasks.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn list(&self, owner: &Owner, query: &ListTasks) -> Outcome<TaskPage> {
+        let filter = TaskFilter {
+            context_id: query.context_id.clone(),
+            state: query.status,
+            since: query.status_timestamp_after,
+        };
+        let after = match &query.page_token {
+            None => None,
+            Some(token) => match self.cursors.read(owner, &filter, token) {
+                Some(after) => Some(after),
+                None => {
+                    let description = "must be a nextPageToken of the same list";
+                    return Ok(Err(invalid_param("pageToken", description)));
+                }
+            },
+        };
+        let page_size = query.page_size.unwrap_or(PAGE_SIZE);
+        let limit = page_size as usize;
+        let (mut rows, total_size) = self.store.tasks(owner, &filter, after, limit + 1)?;
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let next_page_token = rows
+            .last()
+            .filter(|_| more)
+            .map(|last| self.cursors.write(owner, &filter, last))
+            .unwrap_or_default();
+        let tasks = rows
+            .iter()
+            .map(|row| {
+                let (history, artifacts) = (query.history_length, query.include_artifacts);
+                fold::task(&self.store, row, row.last_seq, history, artifacts)
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Ok(TaskPage { tasks, next_page_token, page_size, total_size }))
+    }
+
+    /// Ends a task because its owner wants so. Repeating it changes nothing (§1.5 row 13).
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn cancel(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Outcome<Task> {
+        let Some(row) = self.store.task(owner, task_id)? else { return Ok(Err(not_found())) };
+        let now = self.clock.now();
+        let event = fold::status_event(&row, TaskState::Canceled, None, now)?;
+        let id = row.task_id.clone();
+        let seq = self
+            .store
+            .write(move |tx| {
+                tx.append(&id, EntryKind::Status, &event, Some((TaskState::Canceled, now)))
+            })
+            .await?;
+        if let Some(seq) = seq {
+            self.committed(task_id, seq);
+        }
+        let task = self.get(owner, task_id, None)?;
+        Ok(task.and_then(|task| match task.status.state {
+            TaskState::Canceled => Ok(task),
+            TaskState::Submitted
+            | TaskState::Working
+            | TaskState::Completed
+            | TaskState::Failed
+            | TaskState::InputRequired
+            | TaskState::Rejected
+            | TaskState::AuthRequired => {
+                let message = "the task has ended and cannot be canceled";
+                Err(Refusal::new(Code::TaskNotCancelable, message).with("taskId", task_id))
+            }
+        }))
+    }
+
+    /// Follows a task from now on, or with `after` from what the caller has seen last.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn subscribe(
+        self: &Arc<Self>,
+        owner: &Owner,
+        task_id: &str,
+        after: Option<i64>,
+    ) -> Outcome<TaskStream> {
+        let Some(row) = self.store.task(owner, task_id)? else { return Ok(Err(not_found())) };
+        let missed = after.is_some_and(|after| after < row.last_seq);
+        if row.state.terminal() && !missed {
+            return Ok(Err(ended("the task has ended; read it with GetTask")));
+        }
+        let from = after.map_or(row.last_seq, |after| after.clamp(0, row.last_seq));
+        self.stream(&row, from, Until::End, None).map(Ok)
+    }
+
+    /// Follows a task that was begun just now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn stream_begun(
+        self: &Arc<Self>,
+        owner: &Owner,
+        begun: &Begun,
+        history: Option<u32>,
+    ) -> Result<TaskStream, Fault> {
+        let row = self.store.task(owner, &begun.task_id)?;
+        let row = row.ok_or_else(|| Fault::new("following a task", "it is gone"))?;
+        self.stream(&row, begun.seq, Until::Pause, history)
+    }
+
+    fn stream(
+        self: &Arc<Self>,
+        row: &TaskRow,
+        from: i64,
+        until: Until,
+        history: Option<u32>,
+    ) -> Result<TaskStream, Fault> {
+        let task = fold::task(&self.store, row, from, history, true)?;
+        let committed = self.follow(&row.task_id, row.last_seq, |live| live.committed.subscribe());
+        Ok(TaskStream::new(Arc::clone(self), task, from, until, committed))
+    }
+
+    /// Waits until a task pauses or ends (A2A §3.2.2).
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn settled(
+        self: &Arc<Self>,
+        owner: &Owner,
+        begun: &Begun,
+        history: Option<u32>,
+    ) -> Outcome<Task> {
+        let mut stream = self.stream_begun(owner, begun, Some(0))?;
+        while stream.next().await?.is_some() {}
+        self.get(owner, &begun.task_id, history)
+    }
+
+    /// Notes what is on disk, and wakes whoever follows.
+    fn committed(&self, task_id: &str, seq: i64) {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(live) = live.get(task_id) {
+            live.committed.send_if_modified(|last| {
+                let newer = seq > *last;
+                *last = (*last).max(seq);
+                newer
+            });
+        }
+    }
+
+    fn follow<T>(&self, task_id: &str, seq: i64, read: impl FnOnce(&Live) -> T) -> T {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = live
+            .entry(task_id.to_owned())
+            .or_insert_with(|| Live { committed: watch::Sender::new(seq), turn: Arc::default() });
+        read(entry)
+    }
+
+    /// Forgets a task that nobody works on or follows any more.
+    fn release(&self, task_id: &str) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = |live: &Live| {
+            live.committed.receiver_count() == 0 && Arc::strong_count(&live.turn) <= 2
+        };
+        if live.get(task_id).is_some_and(idle) {
+            live.remove(task_id);
+        }
+    }
+}
+
+/// The one answer for a task that is not there and for one that is not the caller's (E-12, E-13).
+fn not_found() -> Refusal {
+    Refusal::new(Code::TaskNotFound, "the task does not exist, or is not yours")
+}
+
+fn ended(message: &str) -> Refusal {
+    Refusal::new(Code::UnsupportedOperation, message)
+}

@@ -1,0 +1,66 @@
+//! Page tokens: opaque, bound to their owner and filter, and signed, so that nobody can make one.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jiff::Timestamp;
+use sha2::Sha256;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::fault::Fault;
+use crate::store::{Owner, Store, TaskFilter, TaskRow};
+
+/// Signs page tokens.
+pub(super) struct Signer(Vec<u8>);
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Signer")
+    }
+}
+
+impl Signer {
+    /// The store's own key, so that tokens outlive the process.
+    pub(super) fn open(store: &Store) -> Result<Self, Fault> {
+        let fresh = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
+        let fresh = fresh.iter().flat_map(|id| *id.as_bytes()).collect();
+        store.secret("page-tokens", fresh).map(Self)
+    }
+
+    /// The token for what comes after a task.
+    pub(super) fn write(&self, owner: &Owner, filter: &TaskFilter, last: &TaskRow) -> String {
+        let place = format!("{}.{}", last.status_at.as_millisecond(), last.task_id);
+        format!("{}.{place}", self.sign(owner, filter, &place))
+    }
+
+    /// What a token says, if it is one of ours for this owner and filter.
+    pub(super) fn read(
+        &self,
+        owner: &Owner,
+        filter: &TaskFilter,
+        token: &str,
+    ) -> Option<(Timestamp, String)> {
+        let (signature, place) = token.split_once('.')?;
+        if self.sign(owner, filter, place) != signature {
+            return None;
+        }
+        let (at, task_id) = place.split_once('.')?;
+        Some((Timestamp::from_millisecond(at.parse().ok()?).ok()?, task_id.to_owned()))
+    }
+
+    fn sign(&self, owner: &Owner, filter: &TaskFilter, place: &str) -> String {
+        use std::fmt::Write as _;
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
+            unreachable!("HMAC takes a key of any length")
+        };
+        let state = filter.state.map(tradepost_wire::a2a::TaskState::name).unwrap_or_default();
+        let since = filter.since.map(|at| at.to_string()).unwrap_or_default();
+        let context = filter.context_id.as_deref().unwrap_or_default();
+        for text in [&owner.agent_id, &owner.principal, context, state, &since, place] {
+            mac.update(&(text.len() as u64).to_be_bytes());
+            mac.update(text.as_bytes());
+        }
+        mac.finalize().into_bytes().iter().take(16).fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+    }
+}

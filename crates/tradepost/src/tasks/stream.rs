@@ -1,0 +1,135 @@
+//! Following a task: first the task as it was, then every entry after that, in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tradepost_wire::a2a::{Event, StatusUpdate, Task, TaskState};
+
+use super::Tasks;
+use crate::fault::Fault;
+use crate::store::{Entry, EntryKind};
+
+/// How many entries are read at once: what one slow reader costs in memory.
+const BATCH: usize = 100;
+
+/// When a stream closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// When the task pauses or ends: the stream of a message that was sent.
+    Pause,
+    /// When the task ends: a subscription (§1.5 row 3).
+    End,
+}
+
+/// What a stream brings: an event as JSON, and the number after which to resume.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The entry's number; for the task at the beginning the number that it includes.
+    pub seq: i64,
+    /// The `StreamResponse`.
+    pub json: String,
+}
+
+/// A stream. Dropping it ends it.
+#[derive(Debug)]
+pub struct TaskStream {
+    tasks: Arc<Tasks>,
+    task_id: String,
+    first: Option<Task>,
+    seen: i64,
+    until: Until,
+    committed: watch::Receiver<i64>,
+    read: VecDeque<Entry>,
+    closed: bool,
+}
+
+impl TaskStream {
+    pub(super) fn new(
+        tasks: Arc<Tasks>,
+        task: Task,
+        seen: i64,
+        until: Until,
+        committed: watch::Receiver<i64>,
+    ) -> Self {
+        Self {
+            tasks,
+            task_id: task.id.clone(),
+            first: Some(task),
+            seen,
+            until,
+            committed,
+            read: VecDeque::new(),
+            closed: false,
+        }
+    }
+
+    /// The next item; waits for it, and is `None` at the end.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn next(&mut self) -> Result<Option<Item>, Fault> {
+        if let Some(task) = self.first.take() {
+            self.closed = self.is_over(task.status.state) && !self.lags();
+            let json =
+                serde_json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))?;
+            return Ok(Some(Item { seq: self.seen, json }));
+        }
+        while !self.closed {
+            if let Some(entry) = self.read.pop_front() {
+                self.seen = entry.seq;
+                if let Some(item) = self.item(entry)? {
+                    return Ok(Some(item));
+                }
+                continue;
+            }
+            let until = *self.committed.borrow_and_update();
+            let range = (self.seen, until.max(self.seen));
+            self.read = self.tasks.store.task_entries(&self.task_id, range, BATCH)?.into();
+            // The sender lives as long as somebody follows; without it nothing more will come.
+            if self.read.is_empty() && self.committed.changed().await.is_err() {
+                self.closed = true;
+            }
+        }
+        Ok(None)
+    }
+
+    fn lags(&self) -> bool {
+        *self.committed.borrow() > self.seen
+    }
+
+    fn item(&mut self, entry: Entry) -> Result<Option<Item>, Fault> {
+        let item = Item { seq: entry.seq, json: entry.body };
+        match entry.kind {
+            EntryKind::Message => Ok(None),
+            EntryKind::Artifact => Ok(Some(item)),
+            EntryKind::Status => {
+                let event =
+                    serde_json::from_str(&item.json).map_err(Fault::on("reading an event"))?;
+                if let Event::StatusUpdate(StatusUpdate { status, .. }) = event {
+                    self.closed =
+                        self.is_over(status.state) && (status.state.terminal() || !self.has_more());
+                }
+                Ok(Some(item))
+            }
+        }
+    }
+
+    /// Whether entries are known that have not been told.
+    fn has_more(&self) -> bool {
+        !self.read.is_empty() || self.lags()
+    }
+
+    fn is_over(&self, state: TaskState) -> bool {
+        state.terminal() || (self.until == Until::Pause && state.interrupted())
+    }
+}
+
+impl Drop for TaskStream {
+    fn drop(&mut self) {
+        // The receiver is still counted here; take it out of the count first.
+        let (_, nobody) = watch::channel(0);
+        self.committed = nobody;
+        self.tasks.release(&self.task_id);
+    }
+}

@@ -1,0 +1,506 @@
+//! What the operations take: parameters in the ProtoJSON form become typed requests, or every
+//! field that is wrong (A2A §3.1, E-25, E-26). Unknown members are ignored (A2A §5.7).
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Operation;
+use super::error::{Code, FieldViolation, Refusal};
+use super::model::{Content, Message, Part, Role, TaskState};
+use crate::parse::{self, read_object};
+use crate::problem::{At, Extra, Keyword, Problems};
+
+/// A request for an operation.
+#[derive(Debug, Clone)]
+pub enum Request {
+    /// Answer this, when done.
+    SendMessage(SendMessage),
+    /// Answer this, as it goes.
+    SendStreamingMessage(SendMessage),
+    /// How does it stand?
+    GetTask {
+        /// The task.
+        id: String,
+        /// How much of what was said to tell (A2A §3.2.4).
+        history_length: Option<u32>,
+    },
+    /// What is there?
+    ListTasks(ListTasks),
+    /// Stop it.
+    CancelTask {
+        /// The task.
+        id: String,
+    },
+    /// Keep me posted.
+    SubscribeToTask {
+        /// The task.
+        id: String,
+    },
+    /// Call me at this address.
+    CreatePushConfig(PushConfig),
+    /// Where do you call me?
+    GetPushConfig {
+        /// The task.
+        task_id: String,
+        /// The configuration.
+        id: String,
+    },
+    /// Everywhere that you call me.
+    ListPushConfigs {
+        /// The task.
+        task_id: String,
+        /// How many at once.
+        page_size: Option<u32>,
+        /// Where to go on.
+        page_token: Option<String>,
+    },
+    /// Do not call me there.
+    DeletePushConfig {
+        /// The task.
+        task_id: String,
+        /// The configuration.
+        id: String,
+    },
+    /// Who are you, to me?
+    GetExtendedAgentCard,
+}
+
+/// A message with the caller's wishes about the answer.
+#[derive(Debug, Clone)]
+pub struct SendMessage {
+    /// The message.
+    pub message: Message,
+    /// The media types that the caller can read; empty when it does not say.
+    pub accepted_output_modes: Vec<String>,
+    /// Where to call about the task.
+    pub push_config: Option<PushConfig>,
+    /// How much of what was said to tell.
+    pub history_length: Option<u32>,
+    /// Whether to answer before the task is done.
+    pub return_immediately: bool,
+}
+
+/// Which tasks, and what of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ListTasks {
+    /// Of this conversation.
+    pub context_id: Option<String>,
+    /// In this state.
+    pub status: Option<TaskState>,
+    /// How many, 1 to 100; 50 when `None`.
+    pub page_size: Option<u32>,
+    /// Where to go on.
+    pub page_token: Option<String>,
+    /// How much of what was said to tell.
+    pub history_length: Option<u32>,
+    /// Whose state is not older than this.
+    pub status_timestamp_after: Option<Timestamp>,
+    /// Whether to tell what has come of them.
+    pub include_artifacts: bool,
+}
+
+/// Where to call about a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PushConfig {
+    /// Its id, unique within the task.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub id: Option<String>,
+    /// The task.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub task_id: Option<String>,
+    /// The address.
+    pub url: String,
+    /// What the receiver wants to see again.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub token: Option<String>,
+    /// How to prove who calls.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub authentication: Option<Authentication>,
+}
+
+/// A credential for a webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Authentication {
+    /// Such as `Bearer`.
+    pub scheme: String,
+    /// The credential itself.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub credentials: Option<String>,
+}
+
+/// Reads the parameters of an operation.
+///
+/// # Errors
+/// `INVALID_PARAMS` with every wrong field.
+pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Refusal> {
+    let params = params.unwrap_or(&Value::Null);
+    let mut problems = Problems::new();
+    let p = &mut problems;
+    let request = match operation {
+        Operation::SendMessage => read_send(params, p).map(Request::SendMessage),
+        Operation::SendStreamingMessage => read_send(params, p).map(Request::SendStreamingMessage),
+        Operation::GetTask => {
+            read_object!(params, &At::Root, p, open {
+                required "id" => id: id_text,
+                optional "historyLength" | "history_length" => history_length: or_null(length),
+            });
+            id.map(|id| Request::GetTask { id, history_length })
+        }
+        Operation::ListTasks => read_list(params, p).map(Request::ListTasks),
+        Operation::CancelTask => read_id(params, p).map(|id| Request::CancelTask { id }),
+        Operation::SubscribeToTask => read_id(params, p).map(|id| Request::SubscribeToTask { id }),
+        Operation::CreateTaskPushNotificationConfig => {
+            let config = read_push_config(params, &At::Root, p);
+            if params.is_object() && config.as_ref().is_some_and(|config| config.task_id.is_none())
+            {
+                parse::missing(&At::Root, p, "taskId");
+            }
+            config.map(Request::CreatePushConfig)
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            read_task_and_id(params, p).map(|(task_id, id)| Request::GetPushConfig { task_id, id })
+        }
+        Operation::DeleteTaskPushNotificationConfig => read_task_and_id(params, p)
+            .map(|(task_id, id)| Request::DeletePushConfig { task_id, id }),
+        Operation::ListTaskPushNotificationConfigs => {
+            read_object!(params, &At::Root, p, open {
+                required "taskId" | "task_id" => task_id: id_text,
+                optional "pageSize" | "page_size" => page_size: or_null(page),
+                optional "pageToken" | "page_token" => page_token: or_null(parse::text),
+            });
+            task_id.map(|task_id| Request::ListPushConfigs {
+                task_id,
+                page_size,
+                page_token: page_token.filter(|token| !token.is_empty()),
+            })
+        }
+        Operation::GetExtendedAgentCard => Some(Request::GetExtendedAgentCard),
+    };
+    problems.into_result(request).map_err(|problems| invalid_params(&problems))
+}
+
+/// Reads `SendMessage`'s parameters.
+///
+/// # Errors
+/// `INVALID_PARAMS` with every wrong field (`E-025` to `E-030`).
+pub fn send_message(params: Option<&Value>) -> Result<SendMessage, Refusal> {
+    let mut problems = Problems::new();
+    let params = read_send(params.unwrap_or(&Value::Null), &mut problems);
+    problems.into_result(params).map_err(|problems| invalid_params(&problems))
+}
+
+/// Whether a message's parameters ask for calls to a webhook, well-formed or not.
+#[must_use]
+pub fn asks_for_push(params: &Value) -> bool {
+    let Some(configuration) = params.get("configuration") else { return false };
+    ["taskPushNotificationConfig", "task_push_notification_config"]
+        .iter()
+        .any(|name| configuration.get(name).is_some_and(|config| !config.is_null()))
+}
+
+/// A wrong parameter that only the work itself could find.
+#[must_use]
+pub fn invalid_param(field: &str, description: &str) -> Refusal {
+    let violation = FieldViolation { field: field.to_owned(), description: description.to_owned() };
+    let message = format!("Invalid parameters: {field}: {description}");
+    Refusal { violations: vec![violation], ..Refusal::new(Code::InvalidParams, message) }
+}
+
+fn read_id(params: &Value, problems: &mut Problems) -> Option<String> {
+    read_object!(params, &At::Root, problems, open {
+        required "id" => id: id_text,
+    });
+    id
+}
+
+fn read_task_and_id(params: &Value, problems: &mut Problems) -> Option<(String, String)> {
+    read_object!(params, &At::Root, problems, open {
+        required "taskId" | "task_id" => task_id: id_text,
+        required "id" => id: id_text,
+    });
+    task_id.zip(id)
+}
+
+fn id_text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    parse::text_of(value, at, problems, 1, None)
+}
+
+fn length(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
+    parse::integer(value, at, problems, 0, Some(i64::from(i32::MAX)))
+        .and_then(|n| u32::try_from(n).ok())
+}
+
+fn page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
+    parse::integer(value, at, problems, 1, Some(100)).and_then(|n| u32::try_from(n).ok())
+}
+
+fn read_list(params: &Value, problems: &mut Problems) -> Option<ListTasks> {
+    if params.is_null() {
+        return Some(ListTasks::default());
+    }
+    read_object!(params, &At::Root, problems, open {
+        optional "contextId" | "context_id" => context_id: or_null(parse::text),
+        optional "status" => status: or_null(state_filter),
+        optional "pageSize" | "page_size" => page_size: or_null(page),
+        optional "pageToken" | "page_token" => page_token: or_null(parse::text),
+        optional "historyLength" | "history_length" => history_length: or_null(length),
+        optional "statusTimestampAfter" | "status_timestamp_after" => status_timestamp_after:
+            or_null(parse::timestamp),
+        optional "includeArtifacts" | "include_artifacts" => include_artifacts:
+            or_null(parse::boolean),
+    });
+    Some(ListTasks {
+        context_id: context_id.filter(|id| !id.is_empty()),
+        status: status.flatten(),
+        page_size,
+        page_token: page_token.filter(|token| !token.is_empty()),
+        history_length,
+        status_timestamp_after,
+        include_artifacts: include_artifacts.unwrap_or_default(),
+    })
+}
+
+/// A state to filter by; the unspecified one filters nothing.
+fn state_filter(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<TaskState>> {
+    if value.as_str() == Some("TASK_STATE_UNSPECIFIED") || value.as_u64() == Some(0) {
+        return Some(None);
+    }
+    parse::word(value, at, problems).map(Some)
+}
+
+fn read_push_config(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<PushConfig> {
+    read_object!(value, at, problems, open {
+        optional "id" => id: or_null(parse::text),
+        optional "taskId" | "task_id" => task_id: or_null(parse::text),
+        required "url" => url: parse::uri,
+        optional "token" => token: or_null(parse::text),
+        optional "authentication" => authentication: or_null(read_authentication),
+    });
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    Some(PushConfig {
+        id: given(id),
+        task_id: given(task_id),
+        url: url?,
+        token: given(token),
+        authentication,
+    })
+}
+
+fn read_authentication(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Authentication> {
+    read_object!(value, at, problems, open {
+        required "scheme" => scheme: id_text,
+        optional "credentials" => credentials: or_null(parse::text),
+    });
+    Some(Authentication { scheme: scheme?, credentials })
+}
+
+fn read_send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
+    read_object!(params, &At::Root, problems, open {
+        required "message" => message: read_message,
+        optional "configuration" => configuration: read_configuration,
+    });
+    let configuration = configuration.unwrap_or_default();
+    Some(SendMessage {
+        message: message?,
+        accepted_output_modes: configuration.accepted_output_modes,
+        push_config: configuration.push_config,
+        history_length: configuration.history_length,
+        return_immediately: configuration.return_immediately,
+    })
+}
+
+#[derive(Default)]
+struct Configuration {
+    accepted_output_modes: Vec<String>,
+    push_config: Option<PushConfig>,
+    history_length: Option<u32>,
+    return_immediately: bool,
+}
+
+fn read_configuration(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Configuration> {
+    if value.is_null() {
+        return None;
+    }
+    read_object!(value, at, problems, open {
+        optional "acceptedOutputModes" | "accepted_output_modes" => modes: or_null(parse::texts),
+        optional "taskPushNotificationConfig" | "task_push_notification_config" => push_config:
+            or_null(read_push_config),
+        optional "historyLength" | "history_length" => history_length: or_null(length),
+        optional "returnImmediately" | "return_immediately" => return_immediately:
+            or_null(parse::boolean),
+    });
+    Some(Configuration {
+        accepted_output_modes: modes.unwrap_or_default(),
+        push_config,
+        history_length,
+        return_immediately: return_immediately.unwrap_or_default(),
+    })
+}
+
+fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Message> {
+    read_object!(value, at, problems, open {
+        required "messageId" | "message_id" => message_id: id_text,
+        optional "contextId" | "context_id" => context_id: or_null(parse::text),
+        optional "taskId" | "task_id" => task_id: or_null(parse::text),
+        required "role" => role: read_role,
+        required "parts" => parts: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (1, None), read_part)
+        },
+        optional "metadata" => metadata: or_null(object),
+        optional "extensions" => extensions: or_null(parse::texts),
+        optional "referenceTaskIds" | "reference_task_ids" => reference_task_ids:
+            or_null(parse::texts),
+    });
+    role?;
+    Some(Message {
+        message_id: message_id?,
+        context_id: context_id.filter(|id| !id.is_empty()),
+        task_id: task_id.filter(|id| !id.is_empty()),
+        role: Role::User,
+        parts: parts?,
+        metadata,
+        extensions: extensions.unwrap_or_default(),
+        reference_task_ids: reference_task_ids.unwrap_or_default(),
+    })
+}
+
+fn object(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map<String, Value>> {
+    let members = value.as_object().cloned();
+    if members.is_none() {
+        parse::wrong_type(at, problems, "object");
+    }
+    members
+}
+
+/// In ProtoJSON an optional member that is `null` is absent.
+fn or_null<T>(
+    reader: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
+) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T> {
+    move |value, at, problems| {
+        if value.is_null() { None } else { reader(value, at, problems) }
+    }
+}
+
+fn read_role(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+    // The enum's number is ProtoJSON too: ROLE_USER is 1.
+    if value.as_str() == Some("ROLE_USER") || value.as_u64() == Some(1) {
+        return Some(());
+    }
+    let message = "must be ROLE_USER in a request";
+    parse::push(at, problems, Keyword::Enum, message, Extra::Allowed(&["ROLE_USER"]));
+    None
+}
+
+const CONTENT_NAMES: &[&str] = &["text", "raw", "url", "data"];
+
+fn read_part(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Part> {
+    read_object!(value, at, problems, open {
+        optional "text" => text: or_null(parse::text),
+        optional "raw" => raw: or_null(parse::text),
+        optional "url" => url: or_null(parse::text),
+        optional "data" => data: |v: &Value, _: &At<'_>, _: &mut Problems| Some(v.clone()),
+        optional "metadata" => metadata: or_null(object),
+        optional "filename" => filename: or_null(parse::text),
+        optional "mediaType" | "media_type" => media_type: or_null(parse::text),
+    });
+    let members = value.as_object()?;
+    // A null `data` is the value null; any other null member is absent.
+    let present =
+        |name: &&&str| members.get(**name).is_some_and(|v| **name == "data" || !v.is_null());
+    let present = CONTENT_NAMES.iter().filter(present).count();
+    if present != 1 {
+        let message = "must have exactly one of text, raw, url, data";
+        parse::push(at, problems, Keyword::AnyOf, message, Extra::AnyOf(CONTENT_NAMES));
+        return None;
+    }
+    let content = text
+        .map(Content::Text)
+        .or(raw.map(Content::Raw))
+        .or(url.map(Content::Url))
+        .or(data.map(Content::Data))?;
+    Some(Part { content, metadata, filename, media_type })
+}
+
+fn invalid_params(problems: &Problems) -> Refusal {
+    let violations: Vec<_> = problems
+        .listed()
+        .iter()
+        .map(|problem| FieldViolation {
+            field: if let Extra::Property(name) = problem.extra {
+                join(&path(&problem.pointer), name)
+            } else {
+                path(&problem.pointer)
+            },
+            description: problem.message.clone(),
+        })
+        .collect();
+    let message = match problems.total() {
+        1 => "Invalid parameters: 1 field is wrong".to_owned(),
+        n => format!("Invalid parameters: {n} fields are wrong"),
+    };
+    Refusal { violations, ..Refusal::new(Code::InvalidParams, message) }
+}
+
+/// A JSON Pointer in A2A's notation: `/message/parts/0/data` is `message.parts[0].data`; the
+/// parameters themselves are `params`.
+fn path(pointer: &str) -> String {
+    let mut out = String::new();
+    for segment in pointer.split('/').skip(1) {
+        if !out.is_empty() && segment.bytes().all(|b| b.is_ascii_digit()) {
+            out = format!("{out}[{segment}]");
+        } else {
+            out = join(&out, &segment.replace("~1", "/").replace("~0", "~"));
+        }
+    }
+    if out.is_empty() { "params".to_owned() } else { out }
+}
+
+fn join(parent: &str, name: &str) -> String {
+    if parent.is_empty() || parent == "params" {
+        name.to_owned()
+    } else {
+        format!("{parent}.{name}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn both_spellings_and_unknown_members_are_accepted() {
+        let params = json!({
+            "message": {"message_id": "m", "context_id": "c", "role": "ROLE_USER", "kind": "message",
+                        "parts": [{"data": {}, "media_type": "application/json"}, {"text": "hello"}]},
+            "configuration": {"accepted_output_modes": ["*/*"]}, "metadata": {},
+        });
+        let read = send_message(Some(&params)).unwrap();
+        assert_eq!((read.message.message_id.as_str(), read.message.parts.len()), ("m", 2));
+        assert_eq!(read.message.context_id.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn every_wrong_field_is_named_by_its_path() {
+        let params =
+            json!({"message": {"messageId": "", "role": "user", "parts": [{}, {"text": 5}]}});
+        let refusal = send_message(Some(&params)).unwrap_err();
+        let fields: Vec<_> = refusal.violations.iter().map(|v| v.field.as_str()).collect();
+        assert_eq!(
+            fields,
+            ["message.messageId", "message.role", "message.parts[0]", "message.parts[1].text"]
+        );
+        let refusal = send_message(None).unwrap_err();
+        assert_eq!(refusal.violations[0].field, "params");
+    }
+}
