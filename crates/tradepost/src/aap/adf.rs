@@ -155,8 +155,7 @@ impl<'a> Seller<'a> {
 
     /// `2026-04-30T03:15:10-07:00`, the same second that everybody else writes.
     fn moment(&self, moment: Timestamp) -> String {
-        let moment = moment.round(jiff::Unit::Second).unwrap_or(moment);
-        let local = moment.to_zoned(self.time_zone.clone());
+        let local = tradepost_wire::format::whole_second(moment).to_zoned(self.time_zone.clone());
         local.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
     }
 

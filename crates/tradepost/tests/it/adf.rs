@@ -136,8 +136,8 @@ fn moments_are_the_same_second_as_in_the_other_formats() {
     let received_at = "2026-04-30T10:15:11.9Z".parse().unwrap();
     let record = LeadRecord { received_at, ..lead(minimal()) };
     let document = write(&[record], &read::demo().dealers, &Options::default()).unwrap();
-    assert_eq!(tradepost_wire::format::rfc3339(received_at), "2026-04-30T10:15:12Z");
-    assert!(document.contains("<requestdate>2026-04-30T03:15:12-07:00<"), "{document}");
+    assert_eq!(tradepost_wire::format::rfc3339(received_at), "2026-04-30T10:15:11Z");
+    assert!(document.contains("<requestdate>2026-04-30T03:15:11-07:00<"), "{document}");
 }
 
 #[test]
