@@ -150,7 +150,7 @@ impl Desk {
         &self,
         seller: &Arc<Seller>,
         caller: &Caller,
-        activated: &[String],
+        activated: &[&str],
         request: &SendMessage<'_>,
     ) -> Outcome {
         if let Err(refusal) = check_envelope(&seller.dealer, request) {
@@ -165,7 +165,8 @@ impl Desk {
                 Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
             })
             .collect();
-        let named = activated.iter().chain(&request.message.extensions);
+        let in_message = request.message.extensions.iter().map(String::as_str);
+        let named = activated.iter().copied().chain(in_message);
         let version = choose_version(&seller.dealer, named, data.first().copied());
         // A panic in a skill is a fault like any other: the caller learns an error id.
         let handled = AssertUnwindSafe(self.handle(seller, caller, version, &data))
@@ -340,7 +341,7 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage<'_>) -> Result<(), Prot
 /// else the dealer's highest (C-34).
 fn choose_version<'a>(
     dealer: &Dealer,
-    named: impl Iterator<Item = &'a String>,
+    named: impl Iterator<Item = &'a str>,
     data: Option<&Value>,
 ) -> Version {
     let spoken = |version: &Version| dealer.versions.contains(version);

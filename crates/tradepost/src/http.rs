@@ -47,9 +47,9 @@ pub fn router(desk: Arc<Desk>) -> Router {
 }
 
 /// The host that a request is for.
-fn host(request_uri: &axum::http::Uri, headers: &HeaderMap) -> Option<String> {
+fn host<'r>(request_uri: &'r axum::http::Uri, headers: &'r HeaderMap) -> Option<&'r str> {
     let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
-    request_uri.host().or(header).map(str::to_owned)
+    request_uri.host().or(header)
 }
 
 /// A JSON answer.

@@ -1,6 +1,7 @@
 //! The JSON-RPC binding: bytes become a message for the desk, and what the desk says becomes
 //! bytes. Errors are HTTP 200 (C-30) except where the transport itself refuses.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::{self, Answer, DataPart, MessageResult, Operation, Role, SendMessage};
 use tradepost_wire::aap::error::{Code as AapCode, ErrorObject};
-use tradepost_wire::aap::{Refusal, Reply, Version};
+use tradepost_wire::aap::{Refusal, Reply, ReplyData, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::jsonrpc::{self, Id};
 
@@ -27,7 +28,7 @@ use crate::desk::{Caller, Desk, Outcome, Seller};
 pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let host = host(&parts.uri, &parts.headers);
-    let Some(seller) = desk.seller(host.as_deref()).map(Arc::clone) else {
+    let Some(seller) = desk.seller(host).map(Arc::clone) else {
         return not_found().await;
     };
     let (mut response, mut stamp) = match receive(&desk, &parts.headers, body).await {
@@ -41,7 +42,7 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
             (response, stamp)
         }
     };
-    stamp.dealer.clone_from(&seller.dealer.id);
+    stamp.seller = Some(seller);
     response.extensions_mut().insert(stamp);
     response
 }
@@ -79,9 +80,13 @@ fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
         return false;
     };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json"
-        || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    let Some((kind, subtype)) = essence.split_once('/') else {
+        return false;
+    };
+    let json = |text: &str| text.eq_ignore_ascii_case("json");
+    kind.eq_ignore_ascii_case("application")
+        && (json(subtype) || subtype.rsplit_once('+').is_some_and(|(_, suffix)| json(suffix)))
 }
 
 async fn answer(desk: &Desk, seller: &Arc<Seller>, parts: &Parts, bytes: &[u8]) -> Parcel {
@@ -111,11 +116,11 @@ fn check_version(seller: &Seller, parts: &Parts) -> Result<(), ProtocolRefusal> 
     let query = parts.uri.query().unwrap_or_default().as_bytes();
     let in_query = form_urlencoded::parse(query)
         .find(|(name, _)| name.eq_ignore_ascii_case(a2a::VERSION_HEADER))
-        .map(|(_, value)| value.into_owned());
+        .map(|(_, value)| value);
     let in_header = parts
         .headers
         .get(a2a::VERSION_HEADER)
-        .map(|value| value.to_str().unwrap_or("?").trim().to_owned());
+        .map(|value| Cow::Borrowed(value.to_str().unwrap_or("?").trim()));
     let mut asked =
         [in_header, in_query].into_iter().flatten().filter(|v| !v.is_empty()).peekable();
     if asked.peek().is_none() && seller.dealer.require_version {
@@ -142,13 +147,13 @@ fn operation(method: &str) -> Result<(), ProtocolRefusal> {
     }
 }
 
-fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
+fn activated_extensions(headers: &HeaderMap) -> Vec<&str> {
     headers
         .get_all(a2a::EXTENSIONS_HEADER)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|list| list.split(','))
-        .map(|uri| uri.trim().to_owned())
+        .map(str::trim)
         .filter(|uri| !uri.is_empty())
         .collect()
 }
@@ -211,6 +216,7 @@ fn stamp_error(desk: &Desk, version: Version, refusal: Refusal) -> ErrorObject {
 fn success(id: &Id, request: &SendMessage<'_>, version: Version, reply: Reply) -> Parcel {
     let fresh = || uuid::Uuid::now_v7().to_string();
     let skill = reply.skill;
+    let size = size_of(&reply.data);
     let message = Answer {
         message_id: fresh(),
         context_id: request.message.context_id.clone().unwrap_or_else(fresh),
@@ -219,15 +225,17 @@ fn success(id: &Id, request: &SendMessage<'_>, version: Version, reply: Reply) -
         extensions: vec![version.uri()],
     };
     let result = MessageResult { message };
-    let response = write(&Success { jsonrpc: "2.0", id, result });
+    let response = write(&Success { jsonrpc: "2.0", id, result }, size);
     (response, Stamp { code: "OK", skill: Some(skill.name()), ..unstamped() })
 }
 
 fn refused(id: &Id, error: ErrorObject) -> Parcel {
+    const SIZE_OF_PROBLEM: usize = 256;
     let code = error.refusal.code;
+    let size = error.refusal.problems.listed().len() * SIZE_OF_PROBLEM;
     let body =
         ErrorBody { code: code.jsonrpc(), message: &error.jsonrpc_message(), data: Some(&error) };
-    let mut response = write(&Failure { jsonrpc: "2.0", id, error: body });
+    let mut response = write(&Failure { jsonrpc: "2.0", id, error: body }, size);
     if code == AapCode::RateLimited
         && let Some(seconds) = error.refusal.details.get("retry_after_seconds")
         && let Ok(value) = HeaderValue::from_str(&seconds.to_string())
@@ -244,17 +252,31 @@ fn protocol_error(id: &Id, refusal: &ProtocolRefusal) -> Parcel {
         message: &refusal.message,
         data: refusal.has_details().then_some(refusal),
     };
-    let response = write(&Failure { jsonrpc: "2.0", id, error: body });
+    let response = write(&Failure { jsonrpc: "2.0", id, error: body }, 0);
     (response, Stamp { code: refusal.code.name(), ..unstamped() })
 }
 
 fn unstamped() -> Stamp {
-    Stamp { dealer: String::new(), code: "OK", skill: None, error_id: None }
+    Stamp { seller: None, code: "OK", skill: None, error_id: None }
 }
 
-fn write<T: Serialize>(envelope: &T) -> Response {
-    match serde_json::to_vec(envelope) {
-        Ok(bytes) => json_response(StatusCode::OK, bytes),
+/// About how long the answer's data is, as far as that is known without writing it.
+fn size_of(data: &ReplyData) -> usize {
+    match data {
+        ReplyData::Page(page) => {
+            page.vehicles.iter().map(|vehicle| vehicle.as_json().len() + 1).sum()
+        }
+        ReplyData::Vehicle(vehicle) => vehicle.as_json().len(),
+        ReplyData::Dealer(_) | ReplyData::Facets(_) | ReplyData::Lead(_) => 0,
+    }
+}
+
+/// `size` is about how long the part is that varies: a buffer that has to grow is copied.
+fn write<T: Serialize>(envelope: &T, size: usize) -> Response {
+    const SIZE_OF_ENVELOPE: usize = 1024;
+    let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE + size);
+    match serde_json::to_writer(&mut bytes, envelope) {
+        Ok(()) => json_response(StatusCode::OK, bytes),
         Err(_) => unreachable!("our own envelopes have text keys and finite numbers"),
     }
 }
