@@ -26,11 +26,17 @@ mod observe;
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
+/// Whether the process lives.
+const LIVE_PATH: &str = "/healthz";
+
+/// Whether it can answer.
+const READY_PATH: &str = "/readyz";
+
 /// Everything that can be asked for.
 ///
-/// There is one layer, outermost: [`observe`] logs every request once, whatever became of it, and
-/// so has to see the answers of all others. Size, time and content limits belong to the binding,
-/// because their refusals have the binding's error shape.
+/// There are no layers. Size, time and content limits belong to the binding, because their
+/// refusals have the binding's error shape. What logs every request once, whatever became of it,
+/// is around the router, in [`server::serve`].
 pub fn router(desk: Arc<Desk>) -> Router {
     let with_slash = format!("{ENDPOINT_PATH}/");
     Router::new()
@@ -38,12 +44,20 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route(ENDPOINT_PATH, post(jsonrpc::post))
         // Clients join paths in different ways.
         .route(&with_slash, post(jsonrpc::post))
-        .route("/healthz", get(health::live))
-        .route("/readyz", get(health::ready))
+        .route(LIVE_PATH, get(health::live))
+        .route(READY_PATH, get(health::ready))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(axum::middleware::from_fn(observe::observe))
         .with_state(desk)
+}
+
+/// A path as the log names it: those of the router, and nothing that a caller made up.
+fn known_path(path: &str) -> &'static str {
+    let known = [ENDPOINT_PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
+    let is = |known: &&str| {
+        path == *known || *known == ENDPOINT_PATH && path.strip_suffix('/') == Some(*known)
+    };
+    known.into_iter().find(is).unwrap_or("(unknown)")
 }
 
 /// The host that a request is for.
@@ -80,4 +94,20 @@ async fn method_not_allowed(request: Request) -> Response {
         "read this with GET"
     };
     plain_error(StatusCode::METHOD_NOT_ALLOWED, "UNIMPLEMENTED", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_names_the_paths_of_the_router_and_no_others() {
+        assert_eq!(known_path("/a2a"), ENDPOINT_PATH);
+        assert_eq!(known_path("/a2a/"), ENDPOINT_PATH);
+        assert_eq!(known_path("/.well-known/agent-card.json"), WELL_KNOWN_PATH);
+        assert_eq!(known_path("/healthz"), LIVE_PATH);
+        for made_up in ["/", "", "/a2a//", "/healthz/", "/ada@example.com"] {
+            assert_eq!(known_path(made_up), "(unknown)");
+        }
+    }
 }

@@ -1,12 +1,15 @@
 //! Logs every request once. What is never logged: bodies, header values, queries, addresses of
 //! customers; of an error only its code and id.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::extract::{MatchedPath, Request};
-use axum::middleware::Next;
+use axum::Router;
+use axum::extract::Request;
 use axum::response::Response;
+use tower::Service as _;
 
+use super::known_path;
 use crate::desk::Seller;
 
 /// What a binding says about its answer, for the log.
@@ -22,12 +25,13 @@ pub(super) struct Stamp {
     pub error_id: Option<String>,
 }
 
-pub(super) async fn observe(request: Request, next: Next) -> Response {
+/// Has a request answered and logs it. This is a function around the router and no layer in it:
+/// axum keeps a layer behind two boxes for each request.
+pub(super) async fn observe(mut router: Router, request: Request) -> Result<Response, Infallible> {
     let started = tokio::time::Instant::now();
     let method = request.method().clone();
-    let path = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = next.run(request).await;
-    let path = path.as_ref().map_or("(unknown)", MatchedPath::as_str);
+    let path = known_path(request.uri().path());
+    let mut response = router.call(request).await?;
     let status = response.status().as_u16();
     let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     match response.extensions_mut().remove::<Stamp>() {
@@ -42,5 +46,5 @@ pub(super) async fn observe(request: Request, next: Next) -> Response {
         }
         None => tracing::debug!(%method, path, status, micros, "answered"),
     }
-    response
+    Ok(response)
 }
