@@ -25,7 +25,6 @@ fuzz_target!(|body: &[u8]| {
         now: Timestamp::from_second(1_777_636_800).expect("a moment of this century"),
         clock_skew: SignedDuration::from_mins(5),
         consent_lifetime: Some(SignedDuration::from_hours(24 * 365)),
-        test_drive_needs_vehicle: true,
     };
     for part in &send.message.parts {
         let a2a::Content::Data(data) = part.content else {

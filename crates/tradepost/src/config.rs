@@ -48,7 +48,7 @@ pub struct Dealer {
     /// dealer, who then answers on every host.
     pub hosts: Vec<String>,
     /// The absolute base address under which agents reach it, without a slash at the end. When
-    /// `None` the card names the address that the request came to.
+    /// `None` the card names the first host with https, or the address where the server listens.
     pub public_url: Option<String>,
     /// The name on the card and in `dealer.information`.
     pub name: String,

@@ -1,7 +1,7 @@
 //! The text formats of the published schemas, asserted as C-14 resolves them, and how we write
 //! moments.
 
-use jiff::{Timestamp, Unit, civil};
+use jiff::{RoundMode, Timestamp, TimestampRound, Unit, civil};
 
 /// `^[A-HJ-NPR-Z0-9]{17}$`.
 #[must_use]
@@ -179,15 +179,27 @@ fn digits(text: &str) -> Option<u32> {
     text.parse().ok()
 }
 
-/// How we write a moment: RFC 3339 in UTC, whole seconds (`2026-04-30T10:15:30Z`).
+/// How we write a moment: RFC 3339 in UTC, whole seconds (`2026-04-30T10:15:30Z`). Fractions are cut
+/// off: rounded up, what has just happened would lie in the reader's future.
 #[must_use]
 pub fn rfc3339(moment: Timestamp) -> String {
-    moment.round(Unit::Second).unwrap_or(moment).to_string()
+    let down = TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Floor);
+    moment.round(down).unwrap_or(moment).to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_moment_is_written_as_a_later_one() {
+        for (text, expected) in [
+            ("2026-04-30T10:15:30.999Z", "2026-04-30T10:15:30Z"),
+            ("1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(rfc3339(text.parse().unwrap()), expected);
+        }
+    }
 
     #[test]
     fn moments_follow_rfc_3339_strictly() {

@@ -81,11 +81,12 @@ pub fn none_of(at: &At<'_>, problems: &mut Problems, names: &'static [&'static s
 /// Reads an object. The members are visited once, in document order; absent required ones and,
 /// for a `closed` object, unknown ones are recorded. Each name becomes a local `Option`.
 ///
+/// What an `open` object has besides is ignored, or with `open(others)` put into the map `others`.
 /// A field may carry a second accepted spelling: `required "messageId" | "message_id" => id: …`.
 /// Evaluates to whether the value was an object at all.
 #[macro_export]
 macro_rules! read_object {
-    ($value:expr, $at:expr, $problems:expr, $openness:ident {
+    ($value:expr, $at:expr, $problems:expr, $openness:ident $(($others:ident))? {
         $( $need:ident $name:literal $(| $alias:literal)? => $slot:ident : $reader:expr ),* $(,)?
     }) => {
         $( let mut $slot = None; )*
@@ -99,7 +100,9 @@ macro_rules! read_object {
                             $( $name $(| $alias)? => {
                                 $slot = $crate::parse::apply($reader, value, &at.key(key), problems);
                             } )*
-                            other => $crate::read_object!(@unknown $openness at problems other [$($name),*]),
+                            other => $crate::read_object!(
+                                @unknown $openness $($others)? at problems other value [$($name),*]
+                            ),
                         }
                     }
                     $( $crate::read_object!(@absent $need at problems members $name $($alias)?); )*
@@ -108,10 +111,16 @@ macro_rules! read_object {
             }
         }
     };
-    (@unknown closed $at:ident $problems:ident $key:ident [$($name:literal),*]) => {
+    (@unknown closed $at:ident $problems:ident $key:ident $value:ident [$($name:literal),*]) => {
         $crate::parse::unknown($at, $problems, $key, &[$($name),*])
     };
-    (@unknown open $at:ident $problems:ident $key:ident [$($name:literal),*]) => { { let _ = $key; } };
+    (@unknown open $at:ident $problems:ident $key:ident $value:ident [$($name:literal),*]) => {
+        { let _ = $key; }
+    };
+    (@unknown open $others:ident $at:ident $problems:ident $key:ident $value:ident
+        [$($name:literal),*]) => {
+        { $others.insert($key.to_owned(), $value.clone()); }
+    };
     (@absent optional $($rest:tt)*) => {};
     (@absent required $at:ident $problems:ident $members:ident $name:literal $($alias:literal)?) => {
         if !$members.contains_key($name) $(&& !$members.contains_key($alias))? {

@@ -22,7 +22,7 @@ pub const DEALER_ID: &str = "larkspur";
 pub const ROOFTOPS: [&str; 2] = ["Larkspur Motors Fairview", "Larkspur Motors Ridgemont"];
 
 /// What each rooftop's mandatory fees come to, whole US dollars: part of every `price`.
-pub const FEES: [u32; 2] = [490, 540];
+pub const FEES: [u32; 2] = [119, 499];
 
 /// The demo dealer as the importer sees it.
 #[must_use]

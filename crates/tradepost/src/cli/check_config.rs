@@ -14,7 +14,7 @@ use crate::config::read::{self, Mistake};
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The file to read.
-    #[arg(value_name = "FILE", default_value = "tradepost.toml")]
+    #[arg(value_name = "FILE", default_value = super::dealers::CONFIG)]
     path: PathBuf,
 }
 

@@ -7,16 +7,15 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{ContentArrangement, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
+use super::output::table::{Column, Fit, rows};
 use super::output::{Failure, Output};
-use super::{Context, Outcome};
+use super::{Context, Outcome, dealers};
 use crate::aap::import::{self, Feed, Report, Target};
 use crate::clock::Clock;
-use crate::config::{self, Config, Dealer};
+use crate::config::{Config, Dealer};
 use crate::store::{Replacement, Store};
 
 /// How many skipped rows people are shown; programs get all that the report keeps.
@@ -33,14 +32,10 @@ pub struct Arguments {
     /// Whose inventory it is; not needed when the configuration has one dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
-    /// The configuration file.
-    #[arg(long, value_name = "FILE", default_value = "tradepost.toml")]
-    config: PathBuf,
-    /// Use the fictional dealer of the demo instead of a configuration file.
-    #[arg(long, conflicts_with = "config")]
-    demo: bool,
-    /// The folder of the store.
-    #[arg(long, value_name = "DIR", default_value = "data")]
+    #[command(flatten)]
+    dealers: dealers::Source,
+    /// The folder in which `serve` keeps its data.
+    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
     /// Refuse the feed when more than this share of the units on offer would vanish.
     #[arg(long, value_name = "PERCENT", default_value_t = 50,
@@ -56,7 +51,7 @@ pub struct Arguments {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let config = configuration(&arguments, context)?;
+    let config = arguments.dealers.load(&context.environment)?;
     let dealer = pick(&config, arguments.dealer.as_deref())?;
     let bytes = bytes_of(&arguments.file)?;
     let feed = parse(&bytes, &Target::of(dealer))?;
@@ -131,29 +126,6 @@ fn refusal(planned: &Replacement, max_drop: u8, report: &Report) -> Option<Failu
 /// Whether more than `max_drop` percent of the units on offer would vanish.
 fn is_too_much(planned: &Replacement, max_drop: u8) -> bool {
     planned.removed.saturating_mul(100) > planned.before.saturating_mul(usize::from(max_drop))
-}
-
-fn configuration(arguments: &Arguments, context: &Context) -> Result<Config, Failure> {
-    if arguments.demo {
-        return Ok(config::read::demo());
-    }
-    let path = arguments.config.display();
-    let text = std::fs::read_to_string(&arguments.config).map_err(|error| {
-        Failure::usage(format!("cannot read the configuration {path}: {error}"))
-            .hint("write one with `tradepost init`, name another with --config, or use --demo")
-    })?;
-    config::read::read(&text, &context.environment).map_err(|mistakes| {
-        let mut failure = Failure::usage(format!("the configuration {path} has mistakes"))
-            .hint("`tradepost check-config` explains them");
-        failure.lines = mistakes
-            .iter()
-            .map(|mistake| match mistake.line {
-                Some(line) => format!("line {line}: {}: {}", mistake.key, mistake.message),
-                None => format!("{}: {}", mistake.key, mistake.message),
-            })
-            .collect();
-        failure
-    })
 }
 
 fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Dealer, Failure> {
@@ -233,9 +205,7 @@ fn print(
     replacement: Replacement,
     report: &Report,
 ) {
-    for table in tables(replacement, report) {
-        output.line(table.to_string());
-    }
+    output.line(tables(Fit::Terminal, replacement, report).join("\n\n"));
     if report.skipped > SHOWN {
         let more = report.skipped - SHOWN;
         output.talk(format!("{more} more rows were skipped; --json lists them"));
@@ -252,49 +222,59 @@ fn print(
 }
 
 /// What people read about an import.
-fn tables(replacement: Replacement, report: &Report) -> Vec<Table> {
-    let mut tables = Vec::new();
-    let mut summary = table(["rows", "on offer", "sold", "skipped", "warnings"]);
-    summary.add_row([report.rows, report.accepted, report.sold, report.skipped, report.warned()]);
-    tables.push(summary);
-    let mut changes = table(["before", "added", "changed", "unchanged", "removed"]);
-    changes.add_row([
-        replacement.before,
-        replacement.added,
-        replacement.changed,
-        replacement.unchanged,
-        replacement.removed,
-    ]);
-    tables.push(changes);
+fn tables(fit: Fit, replacement: Replacement, report: &Report) -> Vec<String> {
+    let numbers = |columns: [(&'static str, usize); 5]| {
+        let headings = columns.map(|(heading, _)| Column::Number(heading));
+        rows(fit, &headings, &[columns.map(|(_, count)| count.to_string()).to_vec()])
+    };
+    let mut tables = vec![
+        numbers([
+            ("rows", report.rows),
+            ("on offer", report.accepted),
+            ("sold", report.sold),
+            ("skipped", report.skipped),
+            ("warnings", report.warned()),
+        ]),
+        numbers([
+            ("before", replacement.before),
+            ("added", replacement.added),
+            ("changed", replacement.changed),
+            ("unchanged", replacement.unchanged),
+            ("removed", replacement.removed),
+        ]),
+    ];
     if !report.skips.is_empty() {
-        let mut skips = table([report.place(), "skipped because", "details"]);
-        for skip in report.skips.iter().take(SHOWN) {
-            skips.add_row([skip.line.to_string(), skip.reason.to_string(), skip.message.clone()]);
-        }
-        tables.push(skips);
+        let columns = [
+            Column::Number(report.place()),
+            Column::Text("skipped because"),
+            Column::Text("details"),
+        ];
+        let skips: Vec<_> = report
+            .skips
+            .iter()
+            .take(SHOWN)
+            .map(|skip| vec![skip.line.to_string(), skip.reason.to_string(), skip.message.clone()])
+            .collect();
+        tables.push(rows(fit, &columns, &skips));
     }
     if !report.warnings.is_empty() {
-        let mut warnings = table(["count", "warning", "first example"]);
-        for warning in &report.warnings {
-            let example = warning.examples.first().map(|example| match example.line {
-                Some(line) => format!("{} {line}: {}", report.place(), example.message),
-                None => example.message.clone(),
-            });
-            let summary = warning.kind.summary().to_owned();
-            warnings.add_row([warning.count.to_string(), summary, example.unwrap_or_default()]);
-        }
-        tables.push(warnings);
+        let columns =
+            [Column::Number("count"), Column::Text("warning"), Column::Text("first example")];
+        let warnings: Vec<_> = report
+            .warnings
+            .iter()
+            .map(|warning| {
+                let example = warning.examples.first().map(|example| match example.line {
+                    Some(line) => format!("{} {line}: {}", report.place(), example.message),
+                    None => example.message.clone(),
+                });
+                let summary = warning.kind.summary().to_owned();
+                vec![warning.count.to_string(), summary, example.unwrap_or_default()]
+            })
+            .collect();
+        tables.push(rows(fit, &columns, &warnings));
     }
     tables
-}
-
-fn table<const N: usize>(heading: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(UTF8_FULL_CONDENSED)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(heading);
-    table
 }
 
 #[cfg(test)]
@@ -345,8 +325,7 @@ mod tests {
         }
         let now = "2026-11-20T17:00:00Z".parse().unwrap();
         let report = import::read(text.as_bytes(), &target, now).unwrap().report;
-        let text: Vec<String> =
-            tables(planned(7, 3), &report).iter().map(ToString::to_string).collect();
+        let text = tables(Fit::Unbounded, planned(7, 3), &report);
         let [summary, changes, skips, warnings] = text.as_slice() else { panic!("{text:?}") };
         assert!(summary.contains("26") && summary.contains("25"), "{summary}");
         assert!(changes.contains('7') && changes.contains('3'), "{changes}");

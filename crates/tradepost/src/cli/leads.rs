@@ -8,7 +8,8 @@ use jiff::{Timestamp, civil};
 use tradepost_wire::format;
 
 use super::output::Failure;
-use super::{Context, Outcome, check_config};
+use super::output::table::Fit;
+use super::{Context, Outcome, check_config, dealers};
 use crate::aap::adf;
 use crate::config::{Dealer, read};
 use crate::store::{LeadRecord, Store};
@@ -43,7 +44,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct Place {
     /// The folder in which `serve` keeps its data.
-    #[arg(long, value_name = "DIR", default_value = "tradepost-data")]
+    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
 }
 
@@ -140,7 +141,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             } else if leads.is_empty() {
                 context.output.talk("no leads");
             } else {
-                context.output.line(text::table(&leads));
+                context.output.line(text::table(Fit::Terminal, &leads));
             }
         }
         Command::Show { id, place } => {

@@ -17,5 +17,6 @@ mod examples;
 mod hostile;
 mod import;
 mod leads;
+mod process;
 mod server;
 mod support;

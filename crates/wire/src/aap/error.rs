@@ -314,7 +314,7 @@ impl Refusal {
 
 /// The first problems in words: an SDK that drops the details still tells them (C-11).
 fn summary(problems: &Problems) -> String {
-    const IN_WORDS: usize = 3;
+    const IN_WORDS: usize = 10;
     let mut text = problems
         .listed()
         .iter()

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::aap::Version;
 use crate::catalog::{Vocabulary, words};
@@ -177,10 +177,14 @@ pub struct Vehicle {
     /// When the listing was last confirmed.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "moment")]
     pub updated_at: Option<Timestamp>,
+    /// What the dealer tells besides: the object is open.
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
 }
 
 impl Vehicle {
-    /// Reads a vehicle where a condition of `vocabulary` is expected. Unknown members are ignored.
+    /// Reads a vehicle where a condition of `vocabulary` is expected. Members that AAP
+    /// does not know are kept as they are.
     pub fn read(
         value: &Value,
         at: &At<'_>,
@@ -189,7 +193,8 @@ impl Vehicle {
         vocabulary: Vocabularies,
     ) -> Option<Self> {
         let before = problems.total();
-        read_object!(value, at, problems, open {
+        let mut others = Map::new();
+        read_object!(value, at, problems, open(others) {
             optional "dealer_id" => dealer_id: parse::text,
             optional "vehicle_id" => vehicle_id: parse::text,
             optional "vin" => vin: parse::vin,
@@ -264,6 +269,7 @@ impl Vehicle {
             notes,
             inventory_date,
             updated_at,
+            others,
         })
     }
 

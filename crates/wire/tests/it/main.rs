@@ -21,3 +21,4 @@ mod oracle;
 mod published;
 mod secrets;
 mod seeds;
+mod vehicles;

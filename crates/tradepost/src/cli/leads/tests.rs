@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tradepost_wire::aap::Version;
 
 use super::*;
+use crate::cli::output::table::Fit;
 use crate::store::AppointmentRecord;
 
 fn lead(id: &str, received: &str, payload: Value) -> LeadRecord {
@@ -60,16 +61,12 @@ fn hostile() -> LeadRecord {
 
 #[test]
 fn the_table_shows_the_newest_first_and_no_control_characters() {
-    let table = text::table(&[plain(), hostile()]);
+    let table = text::table(Fit::Unbounded, &[plain(), hostile()]);
     let lines: Vec<_> = table.lines().map(str::trim_end).collect();
     expect![[r#"
-        +----------------------+--------+-------------+-----------------+-------------------------------------------+------------+
-        | received             | id     | name        | vehicle         | appointment                               | permitted  |
-        +========================================================================================================================+
-        | 2026-05-01T10:15:11Z | lead-2 | [2J=Eve X Y |                 |                                           | email      |
-        |----------------------+--------+-------------+-----------------+-------------------------------------------+------------|
-        | 2026-04-30T10:15:11Z | lead-1 | Ada Byron   | 2023 Honda CR-V | test_drive confirmed 2026-05-03T18:00:00Z | phone, sms |
-        +----------------------+--------+-------------+-----------------+-------------------------------------------+------------+"#]].assert_eq(&lines.join("\n"));
+        RECEIVED              ID      NAME         VEHICLE          APPOINTMENT                                PERMITTED
+        2026-05-01T10:15:11Z  lead-2  [2J=Eve X Y                                                              email
+        2026-04-30T10:15:11Z  lead-1  Ada Byron    2023 Honda CR-V  test_drive confirmed 2026-05-03T18:00:00Z  phone, sms"#]].assert_eq(&lines.join("\n"));
 }
 
 #[test]

@@ -3,40 +3,36 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{ContentArrangement, Table};
 use serde_json::Value;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::format::rfc3339;
 
 use crate::aap::adf::view::LeadView;
+use crate::cli::output::table::{Column, Fit, rows};
 use crate::store::LeadRecord;
 
 /// A table of leads, newest first.
 #[must_use]
-pub fn table(leads: &[LeadRecord]) -> String {
+pub fn table(fit: Fit, leads: &[LeadRecord]) -> String {
     let mut leads: Vec<_> = leads.iter().collect();
     leads.sort_by_key(|lead| std::cmp::Reverse(lead.received_at));
-    let mut table = Table::new();
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_header([
-        "received",
-        "id",
-        "name",
-        "vehicle",
-        "appointment",
-        "permitted",
-    ]);
-    for record in leads {
-        let lead = LeadView::new(record);
-        table.add_row([
-            rfc3339(record.received_at),
-            one_line(&record.lead_id),
-            one_line(&lead.customer_name()),
-            one_line(&lead.vehicle().map(|v| v.title()).unwrap_or_default()),
-            appointment(record),
-            one_line(&lead.channels().join(", ")),
-        ]);
-    }
-    table.to_string()
+    let columns =
+        ["received", "id", "name", "vehicle", "appointment", "permitted"].map(Column::Text);
+    let leads: Vec<_> = leads
+        .into_iter()
+        .map(|record| {
+            let lead = LeadView::new(record);
+            vec![
+                rfc3339(record.received_at),
+                record.lead_id.clone(),
+                lead.customer_name(),
+                lead.vehicle().map(|vehicle| vehicle.title()).unwrap_or_default(),
+                appointment(record),
+                lead.channels().join(", "),
+            ]
+        })
+        .collect();
+    rows(fit, &columns, &leads)
 }
 
 fn appointment(record: &LeadRecord) -> String {

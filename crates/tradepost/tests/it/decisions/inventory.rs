@@ -482,9 +482,9 @@ fn unknown_and_wrong_members_are_all_reported() {
             200
             {"jsonrpc":"2.0","id":1,
               "error":{"code":-32602,
-                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/year_min: must be integer; /filters/make/0: must be string; /filters/make/2: must be string; and 8 more",
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /filters/year_min: must be integer; /filters/make/0: must be string; /filters/make/2: must be string; /filters/colour: unknown property \"colour\"; /pagination/skip: must be >= 0; /pagination/limit: must be integer; /pagination/limit: must be >= 1; /sort: missing required property \"field\"; /sort: missing required property \"order\"; /privacy/anonymous: must be boolean; and 1 more",
                 "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
-                  "message":"the request failed validation: /filters/year_min: must be integer; /filters/make/0: must be string; /filters/make/2: must be string; and 8 more",
+                  "message":"the request failed validation: /filters/year_min: must be integer; /filters/make/0: must be string; /filters/make/2: must be string; /filters/colour: unknown property \"colour\"; /pagination/skip: must be >= 0; /pagination/limit: must be integer; /pagination/limit: must be >= 1; /sort: missing required property \"field\"; /sort: missing required property \"order\"; /privacy/anonymous: must be boolean; and 1 more",
                   "retryable":false,
                   "details":{"errors":[
                       {"instanceLocation":"/filters/year_min","keyword":"type","error":"must be integer","expected":"integer"},

@@ -751,9 +751,9 @@ fn everything_else_is_checked_too() {
             200
             {"jsonrpc":"2.0","id":1,
               "error":{"code":-32602,
-                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /appointment/duration_minutes: must be >= 15; /appointment/notes: must have at most 2000 characters; /message: must have at most 4000 characters; and 1 more",
+                "message":"SCHEMA_VALIDATION_FAILED: the request failed validation: /appointment/duration_minutes: must be >= 15; /appointment/notes: must have at most 2000 characters; /message: must have at most 4000 characters; /idempotency_key: must have at most 128 characters",
                 "data":{"type":"aap.error","error_id":"err_<id>","code":"SCHEMA_VALIDATION_FAILED",
-                  "message":"the request failed validation: /appointment/duration_minutes: must be >= 15; /appointment/notes: must have at most 2000 characters; /message: must have at most 4000 characters; and 1 more",
+                  "message":"the request failed validation: /appointment/duration_minutes: must be >= 15; /appointment/notes: must have at most 2000 characters; /message: must have at most 4000 characters; /idempotency_key: must have at most 128 characters",
                   "retryable":false,
                   "details":{"errors":[
                       {"instanceLocation":"/appointment/duration_minutes","keyword":"minimum","error":"must be >= 15","limit":15},

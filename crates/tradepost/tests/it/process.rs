@@ -1,0 +1,437 @@
+//! The binary as a process: how it starts and stops, what is left when it is killed, and what its
+//! log and its data folder give away.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tradepost::clock::Clock;
+use tradepost::store::Store;
+
+use crate::support::{client, envelope, lead, with};
+
+/// A dealer who sells nothing, limits nobody and logs everything.
+const DEALER: &str = r#"
+    [server]
+    listen = "127.0.0.1:0"
+    log_filter = "trace"
+
+    [[dealers]]
+    id = "bare"
+    name = "Bare Motors"
+    rate_limit = { requests = 0 }
+
+    [[dealers.rooftops]]
+    name = "Bare Motors Downtown"
+"#;
+
+/// A running `tradepost serve`.
+struct Process {
+    child: Child,
+    address: SocketAddr,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts it and waits for the line that says where it listens.
+    fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let log = folder.join("log");
+        let file = File::options().create(true).append(true).open(&log).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
+            .args(["serve", "--data"])
+            .arg(data(folder))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(file)
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.strip_prefix("listening on http://").map(str::trim);
+        let address = address.and_then(|address| address.parse().ok());
+        let Some(address) = address else {
+            let _ = child.kill();
+            panic!("{line:?} instead of the address; {}", std::fs::read_to_string(log).unwrap());
+        };
+        Self { child, address, log }
+    }
+
+    /// Starts it for [`DEALER`].
+    fn bare(folder: &Path) -> Self {
+        let config = folder.join("tradepost.toml");
+        std::fs::write(&config, DEALER).unwrap();
+        Self::start(folder, &["--config", config.to_str().unwrap()])
+    }
+
+    fn signal(&self, name: &str) {
+        // The shell's own `kill`: not every machine has it as a program.
+        let pid = self.child.id().to_string();
+        let script = ["-c", "kill -s \"$1\" \"$2\"", "sh", name, &pid];
+        assert!(Command::new("sh").args(script).status().unwrap().success());
+    }
+
+    /// Waits until it has ended by itself.
+    fn end(mut self) -> ExitStatus {
+        for _ in 0..1_000 {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            pause(Duration::from_millis(20));
+        }
+        panic!("it did not end within 20 seconds");
+    }
+
+    fn call(&self, payload: &Value) -> Value {
+        self.post("/a2a", &[], &envelope(payload).to_string())
+    }
+
+    fn post(&self, target: &str, headers: &[(&str, &str)], body: &str) -> Value {
+        let json = [("Content-Type", "application/json")];
+        let headers = [&json, headers].concat();
+        client::request(self.address, "POST", target, &headers, body.as_bytes()).json()
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It has ended already in most tests.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn data(folder: &Path) -> PathBuf {
+    folder.join("data")
+}
+
+fn pause(duration: Duration) {
+    let (_sender, receiver) = channel::<()>();
+    let _ = receiver.recv_timeout(duration);
+}
+
+/// The usual lead, consented to just now.
+fn fresh_lead(changes: &[(&str, Value)]) -> Value {
+    let now = Clock::system().now().to_string();
+    with(with(lead(), &[("/consent/granted_at", json!(now))]), changes)
+}
+
+#[test]
+fn it_says_where_it_listens_and_ends_well_when_asked_to() {
+    for signal in ["TERM", "INT"] {
+        let folder = tempfile::tempdir().unwrap();
+        let demo = ["--demo", "--demo-size", "5", "--listen", "127.0.0.1:0"];
+        let process = Process::start(folder.path(), &demo);
+        assert_ne!(process.address.port(), 0);
+        let path = "/.well-known/agent-card.json";
+        let card = client::request(process.address, "GET", path, &[], b"").json();
+        let endpoint = format!("http://{}/a2a", process.address);
+        assert_eq!(card["supportedInterfaces"][0]["url"], json!(endpoint));
+        let answer = process.call(&json!({"type": "dealer.information.request"}));
+        let payload = &answer["result"]["message"]["parts"][0]["data"];
+        assert_eq!(payload["data"]["name"], "Larkspur Motors");
+        process.signal(signal);
+        assert_eq!(process.end().code(), Some(0), "SIG{signal}");
+    }
+}
+
+#[test]
+fn a_request_that_has_begun_is_answered_after_sigterm() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::bare(folder.path());
+    let address = process.address;
+    let body = envelope(&fresh_lead(&[("/idempotency_key", json!("slow"))])).to_string();
+    let (first, rest) = body.as_bytes().split_at(body.len() / 2);
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let head = format!(
+        "POST /a2a HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // Whoever says `100 Continue` has begun to work on the request.
+    let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+    stream.read_exact(&mut go_on).unwrap();
+    assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(first).unwrap();
+
+    process.signal("TERM");
+    let refuses = || TcpStream::connect(address).is_err();
+    let stopping = (0..500).any(|_| refuses() || (pause(Duration::from_millis(10)), false).1);
+    assert!(stopping, "nobody new is let in");
+
+    stream.write_all(rest).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.contains(r#""status":"received""#), "{answer}");
+    assert_eq!(process.end().code(), Some(0));
+    let leads = Store::open(&data(folder.path())).unwrap().leads(None).unwrap();
+    assert_eq!(leads.len(), 1);
+}
+
+/// How often it is killed while leads are on their way.
+const KILLS: usize = 50;
+
+/// How many buyers submit leads at the same time.
+const BUYERS: u64 = 4;
+
+/// What a buyer knows about a lead after sending it.
+enum Fate {
+    Acknowledged(String),
+    /// It was sent, and then the connection broke.
+    InDoubt,
+    Unsent,
+}
+
+fn submit(address: SocketAddr, lead: &Value) -> Fate {
+    let body = envelope(lead).to_string();
+    let request = format!(
+        "POST /a2a HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = match client::raw(address, request.as_bytes()) {
+        Ok(response) => serde_json::from_slice::<Value>(&response.body),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Fate::Unsent,
+        Err(_) => return Fate::InDoubt,
+    };
+    let Ok(answer) = answer else {
+        return Fate::InDoubt;
+    };
+    let receipt = &answer["result"]["message"]["parts"][0]["data"]["data"];
+    assert_eq!(receipt["status"], "received", "{answer}");
+    Fate::Acknowledged(receipt["lead_id"].as_str().unwrap().to_owned())
+}
+
+/// The leads of the test, by idempotency key.
+#[derive(Default)]
+struct Book {
+    /// The ids that buyers were told.
+    acknowledged: BTreeMap<String, String>,
+    /// Sent, perhaps several times, and never answered.
+    in_doubt: BTreeSet<String>,
+}
+
+impl Book {
+    /// Writes down what became of a lead. A lead that was acknowledged keeps its id for ever.
+    fn note(&mut self, key: String, fate: Fate) {
+        match fate {
+            Fate::Acknowledged(id) => {
+                self.in_doubt.remove(&key);
+                let known = self.acknowledged.entry(key).or_insert_with(|| id.clone());
+                assert_eq!(*known, id, "the same lead, another id");
+            }
+            Fate::InDoubt => {
+                self.in_doubt.insert(key);
+            }
+            Fate::Unsent => {}
+        }
+    }
+
+    /// Compares it with what is stored: everything acknowledged, nothing twice, nothing else.
+    fn audit(&self, folder: &Path) -> usize {
+        let leads = Store::open(&data(folder)).unwrap().leads(None).unwrap();
+        let mut stored = BTreeMap::new();
+        for lead in &leads {
+            assert!(!lead.duplicate);
+            let key = lead.payload["idempotency_key"].as_str().unwrap();
+            let twice = stored.insert(key, lead.lead_id.as_str());
+            assert_eq!(twice, None, "{key} is stored twice");
+            assert!(self.acknowledged.contains_key(key) || self.in_doubt.contains(key), "{key}");
+        }
+        for (key, id) in &self.acknowledged {
+            assert_eq!(stored.get(key.as_str()), Some(&id.as_str()), "{key} was acknowledged");
+        }
+        leads.len()
+    }
+}
+
+/// Submits leads until the server is gone: mostly new ones, sometimes one that is in doubt.
+fn buy(
+    address: SocketAddr,
+    seed: u64,
+    old: &[String],
+    lead: &impl Fn(&str) -> Value,
+) -> Vec<(String, Fate)> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut sent = Vec::new();
+    for number in 0..200 {
+        let key = match rng.choice(old) {
+            Some(key) if rng.u8(0..3) == 0 => key.clone(),
+            _ => format!("buyer-{seed}-{number}"),
+        };
+        let fate = submit(address, &lead(&key));
+        let over = !matches!(fate, Fate::Acknowledged(_));
+        sent.push((key, fate));
+        if over {
+            break;
+        }
+    }
+    sent
+}
+
+#[test]
+fn a_lead_that_was_acknowledged_is_stored_exactly_once_however_often_it_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = fastrand::Rng::with_seed(0x1ead);
+    let consented = fresh_lead(&[]);
+    let lead = |key: &str| {
+        let changes = [
+            ("/idempotency_key", json!(key)),
+            // Each lead is another customer's, so that none of them is a duplicate of another.
+            ("/customer/email", json!(format!("{key}@example.com"))),
+        ];
+        with(consented.clone(), &changes)
+    };
+    let mut book = Book::default();
+    let mut kills = 0;
+    for round in 0..2 * KILLS as u64 {
+        let mut process = Process::bare(folder.path());
+        let address = process.address;
+        let old: Vec<_> = book.in_doubt.iter().cloned().collect();
+        let outcomes: Vec<_> = std::thread::scope(|scope| {
+            let buyer = |n| {
+                scope.spawn({
+                    let (old, lead) = (&old, &lead);
+                    move || buy(address, round * BUYERS + n, old, lead)
+                })
+            };
+            let buyers: Vec<_> = (0..BUYERS).map(buyer).collect();
+            pause(Duration::from_micros(rng.u64(500..120_000)));
+            process.child.kill().unwrap();
+            process.child.wait().unwrap();
+            buyers.into_iter().flat_map(|buyer| buyer.join().unwrap()).collect()
+        });
+        kills += usize::from(outcomes.iter().any(|(_, fate)| matches!(fate, Fate::InDoubt)));
+        for (key, fate) in outcomes {
+            book.note(key, fate);
+        }
+        if kills == KILLS {
+            break;
+        }
+    }
+    assert_eq!(kills, KILLS, "too few requests were on their way when it was killed");
+    let before = book.audit(folder.path());
+    assert!(book.acknowledged.len() > KILLS, "{} acknowledged", book.acknowledged.len());
+    println!(
+        "{kills} kills: {} leads acknowledged, {} in doubt, {before} stored",
+        book.acknowledged.len(),
+        book.in_doubt.len()
+    );
+
+    // Every buyer asks once more: those who had an answer get the same, the others get theirs.
+    let process = Process::bare(folder.path());
+    let keys: Vec<_> = book.acknowledged.keys().chain(&book.in_doubt).cloned().collect();
+    for key in keys {
+        let fate = submit(process.address, &lead(&key));
+        book.note(key, fate);
+    }
+    assert_eq!(book.in_doubt.len(), 0, "everybody was answered");
+    process.signal("TERM");
+    assert_eq!(process.end().code(), Some(0));
+    assert_eq!(book.audit(folder.path()), book.acknowledged.len());
+}
+
+#[test]
+fn neither_the_log_nor_the_folder_gives_away_who_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::bare(folder.path());
+    let secrets = [
+        ("/customer/first_name", "Marguerite-Planted"),
+        ("/customer/last_name", "Featherstonehaugh-Planted"),
+        ("/customer/email", "planted.address@mail.example"),
+        ("/customer/phone", "+14155550142"),
+        ("/customer/address", "17 Planted Lane"),
+        ("/consent/consent_text", "Planted words of consent."),
+        ("/message", "Planted question about my divorce."),
+        ("/idempotency_key", "planted-key"),
+    ];
+    let mut secretive = fresh_lead(&[]);
+    for (pointer, secret) in secrets {
+        let value = if pointer == "/customer/address" {
+            json!({"address_line_1": secret})
+        } else {
+            json!(secret)
+        };
+        secretive = with(secretive, &[(pointer, value)]);
+    }
+    let first = process.call(&secretive);
+    let receipt = first["result"]["message"]["parts"][0]["data"]["data"].clone();
+    assert_eq!(receipt["status"], "received", "{first}");
+
+    // Refusals of every kind, with the same values in wrong places.
+    let swapped = with(
+        secretive.clone(),
+        &[
+            ("/customer/email", json!("+14155550142")),
+            ("/customer/phone", json!("planted.address@mail.example")),
+        ],
+    );
+    let conflict = with(secretive.clone(), &[("/message", json!("Planted words of consent."))]);
+    let bad_consent = with(
+        secretive.clone(),
+        &[("/consent/allowed_channels", json!(["Planted words of consent."]))],
+    );
+    let refused: Vec<_> = [&swapped, &conflict, &bad_consent]
+        .map(|payload| process.call(payload))
+        .iter()
+        .map(|answer| answer["error"]["data"]["code"].clone())
+        .collect();
+    let codes = ["SCHEMA_VALIDATION_FAILED", "IDEMPOTENCY_CONFLICT", "INVALID_CONSENT"];
+    assert_eq!(refused, codes);
+    let broken = format!("{{\"params\": {secretive}");
+    assert_eq!(process.post("/a2a", &[], &broken)["error"]["code"], -32700);
+    let headers = [("User-Agent", "Featherstonehaugh-Planted"), ("X-Forwarded-For", "17 Planted")];
+    let target = "/a2a?email=planted.address@mail.example";
+    process.post(target, &headers, &envelope(&swapped).to_string());
+
+    // The store breaks under the server, and is mended.
+    let database =
+        rusqlite::Connection::open(data(folder.path()).join("tradepost.sqlite")).unwrap();
+    database.execute_batch("ALTER TABLE leads RENAME TO mislaid").unwrap();
+    let other = with(secretive.clone(), &[("/idempotency_key", json!("planted-key-2"))]);
+    let answer = process.call(&other);
+    let error = &answer["error"]["data"];
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("INTERNAL_ERROR"), &json!(true)));
+    assert_eq!(error["details"], Value::Null, "{answer}");
+    let text = answer.to_string();
+    assert!(!text.contains("leads") && !text.contains("mislaid"), "{text}");
+    database.execute_batch("ALTER TABLE mislaid RENAME TO leads").unwrap();
+    let again = process.call(&other);
+    let status = &again["result"]["message"]["parts"][0]["data"]["data"]["status"];
+    assert_eq!(status, "duplicate", "nothing of the failed attempt was kept: {again}");
+
+    let log = process.log();
+    for (pointer, secret) in secrets {
+        assert!(!log.contains(secret), "{pointer} is in the log:\n{log}");
+    }
+    assert!(!log.to_lowercase().contains("planted"), "{log}");
+    // The log has the cause that the buyer was not told, under the id that it was told.
+    let error_id = error["error_id"].as_str().unwrap();
+    let line = log.lines().find(|line| line.contains(error_id) && line.contains("no such table"));
+    assert!(line.is_some(), "{error_id} is not in the log:\n{log}");
+    for code in codes {
+        assert!(log.contains(code), "{code} is not in the log:\n{log}");
+    }
+
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(data(folder.path())).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "only the owner can look into the data folder");
+    }
+    process.signal("TERM");
+    assert_eq!(process.end().code(), Some(0));
+}
