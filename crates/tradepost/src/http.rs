@@ -7,7 +7,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, Version, header};
-use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde_json::json;
@@ -30,12 +29,17 @@ mod sse;
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
+/// Whether the process lives.
+const LIVE_PATH: &str = "/healthz";
+
+/// Whether it can answer.
+const READY_PATH: &str = "/readyz";
+
 /// Everything that can be asked for.
 ///
-/// Outermost is `observe`: it logs every request once, whatever became of it, and so has to see
-/// the answers of all others. Then `name_one_host`, because every route depends on the host. Size,
-/// time and content limits belong to the binding, because their refusals have the binding's error
-/// shape.
+/// There are no layers. Size, time and content limits belong to the binding, because their
+/// refusals have the binding's error shape. What logs every request once, whatever became of it,
+/// is around the router, in [`server::serve`].
 pub fn router(desk: Arc<Desk>) -> Router {
     let with_slash = format!("{ENDPOINT_PATH}/");
     Router::new()
@@ -43,29 +47,37 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route(ENDPOINT_PATH, post(jsonrpc::post))
         // Clients join paths in different ways.
         .route(&with_slash, post(jsonrpc::post))
-        .route("/healthz", get(health::live))
-        .route("/readyz", get(health::ready))
+        .route(LIVE_PATH, get(health::live))
+        .route(READY_PATH, get(health::ready))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(axum::middleware::from_fn(name_one_host))
-        .layer(axum::middleware::from_fn(observe::observe))
         .with_state(desk)
+}
+
+/// A path as the log names it: those of the router, and nothing that a caller made up.
+fn known_path(path: &str) -> &'static str {
+    let known = [ENDPOINT_PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
+    let is = |known: &&str| {
+        path == *known || *known == ENDPOINT_PATH && path.strip_suffix('/') == Some(*known)
+    };
+    known.into_iter().find(is).unwrap_or("(unknown)")
 }
 
 /// Refuses a request that names no host or several (RFC 9112 §3.2): proxies in front of us could
 /// have read another one than we would.
-async fn name_one_host(request: Request, next: Next) -> Response {
+fn name_one_host(request: &Request) -> Result<(), Box<Response>> {
     let hosts = request.headers().get_all(header::HOST).iter().count();
     if hosts == 1 || (hosts == 0 && request.version() < Version::HTTP_11) {
-        return next.run(request).await;
+        return Ok(());
     }
-    plain_error(StatusCode::BAD_REQUEST, "INVALID_ARGUMENT", "send exactly one Host header")
+    let message = "send exactly one Host header";
+    Err(Box::new(plain_error(StatusCode::BAD_REQUEST, "INVALID_ARGUMENT", message)))
 }
 
 /// The host that a request is for.
-fn host(request_uri: &axum::http::Uri, headers: &HeaderMap) -> Option<String> {
+fn host<'r>(request_uri: &'r axum::http::Uri, headers: &'r HeaderMap) -> Option<&'r str> {
     let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
-    request_uri.host().or(header).map(str::to_owned)
+    request_uri.host().or(header)
 }
 
 /// A JSON answer.
@@ -89,7 +101,7 @@ async fn not_found() -> Response {
 }
 
 async fn method_not_allowed(State(desk): State<Arc<Desk>>, request: Request) -> Response {
-    if desk.agent(host(request.uri(), request.headers()).as_deref()).is_none() {
+    if desk.agent(host(request.uri(), request.headers())).is_none() {
         return not_found().await;
     }
     let path = request.uri().path().trim_end_matches('/');
@@ -99,4 +111,20 @@ async fn method_not_allowed(State(desk): State<Arc<Desk>>, request: Request) -> 
         "read this with GET"
     };
     plain_error(StatusCode::METHOD_NOT_ALLOWED, "UNIMPLEMENTED", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_names_the_paths_of_the_router_and_no_others() {
+        assert_eq!(known_path("/a2a"), ENDPOINT_PATH);
+        assert_eq!(known_path("/a2a/"), ENDPOINT_PATH);
+        assert_eq!(known_path("/.well-known/agent-card.json"), WELL_KNOWN_PATH);
+        assert_eq!(known_path("/healthz"), LIVE_PATH);
+        for made_up in ["/", "", "/a2a//", "/healthz/", "/ada@example.com"] {
+            assert_eq!(known_path(made_up), "(unknown)");
+        }
+    }
 }

@@ -266,7 +266,13 @@ impl<'a> At<'a> {
             Self::Key(parent, key) => {
                 parent.write(out);
                 out.push('/');
-                for character in clip(key).chars() {
+                let key = clip(key);
+                // Names of ours need no escape; only what a caller made up may.
+                if !key.contains(['~', '/']) {
+                    out.push_str(key);
+                    return;
+                }
+                for character in key.chars() {
                     match character {
                         '~' => out.push_str("~0"),
                         '/' => out.push_str("~1"),
@@ -285,6 +291,10 @@ impl<'a> At<'a> {
 /// The first [`MAX_KEY`] characters of a caller's key.
 #[must_use]
 pub fn clip(key: &str) -> &str {
+    // Fewer bytes than that are no more characters.
+    if key.len() <= MAX_KEY {
+        return key;
+    }
     key.char_indices().nth(MAX_KEY).map_or(key, |(end, _)| key.get(..end).unwrap_or(key))
 }
 

@@ -16,7 +16,7 @@ const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300
 
 pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let host = host(request.uri(), request.headers());
-    let Some(agent) = desk.agent(host.as_deref()) else {
+    let Some(agent) = desk.agent(host) else {
         return not_found().await;
     };
     let card = agent.card();

@@ -46,9 +46,13 @@ fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
         return false;
     };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json"
-        || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    let Some((kind, subtype)) = essence.split_once('/') else {
+        return false;
+    };
+    let json = |text: &str| text.eq_ignore_ascii_case("json");
+    kind.eq_ignore_ascii_case("application")
+        && (json(subtype) || subtype.rsplit_once('+').is_some_and(|(_, suffix)| json(suffix)))
 }
 
 /// Checks the version that a request asks for, by header or query (A2A §3.6, C-33); every one that

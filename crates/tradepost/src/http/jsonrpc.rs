@@ -11,7 +11,7 @@ use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::{self, DataPart, Event, MessageResult, Operation, Role};
 use tradepost_wire::aap::error::{Code as AapCode, ErrorObject};
-use tradepost_wire::aap::{Refusal, Reply, Version};
+use tradepost_wire::aap::{Refusal, Reply, ReplyData, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::jsonrpc::{self, Id};
 
@@ -24,7 +24,7 @@ use crate::fault::Fault;
 pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let host = host(&parts.uri, &parts.headers);
-    let Some(agent) = desk.agent(host.as_deref()) else {
+    let Some(agent) = desk.agent(host) else {
         return not_found().await;
     };
     let (mut response, mut stamp) = match intake::receive(&desk, &parts.headers, body).await {
@@ -38,7 +38,7 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
             (response, stamp)
         }
     };
-    agent.id().clone_into(&mut stamp.dealer);
+    stamp.agent = Some(agent.clone());
     response.extensions_mut().insert(stamp);
     response
 }
@@ -196,6 +196,7 @@ fn stamp_error(desk: &Desk, version: Version, refusal: Refusal) -> ErrorObject {
 fn success(id: &Id, context_id: Option<String>, version: Version, reply: Reply) -> Parcel {
     let fresh = || uuid::Uuid::now_v7().to_string();
     let skill = reply.skill;
+    let size = size_of(&reply.data);
     let message = a2a::Answer {
         message_id: fresh(),
         context_id: context_id.unwrap_or_else(fresh),
@@ -203,15 +204,18 @@ fn success(id: &Id, context_id: Option<String>, version: Version, reply: Reply) 
         parts: [DataPart { media_type: skill.response_media_type(), data: reply }],
         extensions: vec![version.uri()],
     };
-    let response = succeed(id, MessageResult { message });
+    let result = MessageResult { message };
+    let response = write(&Success { jsonrpc: "2.0", id, result }, size);
     (response, Stamp { code: "OK", skill: Some(skill.name()), ..unstamped() })
 }
 
 fn refused(id: &Id, error: ErrorObject) -> Parcel {
+    const SIZE_OF_PROBLEM: usize = 256;
     let code = error.refusal.code;
+    let size = error.refusal.problems.listed().len() * SIZE_OF_PROBLEM;
     let body =
         ErrorBody { code: code.jsonrpc(), message: &error.jsonrpc_message(), data: Some(&error) };
-    let mut response = write(&Failure { jsonrpc: "2.0", id, error: body });
+    let mut response = write(&Failure { jsonrpc: "2.0", id, error: body }, size);
     if code == AapCode::RateLimited
         && let Some(seconds) = error.refusal.details.get("retry_after_seconds")
         && let Ok(value) = HeaderValue::from_str(&seconds.to_string())
@@ -223,7 +227,7 @@ fn refused(id: &Id, error: ErrorObject) -> Parcel {
 }
 
 fn protocol_error(id: &Id, refusal: &ProtocolRefusal) -> Parcel {
-    let response = write(&Failure { jsonrpc: "2.0", id, error: error_body(refusal) });
+    let response = write(&Failure { jsonrpc: "2.0", id, error: error_body(refusal) }, 0);
     (response, Stamp { code: refusal.code.name(), ..unstamped() })
 }
 
@@ -236,15 +240,32 @@ fn error_body(refusal: &ProtocolRefusal) -> ErrorBody<'_, ProtocolRefusal> {
 }
 
 fn unstamped() -> Stamp {
-    Stamp { dealer: String::new(), code: "OK", skill: None, error_id: None }
+    Stamp { agent: None, code: "OK", skill: None, error_id: None }
 }
 
 fn succeed(id: &Id, result: impl Serialize) -> Response {
-    write(&Success { jsonrpc: "2.0", id, result })
+    write(&Success { jsonrpc: "2.0", id, result }, 0)
 }
 
-fn write<T: Serialize>(envelope: &T) -> Response {
-    json_response(StatusCode::OK, answers::json(envelope))
+/// About how long the answer's data is, as far as that is known without writing it.
+fn size_of(data: &ReplyData) -> usize {
+    match data {
+        ReplyData::Page(page) => {
+            page.vehicles.iter().map(|vehicle| vehicle.as_json().len() + 1).sum()
+        }
+        ReplyData::Vehicle(vehicle) => vehicle.as_json().len(),
+        ReplyData::Dealer(_) | ReplyData::Facets(_) | ReplyData::Lead(_) => 0,
+    }
+}
+
+/// `size` is about how long the part is that varies: a buffer that has to grow is copied.
+fn write<T: Serialize>(envelope: &T, size: usize) -> Response {
+    const SIZE_OF_ENVELOPE: usize = 1024;
+    let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE + size);
+    match serde_json::to_writer(&mut bytes, envelope) {
+        Ok(()) => json_response(StatusCode::OK, bytes),
+        Err(_) => unreachable!("our own envelopes have text keys and finite numbers"),
+    }
 }
 
 #[derive(Serialize)]

@@ -1,15 +1,21 @@
 //! Logs every request once. What is never logged: bodies, header values, queries, addresses of
 //! customers; of an error only its code and id.
 
-use axum::extract::{MatchedPath, Request};
-use axum::middleware::Next;
+use std::convert::Infallible;
+
+use axum::Router;
+use axum::extract::Request;
 use axum::response::Response;
+use tower::Service as _;
+
+use super::{known_path, name_one_host};
+use crate::desk::Agent;
 
 /// What a binding says about its answer, for the log.
 #[derive(Debug, Clone)]
 pub(super) struct Stamp {
-    /// The dealer.
-    pub dealer: String,
+    /// The agent, where one was meant.
+    pub agent: Option<Agent>,
     /// The catalog code, or `OK`.
     pub code: &'static str,
     /// The skill, where one was called.
@@ -18,24 +24,30 @@ pub(super) struct Stamp {
     pub error_id: Option<String>,
 }
 
-pub(super) async fn observe(request: Request, next: Next) -> Response {
+/// Has a request answered and logs it. This is a function around the router and no layer in it:
+/// axum keeps a layer behind two boxes for each request.
+pub(super) async fn observe(mut router: Router, request: Request) -> Result<Response, Infallible> {
     let started = tokio::time::Instant::now();
     let method = request.method().clone();
-    let path = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = next.run(request).await;
-    let path = path.as_ref().map_or("(unknown)", MatchedPath::as_str);
+    let path = known_path(request.uri().path());
+    // Before everything else, because every route depends on the host.
+    let mut response = match name_one_host(&request) {
+        Ok(()) => router.call(request).await?,
+        Err(refused) => *refused,
+    };
     let status = response.status().as_u16();
     let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     match response.extensions_mut().remove::<Stamp>() {
-        Some(Stamp { dealer, code, skill, error_id }) => {
+        Some(Stamp { agent, code, skill, error_id }) => {
+            let agent = agent.as_ref().map_or("", Agent::id);
             let (skill, error_id) = (skill.unwrap_or_default(), error_id.unwrap_or_default());
             if code == "OK" {
-                tracing::debug!(%method, path, status, micros, dealer, code, skill, "answered");
+                tracing::debug!(%method, path, status, micros, agent, code, skill, "answered");
             } else {
-                tracing::info!(%method, path, status, micros, dealer, code, error_id, "refused");
+                tracing::info!(%method, path, status, micros, agent, code, error_id, "refused");
             }
         }
         None => tracing::debug!(%method, path, status, micros, "answered"),
     }
-    response
+    Ok(response)
 }

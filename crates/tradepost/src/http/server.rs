@@ -5,14 +5,17 @@ use std::future::Future;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
-use tower::ServiceExt as _;
 
 use super::Peer;
+use super::observe::observe;
 use crate::config::Server;
 
 /// The largest head of a request: request line and headers together.
@@ -47,15 +50,13 @@ pub async fn serve(
         };
         // Answers are small and complete; waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
-        let service = router.clone().map_request(
-            move |request: axum::http::Request<hyper::body::Incoming>| {
-                let mut request = request.map(axum::body::Body::new);
-                request.extensions_mut().insert(Peer(peer));
-                request
-            },
-        );
-        let connection =
-            builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+        let router = router.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(Peer(peer));
+            observe(router.clone(), request)
+        });
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
         let connection = connections.watch(connection);
         tokio::spawn(async move {
             if let Err(error) = connection.await {

@@ -123,7 +123,7 @@ impl Codes {
         let dense = self.dense_in(&codes);
         let in_bitmaps: usize =
             dense.iter().map(|(code, _)| self.span(*code..code + 1).len()).sum();
-        self.span(codes).len() - in_bitmaps + dense.len() * Bitmap::words(self.codes.len())
+        self.span(codes).len() - in_bitmaps + dense.len() * Bitmap::combine_cost(self.codes.len())
     }
 
     fn dense_in(&self, codes: &Range<u32>) -> &[(u32, Bitmap)] {

@@ -113,7 +113,12 @@ impl Constraint<'_> {
     fn narrow_bitmap(&self, set: &mut Bitmap, survivors: usize, all: usize) {
         match self {
             Self::Codes(column, spans) if survivors < self.build_cost() => {
-                set.retain(|row| allows(spans, column.code(row)));
+                // Nearly always there is one range.
+                if let [span] = spans.as_slice() {
+                    set.retain_within(column.codes(), span);
+                } else {
+                    set.retain(|row| allows(spans, column.code(row)));
+                }
             }
             Self::Codes(..) | Self::Listed(_) => set.intersect(&self.to_bitmap(all)),
         }

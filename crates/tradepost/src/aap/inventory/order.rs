@@ -94,8 +94,7 @@ impl Index {
         };
         let expected = rows.saturating_mul(skip + limit) / count.max(1);
         (expected <= budget).then_some(())?;
-        let rows = slices(column, sort.order, bounds).flatten().copied();
-        walk(rows, set, (skip, limit), budget)
+        walk(slices(column, sort.order, bounds), set, (skip, limit), budget)
     }
 
     fn select(
@@ -157,25 +156,28 @@ fn cut<'a>(rows: impl Iterator<Item = &'a [u32]>, mut skip: usize, limit: usize)
 }
 
 /// The members of a set on the page, unless that takes more than `budget` rows.
-fn walk(
-    rows: impl Iterator<Item = u32>,
+fn walk<'a>(
+    slices: impl Iterator<Item = &'a [u32]>,
     set: &Bitmap,
     (mut skip, limit): (usize, usize),
     mut budget: usize,
 ) -> Option<Vec<u32>> {
     let mut page = Vec::with_capacity(limit);
-    for row in rows {
-        budget = budget.checked_sub(1)?;
-        if !set.contains(row) {
-            continue;
-        }
-        if skip > 0 {
-            skip -= 1;
-            continue;
-        }
-        page.push(row);
-        if page.len() == limit {
-            break;
+    // Two loops: a flattened iterator takes three times as long.
+    for rows in slices {
+        for row in rows {
+            budget = budget.checked_sub(1)?;
+            if !set.contains(*row) {
+                continue;
+            }
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            page.push(*row);
+            if page.len() == limit {
+                return Some(page);
+            }
         }
     }
     Some(page)
