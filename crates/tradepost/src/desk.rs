@@ -1,7 +1,7 @@
 //! The waist: whatever the binding, a message passes here on its way to a skill, and what comes
 //! back is a reply, a refusal with a catalog code, or a fault of ours.
 //!
-//! The order is that of requirements §2.1: the rate limit, the skill, the consent, the rest of the
+//! The order is that of requirements §2.1: the rate limit, the skill and its scope, the consent, the rest of the
 //! schema, the channel, the idempotency key, and then the dealer's own data.
 
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use serde_json::Value;
 use tradepost_wire::a2a::error::{Code as ProtocolCode, Refusal as ProtocolRefusal};
-use tradepost_wire::a2a::{Content, SendMessage};
+use tradepost_wire::a2a::{Content, Operation, SendMessage};
 use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -21,9 +21,11 @@ use crate::aap::card::{self, PublishedCard};
 use crate::aap::inventory::Inventory;
 use crate::aap::lead::Submission;
 use crate::aap::skills;
+use crate::auth::{Authenticator, Denied, Principal};
 use crate::clock::Clock;
 use crate::config::{Config, Dealer, Server};
 use crate::fault::Fault;
+use crate::gate;
 use crate::limit::{Key, Limiter};
 use crate::store::{Store, Transaction};
 
@@ -49,6 +51,8 @@ pub struct Seller {
     inventory: RwLock<Arc<Inventory>>,
     generation: AtomicI64,
     limiter: Limiter,
+    /// Lets callers in.
+    pub auth: Authenticator,
 }
 
 /// Who calls.
@@ -56,17 +60,18 @@ pub struct Seller {
 pub struct Caller {
     /// From where.
     pub address: IpAddr,
+    /// Who, as far as it is known.
+    pub principal: Principal,
 }
 
 impl Caller {
-    /// The name under which leads and idempotency keys are kept. Without credentials everybody is
-    /// the same nobody.
-    fn principal(&self) -> &'static str {
-        "anonymous"
-    }
-
+    /// Whoever has a name is limited by it, wherever it calls from.
     fn limit_key(&self) -> Key {
-        Key::address(self.address)
+        if self.principal.is_anonymous() {
+            Key::address(self.address)
+        } else {
+            Key::Credential(self.principal.name.clone())
+        }
     }
 }
 
@@ -79,12 +84,28 @@ pub enum Outcome {
     Refusal(Version, aap::Refusal),
     /// The protocol says no.
     Protocol(ProtocolRefusal),
+    /// The caller may not.
+    Denied(Denied),
     /// We broke.
     Fault(Version, Fault),
 }
 
 /// The profile's yes or no, or a fault.
-type Handled = Result<Result<Reply, aap::Refusal>, Fault>;
+type Handled = Result<Result<Reply, No>, Fault>;
+
+/// Why a message gets no reply.
+enum No {
+    /// The profile says so.
+    Profile(aap::Refusal),
+    /// The caller may not.
+    Denied(Denied),
+}
+
+impl From<aap::Refusal> for No {
+    fn from(refusal: aap::Refusal) -> Self {
+        Self::Profile(refusal)
+    }
+}
 
 impl Desk {
     /// Sets everything up. `address` is where the process listens: cards name it when the
@@ -132,6 +153,7 @@ impl Desk {
     pub fn refresh(&self) -> Result<(), Fault> {
         for seller in &self.sellers {
             seller.limiter.tidy();
+            seller.auth.tidy();
             let id = &seller.dealer.id;
             let generation = self.store.inventory_generation(id)?;
             if generation != seller.generation.load(Ordering::SeqCst) {
@@ -174,7 +196,8 @@ impl Desk {
             .unwrap_or_else(|_| Err(Fault::new("answering a message", "a skill panicked")));
         match handled {
             Ok(Ok(reply)) => Outcome::Reply(version, reply),
-            Ok(Err(refusal)) => Outcome::Refusal(version, refusal),
+            Ok(Err(No::Profile(refusal))) => Outcome::Refusal(version, refusal),
+            Ok(Err(No::Denied(denied))) => Outcome::Denied(denied),
             Err(fault) => Outcome::Fault(version, fault),
         }
     }
@@ -187,17 +210,22 @@ impl Desk {
         data: &[&Value],
     ) -> Handled {
         if let Err(refusal) = seller.limiter.admit(&caller.limit_key()) {
-            return Ok(Err(refusal));
+            return Ok(Err(refusal.into()));
         }
         let &[data] = data else {
-            return Ok(Err(aap::data_part_problem(data.len())));
+            return Ok(Err(aap::data_part_problem(data.len()).into()));
         };
         let (dealer, now) = (&seller.dealer, self.clock.now());
-        let call = aap::identify(data, &dealer.skills)
-            .and_then(|skill| aap::parse(skill, version, data, &terms(dealer, now)));
-        match call {
-            Ok(call) => self.act(seller, caller, call, now).await,
-            Err(refusal) => Ok(Err(refusal)),
+        let skill = match aap::identify(data, &dealer.skills) {
+            Ok(skill) => skill,
+            Err(refusal) => return Ok(Err(refusal.into())),
+        };
+        if let Err(denied) = gate::check(&caller.principal, Operation::SendMessage, Some(skill)) {
+            return Ok(Err(No::Denied(denied)));
+        }
+        match aap::parse(skill, version, data, &terms(dealer, now)) {
+            Ok(call) => Ok(self.act(seller, caller, call, now).await?.map_err(No::Profile)),
+            Err(refusal) => Ok(Err(refusal.into())),
         }
     }
 
@@ -207,7 +235,7 @@ impl Desk {
         caller: &Caller,
         call: Call,
         now: Timestamp,
-    ) -> Handled {
+    ) -> Result<Result<Reply, aap::Refusal>, Fault> {
         let inventory = seller.inventory();
         Ok(match call {
             Call::DealerInformation => Ok(skills::dealer_information(&seller.profile)),
@@ -219,12 +247,12 @@ impl Desk {
                 skills::vehicle(&seller.dealer, &inventory, &query, now)
             }
             Call::LeadSubmit(lead) => {
-                let (seller, principal) = (Arc::clone(seller), caller.principal());
+                let (seller, principal) = (Arc::clone(seller), caller.principal.name.clone());
                 let job = move |tx: &Transaction<'_>| {
                     Submission {
                         dealer: &seller.dealer,
                         inventory: &inventory,
-                        principal,
+                        principal: &principal,
                         now,
                         lead: &lead,
                         fresh_id: uuid::Uuid::now_v7,
@@ -240,7 +268,7 @@ impl Desk {
 impl Seller {
     fn open(
         dealer: Dealer,
-        store: &Store,
+        store: &Arc<Store>,
         clock: &Clock,
         address: std::net::SocketAddr,
     ) -> Result<Self, Fault> {
@@ -257,6 +285,7 @@ impl Seller {
             inventory: RwLock::new(Arc::new(inventory)),
             generation: AtomicI64::new(generation),
             limiter: Limiter::new(dealer.rate_limit, clock.clone()),
+            auth: Authenticator::open(&dealer, store, clock)?,
             dealer,
         })
     }

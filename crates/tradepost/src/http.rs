@@ -19,6 +19,7 @@ pub mod jsonrpc;
 pub mod server;
 
 mod card;
+mod denied;
 mod health;
 mod observe;
 

@@ -1,5 +1,6 @@
 //! The JSON-RPC binding: bytes become a message for the desk, and what the desk says becomes
-//! bytes. Errors are HTTP 200 (C-30) except where the transport itself refuses.
+//! bytes. Errors are HTTP 200 (C-30) except where the transport itself refuses, or the caller may
+//! not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +21,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::jsonrpc::{self, Id};
 
 use super::observe::Stamp;
-use super::{Peer, host, json_response, not_found};
+use super::{Peer, denied, host, json_response, not_found};
+use crate::auth::Denied;
 use crate::desk::{Caller, Desk, Outcome, Seller};
+use crate::fault::Fault;
 
 /// `POST /a2a`.
 pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Response {
@@ -31,7 +34,10 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
         return not_found().await;
     };
     let (mut response, mut stamp) = match receive(&desk, &parts.headers, body).await {
-        Ok(bytes) => answer(&desk, &seller, &parts, &bytes).await,
+        Ok(bytes) => match admit(&desk, &seller, &parts).await {
+            Ok(caller) => answer(&desk, &seller, &caller, &parts, &bytes).await,
+            Err(denied) => denied::respond(&desk, &seller, &Id::null(), denied),
+        },
         Err((status, message)) => {
             let refusal = ProtocolRefusal::new(Code::InvalidRequest, message);
             let (mut response, stamp) = protocol_error(&Id::null(), &refusal);
@@ -84,7 +90,21 @@ fn is_json(headers: &HeaderMap) -> bool {
         || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
 }
 
-async fn answer(desk: &Desk, seller: &Arc<Seller>, parts: &Parts, bytes: &[u8]) -> Parcel {
+/// Who calls (`E-110`).
+async fn admit(desk: &Desk, seller: &Seller, parts: &Parts) -> Result<Caller, Denied> {
+    let address = address(desk, parts);
+    let now = desk.clock.now();
+    let principal = seller.auth.authenticate(address, &parts.headers, now).await?;
+    Ok(Caller { address, principal })
+}
+
+async fn answer(
+    desk: &Desk,
+    seller: &Arc<Seller>,
+    caller: &Caller,
+    parts: &Parts,
+    bytes: &[u8],
+) -> Parcel {
     let request = match jsonrpc::read(bytes) {
         Ok(request) => request,
         Err(reject) => {
@@ -100,9 +120,8 @@ async fn answer(desk: &Desk, seller: &Arc<Seller>, parts: &Parts, bytes: &[u8]) 
         Ok(message) => message,
         Err(refusal) => return protocol_error(id, &refusal),
     };
-    let caller = Caller { address: address(desk, parts) };
     let activated = activated_extensions(&parts.headers);
-    let outcome = desk.answer(seller, &caller, &activated, &message).await;
+    let outcome = desk.answer(seller, caller, &activated, &message).await;
     respond(desk, seller, id, &message, outcome)
 }
 
@@ -166,7 +185,7 @@ fn address(desk: &Desk, parts: &Parts) -> std::net::IpAddr {
 }
 
 /// An answer with what the log says about it.
-type Parcel = (Response, Stamp);
+pub(super) type Parcel = (Response, Stamp);
 
 /// Turns what the desk says into bytes: the only place that does.
 fn respond(
@@ -178,6 +197,7 @@ fn respond(
 ) -> Parcel {
     let (version, (mut response, stamp)) = match outcome {
         Outcome::Protocol(refusal) => return protocol_error(id, &refusal),
+        Outcome::Denied(denied) => return denied::respond(desk, seller, id, denied),
         Outcome::Reply(version, reply) => (version, success(id, request, version, reply)),
         Outcome::Refusal(version, refusal) => {
             let limited = refusal.code == AapCode::RateLimited;
@@ -187,23 +207,32 @@ fn respond(
             }
             (version, (response, stamp))
         }
-        Outcome::Fault(version, fault) => {
-            let error = stamp_error(desk, version, Refusal::internal_error());
-            tracing::error!(
-                dealer = %seller.dealer.id,
-                error_id = %error.error_id,
-                cause = %fault.chain(),
-                "a message could not be answered"
-            );
-            (version, refused(id, error))
-        }
+        Outcome::Fault(version, fault) => (version, broken(desk, seller, id, version, &fault)),
     };
     let uri = HeaderValue::from_static(version.uri());
     response.headers_mut().insert(a2a::EXTENSIONS_HEADER, uri);
     (response, stamp)
 }
 
-fn stamp_error(desk: &Desk, version: Version, refusal: Refusal) -> ErrorObject {
+/// The answer to a fault of ours, whose cause is in the log alone.
+pub(super) fn broken(
+    desk: &Desk,
+    seller: &Seller,
+    id: &Id,
+    version: Version,
+    fault: &Fault,
+) -> Parcel {
+    let error = stamp_error(desk, version, Refusal::internal_error());
+    tracing::error!(
+        dealer = %seller.dealer.id,
+        error_id = %error.error_id,
+        cause = %fault.chain(),
+        "a message could not be answered"
+    );
+    refused(id, error)
+}
+
+pub(super) fn stamp_error(desk: &Desk, version: Version, refusal: Refusal) -> ErrorObject {
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     refusal.stamp(version, error_id, desk.clock.now())
 }
@@ -223,7 +252,7 @@ fn success(id: &Id, request: &SendMessage<'_>, version: Version, reply: Reply) -
     (response, Stamp { code: "OK", skill: Some(skill.name()), ..unstamped() })
 }
 
-fn refused(id: &Id, error: ErrorObject) -> Parcel {
+pub(super) fn refused(id: &Id, error: ErrorObject) -> Parcel {
     let code = error.refusal.code;
     let body =
         ErrorBody { code: code.jsonrpc(), message: &error.jsonrpc_message(), data: Some(&error) };
@@ -238,7 +267,7 @@ fn refused(id: &Id, error: ErrorObject) -> Parcel {
     (response, Stamp { code: code.name(), error_id, ..unstamped() })
 }
 
-fn protocol_error(id: &Id, refusal: &ProtocolRefusal) -> Parcel {
+pub(super) fn protocol_error(id: &Id, refusal: &ProtocolRefusal) -> Parcel {
     let body = ErrorBody {
         code: refusal.code.jsonrpc(),
         message: &refusal.message,

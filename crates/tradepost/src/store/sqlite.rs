@@ -11,10 +11,12 @@ use super::CardIdentity;
 use crate::fault::Fault;
 
 pub(super) mod inventory;
+pub(super) mod keys;
 pub(super) mod leads;
 
 /// One step for each schema version, applied in order; `user_version` counts them.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE listings (
         dealer_id   TEXT NOT NULL,
         vehicle_id  TEXT NOT NULL,
@@ -86,7 +88,22 @@ const MIGRATIONS: &[&str] = &["
         id           TEXT NOT NULL,
         modified_at  INTEGER NOT NULL
     ) WITHOUT ROWID;
-"];
+",
+    "
+    CREATE TABLE api_keys (
+        id           TEXT PRIMARY KEY,
+        dealer_id    TEXT NOT NULL,
+        name         TEXT NOT NULL,
+        hash         BLOB NOT NULL,     -- SHA-256 of the whole key
+        scopes       TEXT,              -- with spaces between; NULL: all
+        created_at   INTEGER NOT NULL,
+        expires_at   INTEGER,
+        revoked_at   INTEGER,
+        last_used_on TEXT               -- a day, UTC
+    ) WITHOUT ROWID;
+    CREATE INDEX api_keys_by_name ON api_keys (dealer_id, name);
+",
+];
 
 /// A connection.
 #[derive(Debug)]
