@@ -92,8 +92,8 @@ impl Denied {
             |message: &str| Refusal::new(Code::Unauthenticated, message).with("scheme", SCHEME);
         match self {
             Self::Missing => Some(unauthenticated(
-                "this agent requires a credential; send Authorization: Bearer with one of a \
-                 scheme that its card declares",
+                "this agent requires a credential; send one of a scheme that its card declares, \
+                 in the header Authorization",
             )),
             Self::Invalid { .. } => Some(unauthenticated("the credential is not valid")),
             Self::Expired => Some(unauthenticated("the credential has expired; get a new one")),
@@ -193,8 +193,9 @@ impl Authenticator {
             Denied::Invalid { reason } => reason,
             Denied::Expired => "expired",
             Denied::Scope { .. } => "scope missing",
-            // Not the caller's failures.
-            Denied::Limited(_) | Denied::Unavailable(_) => return denied,
+            // It is not the caller's failure, but must not be a way to fill the log either.
+            Denied::Unavailable(_) => "nobody can tell",
+            Denied::Limited(_) => return denied,
         };
         match self.failures.admit(&Key::address(address)) {
             Ok(()) => {

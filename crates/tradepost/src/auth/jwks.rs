@@ -296,7 +296,6 @@ impl FromWeb {
     async fn fetch(&self) -> Result<Vec<PublicKey>, Fault> {
         const WHAT: &str = "fetching the keys of the tokens' issuer";
         let fetched = self.transport.get(&self.url, None).await;
-        // Only what went wrong: the address may say more than a log should.
         let response = fetched.map_err(|failure| Fault::new(WHAT, failure.to_string()))?;
         if !response.is_success() {
             return Err(Fault::new(WHAT, format!("the answer has the status {}", response.status)));

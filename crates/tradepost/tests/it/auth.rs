@@ -80,12 +80,12 @@ fn without_a_credential_the_caller_hears_which_one_is_wanted() {
         "E-110",
         &missing,
         &expect![[r#"
-        401
-        {"jsonrpc":"2.0","id":null,
-          "error":{"code":-32000,"message":"this agent requires a credential; send Authorization: Bearer with one of a scheme that its card declares",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]}}
-    "#]],
+            401
+            {"jsonrpc":"2.0","id":null,
+              "error":{"code":-32000,"message":"this agent requires a credential; send one of a scheme that its card declares, in the header Authorization",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]}}
+        "#]],
     );
     assert_eq!(
         missing.header("www-authenticate"),

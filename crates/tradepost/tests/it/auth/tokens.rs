@@ -3,20 +3,27 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
+use axum::http::{HeaderMap, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
 };
 use serde_json::{Value, json};
+use tradepost::auth::Authenticator;
+use tradepost::auth::jwks::KeySet;
+use tradepost::clock::Clock;
 use tradepost::config::{Auth, Config, Jwt, KeySource};
 
+use tradepost::store::Store;
+
 use super::{ask, bearer, question, receipt, seconds, whole};
-use crate::support::{TestServer, lead, start_with, with};
+use crate::support::{TestServer, dealer, lead, start_with, with};
 
 const ISSUER: &str = "https://login.example";
 
@@ -243,6 +250,77 @@ fn the_file_is_read_again_when_it_changes_and_a_broken_one_changes_nothing() {
     assert_eq!(status(&server, &new.token("newer", &[])), 200);
     assert_eq!(status(&server, &old.token("old", &[])), 401, "a withdrawn key is withdrawn");
 }
+
+#[test]
+fn a_file_without_a_key_that_can_be_used_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.json");
+    let source = KeySource::File(path.clone());
+    assert!(KeySet::open(&source).is_err(), "there is no file");
+    let pair = Pair::ed25519(1);
+    let usual = pair.public("k");
+    let useless = [
+        json!({"kty": "oct", "k": "c2VjcmV0"}),
+        with(usual.clone(), &[("/use", json!("enc"))]),
+        with(usual.clone(), &[("/alg", json!("ES256"))]),
+        with(usual.clone(), &[("/crv", json!("X25519"))]),
+        with(usual.clone(), &[("/x", json!("not base64!"))]),
+        with(rsa(), &[("/alg", json!("RS512"))]),
+        with(Pair::p256().public("c"), &[("/x", json!("AQAB"))]),
+        json!("key"),
+    ];
+    for body in [json!({"keys": useless}), json!({"keys": {}}), json!([usual]), json!(1)] {
+        std::fs::write(&path, body.to_string()).unwrap();
+        assert!(KeySet::open(&source).is_err(), "{body}");
+    }
+    let mixed: Vec<_> = useless.into_iter().chain([usual]).collect();
+    std::fs::write(&path, json!({"keys": mixed}).to_string()).unwrap();
+    assert!(KeySet::open(&source).is_ok(), "unknown keys are left out (RFC 7517 §5)");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_header_breaks_the_authenticator_and_no_changed_token_passes(
+        noise in any::<Vec<u8>>(),
+        place in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let (authenticator, now) = &*AUTHENTICATOR;
+        let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let let_in = |value: &[u8]| {
+            let mut headers = HeaderMap::new();
+            if let Ok(value) = HeaderValue::from_bytes(value) {
+                headers.insert("authorization", value);
+            }
+            let address = [192, 0, 2, 1].into();
+            executor.block_on(authenticator.authenticate(address, &headers, *now)).is_ok()
+        };
+        let good = format!("Bearer {RSA_TOKEN}").into_bytes();
+        prop_assert!(let_in(&good));
+        prop_assert!(!let_in(&noise));
+        prop_assert!(!let_in(&[b"Bearer ", noise.as_slice()].concat()));
+        // Beyond the scheme, whose case does not matter, every byte does.
+        let mut changed = good.clone();
+        let place = 7 + place.index(good.len() - 7);
+        changed[place] = byte;
+        prop_assert_eq!(let_in(&changed), byte == good[place], "{}", place);
+    }
+}
+
+/// Trusts the issuer of [`RSA_TOKEN`].
+static AUTHENTICATOR: LazyLock<(Authenticator, Timestamp)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.json");
+    std::fs::write(&path, json!({"keys": [rsa()]}).to_string()).unwrap();
+    let mut config = dealer::config();
+    tokens(KeySource::File(path))(&mut config);
+    let store = Arc::new(Store::open(folder.path()).unwrap());
+    let (clock, _) = Clock::manual(crate::support::at(crate::support::NOW));
+    let now = clock.now();
+    (Authenticator::open(&config.dealers[0], &store, &clock).unwrap(), now)
+});
 
 /// An issuer on the web, which counts how often it is asked.
 struct Issuer {
