@@ -15,6 +15,7 @@ pub mod discover;
 pub mod explain;
 pub mod import;
 pub mod init;
+pub mod keys;
 pub mod leads;
 pub mod output;
 pub mod serve;
@@ -44,6 +45,8 @@ enum Command {
     Import(import::Arguments),
     /// Read, show and export the leads received.
     Leads(leads::Arguments),
+    /// Create, list and revoke the keys with which callers say who they are.
+    Keys(keys::Arguments),
     /// Read a seller's agent card.
     Discover(discover::Arguments),
     /// Call a skill of a seller.
@@ -87,6 +90,7 @@ pub fn run(
         Command::CheckConfig(arguments) => check_config::run(arguments, &context),
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),
+        Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
         Command::Explain(arguments) => explain::run(arguments, &context),

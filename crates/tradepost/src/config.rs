@@ -2,6 +2,7 @@
 //! one is read from a file is in [`read`](read::read).
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
@@ -80,6 +81,41 @@ pub struct Dealer {
     pub require_version: bool,
     /// Whether `acceptedOutputModes` without a type of ours is refused (C-26).
     pub strict_output_modes: bool,
+    /// How callers say who they are.
+    pub auth: Auth,
+}
+
+/// How callers say who they are. The default is an agent that asks nobody (C-36).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Auth {
+    /// Whether callers without a credential are refused. Then there is at least one scheme.
+    pub required: bool,
+    /// Whether keys made with `tradepost keys create` are accepted.
+    pub api_keys: bool,
+    /// Whose access tokens are accepted.
+    pub jwt: Option<Jwt>,
+}
+
+/// Access tokens of an issuer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Jwt {
+    /// The claim `iss`, exactly.
+    pub issuer: String,
+    /// What the claim `aud` must contain.
+    pub audience: String,
+    /// Where the issuer's public keys are.
+    pub keys: KeySource,
+    /// The claim that lists a token's scopes. When `None` a token has every scope.
+    pub scope_claim: Option<String>,
+}
+
+/// Where a JSON Web Key Set is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// In a file, which is read again when it changes.
+    File(PathBuf),
+    /// On the web, over TLS except on this machine.
+    Url(String),
 }
 
 /// A physical store.

@@ -13,7 +13,9 @@ use tradepost_wire::a2a::{
 };
 
 use crate::aap::card::{self, ENDPOINT_PATH, PublishedCard};
+use crate::auth::Authenticator;
 use crate::clock::Clock;
+use crate::config::Auth;
 use crate::desk::{Answer, Incoming};
 use crate::fault::Fault;
 use crate::store::{Owner, Store};
@@ -44,6 +46,8 @@ pub struct Conformance {
     pub card: PublishedCard,
     profile: Profile,
     tasks: Arc<Tasks>,
+    /// Lets callers in: those with an API key under its name, and everybody else as nobody.
+    pub auth: Authenticator,
 }
 
 impl Conformance {
@@ -65,7 +69,8 @@ impl Conformance {
             store.card_identity(Self::ID, hash, uuid::Uuid::now_v7().to_string(), clock.now())
         })?;
         let tasks = Tasks::open(Arc::clone(store), clock.clone())?;
-        Ok(Self { card, profile, tasks })
+        let auth = Authenticator::open(Self::ID, policy(), store, clock)?;
+        Ok(Self { card, profile, tasks, auth })
     }
 
     /// Whether it can.
@@ -98,7 +103,7 @@ impl Conformance {
     /// # Errors
     /// When the store fails.
     pub async fn perform(&self, incoming: Incoming<'_>) -> Outcome<Answer> {
-        let principal = incoming.caller.principal().to_owned();
+        let principal = incoming.caller.principal.name.clone();
         let owner = Owner { agent_id: Self::ID.to_owned(), principal };
         match incoming.request {
             Request::SendMessage(send) => self.send(&owner, send, false).await,
@@ -358,6 +363,11 @@ fn part(result: Product) -> Part {
     }
 }
 
+/// Who has an API key is somebody, and everybody else is nobody in particular.
+fn policy() -> Auth {
+    Auth { required: false, api_keys: true, jwt: None }
+}
+
 fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
     let extension = |uri: &str, required| Extension {
         uri: uri.to_owned(),
@@ -394,5 +404,7 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
             output_modes: vec!["text/plain".to_owned()],
         }],
         documentation_url: None,
+        security_requirements: Vec::new(),
+        security_schemes: card::schemes(&policy()),
     }
 }

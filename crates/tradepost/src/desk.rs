@@ -12,6 +12,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::aap::card::PublishedCard;
 use crate::aap::seller::Seller;
+use crate::auth::{Authenticator, Denied, Principal};
 use crate::clock::Clock;
 use crate::config::{Config, Server};
 use crate::conformance::Conformance;
@@ -45,20 +46,20 @@ pub enum Agent {
 pub struct Caller {
     /// From where.
     pub address: IpAddr,
+    /// Who, as far as it is known.
+    pub principal: Principal,
 }
 
 impl Caller {
-    /// The name under which leads, tasks and idempotency keys are kept. Without credentials
-    /// everybody is the same nobody.
-    #[must_use]
-    pub fn principal(&self) -> &'static str {
-        "anonymous"
-    }
-
-    /// Whose requests are counted together.
+    /// Whose requests are counted together. Whoever has a name is limited by it, wherever it
+    /// calls from.
     #[must_use]
     pub fn limit_key(&self) -> Key {
-        Key::address(self.address)
+        if self.principal.is_anonymous() {
+            Key::address(self.address)
+        } else {
+            Key::Credential(self.principal.name.clone())
+        }
     }
 }
 
@@ -75,6 +76,8 @@ pub enum Outcome {
     Answer(Box<Answer>),
     /// The protocol says no.
     Protocol(ProtocolRefusal),
+    /// The caller may not.
+    Denied(Denied),
     /// We broke.
     Broken(Fault),
 }
@@ -164,6 +167,15 @@ impl Agent {
         match self {
             Self::Dealer(seller) => seller.dealer.versions.iter().map(|v| v.uri()).collect(),
             Self::Conformance(agent) => vec![agent.extension()],
+        }
+    }
+
+    /// Lets callers in.
+    #[must_use]
+    pub fn auth(&self) -> &Authenticator {
+        match self {
+            Self::Dealer(seller) => &seller.auth,
+            Self::Conformance(agent) => &agent.auth,
         }
     }
 
@@ -276,7 +288,10 @@ impl Desk {
     pub fn refresh(&self) -> Result<(), Fault> {
         let refresh = |agent: &Agent| match agent {
             Agent::Dealer(seller) => seller.refresh(),
-            Agent::Conformance(_) => Ok(()),
+            Agent::Conformance(agent) => {
+                agent.auth.tidy();
+                Ok(())
+            }
         };
         let refreshed: Vec<_> = self.agents.iter().map(refresh).collect();
         refreshed.into_iter().collect()

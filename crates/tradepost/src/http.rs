@@ -20,6 +20,7 @@ pub mod server;
 
 mod answers;
 mod card;
+mod denied;
 mod health;
 mod intake;
 mod observe;

@@ -2,12 +2,14 @@
 //! known by none.
 
 pub mod aap;
+pub mod auth;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod conformance;
 pub mod desk;
 pub mod fault;
+pub mod gate;
 pub mod http;
 pub mod limit;
 pub mod store;

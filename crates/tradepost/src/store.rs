@@ -4,9 +4,11 @@
 //! One thread writes. It takes the jobs that wait, runs each in a savepoint of one transaction,
 //! commits once for all of them, and only then tells anybody that anything happened.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 
+use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tradepost_wire::aap::{Vehicle, Version};
@@ -14,6 +16,7 @@ use tradepost_wire::aap::{Vehicle, Version};
 use crate::aap::import::Unit;
 use crate::aap::inventory::Tombstone;
 use crate::fault::Fault;
+use crate::gate::Scope;
 
 mod sqlite;
 mod writer;
@@ -30,6 +33,31 @@ const FILE: &str = "tradepost.sqlite";
 pub struct Store {
     writer: writer::Writer,
     reader: Mutex<sqlite::Database>,
+    /// Every request with a key reads it, and must not wait for somebody who reads an inventory.
+    key_reader: Mutex<sqlite::Database>,
+}
+
+/// An API key, as far as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its public part.
+    pub id: String,
+    /// Whose callers it lets in.
+    pub dealer_id: String,
+    /// The caller's name. Several keys may share it, and are the same caller then.
+    pub name: String,
+    /// SHA-256 of the whole key.
+    pub hash: [u8; 32],
+    /// What it permits; everything when `None`.
+    pub scopes: Option<BTreeSet<Scope>>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// The day (UTC) on which it was used last.
+    pub last_used_on: Option<Date>,
 }
 
 /// A lead as it was submitted. A lead submitted again as a duplicate is a further record with the
@@ -112,7 +140,8 @@ impl Store {
         let path = directory.join(FILE);
         let database = sqlite::Database::open(&path)?;
         let reader = Mutex::new(sqlite::Database::open(&path)?);
-        Ok(Self { writer: writer::Writer::start(database)?, reader })
+        let key_reader = Mutex::new(sqlite::Database::open(&path)?);
+        Ok(Self { writer: writer::Writer::start(database)?, reader, key_reader })
     }
 
     /// Whether a folder holds a store.
@@ -207,6 +236,59 @@ impl Store {
     ) -> Result<CardIdentity, Fault> {
         let (dealer_id, content_hash) = (dealer_id.to_owned(), content_hash.to_owned());
         self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, fresh_id, now))
+    }
+
+    /// The key with this id, of this dealer. It is read from the database each time, so that what
+    /// other processes create or revoke holds from the next request on.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn api_key(&self, dealer_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+        let reader = self.key_reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        reader.api_key(dealer_id, id)
+    }
+
+    /// Every key, the newest last; of one dealer when `dealer_id` is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn api_keys(&self, dealer_id: Option<&str>) -> Result<Vec<ApiKey>, Fault> {
+        self.read(|db| db.api_keys(dealer_id))
+    }
+
+    /// Keeps a new key. Without `same_caller` its name must be new to the dealer, whatever became
+    /// of other keys: who has a name owns what belongs to it. Returns whether it was kept.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn add_api_key(&self, key: ApiKey, same_caller: bool) -> Result<bool, Fault> {
+        self.write_blocking(move |tx| tx.add_api_key(&key, same_caller))
+    }
+
+    /// Ends a key now. Returns it, as it was before; `None` when there is no such key.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn revoke_api_key(&self, id: &str, now: Timestamp) -> Result<Option<ApiKey>, Fault> {
+        let id = id.to_owned();
+        self.write_blocking(move |tx| tx.revoke_api_key(&id, now))
+    }
+
+    /// Notes the day on which a key was used, when there is time. Nobody waits for it, and a
+    /// failure is no reason to turn a caller away.
+    pub fn note_api_key_use(&self, id: &str, day: Date) {
+        let id = id.to_owned();
+        let submitted = self.writer.submit(
+            move |tx| tx.note_api_key_use(&id, day),
+            |outcome| {
+                if let Err(fault) = outcome {
+                    tracing::warn!(cause = %fault.chain(), "the use of a key was not noted");
+                }
+            },
+        );
+        if let Err(fault) = submitted {
+            tracing::warn!(cause = %fault.chain(), "the use of a key was not noted");
+        }
     }
 
     /// Whether the store can begin to write. That the disk is full shows only when something is

@@ -1,12 +1,17 @@
 //! A dealer's agent card (`R-CARD-01` to `R-CARD-10`).
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Interface, Provider, Skill};
+use tradepost_wire::a2a::card::{
+    AgentCard, Capabilities, Extension, HttpAuth, Interface, Provider, SecurityRequirement,
+    SecurityScheme, Skill, StringList,
+};
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
 
-use crate::config::Dealer;
+use crate::config::{Auth, Dealer, Jwt};
 use crate::store::CardIdentity;
 
 /// The path of the JSON-RPC endpoint.
@@ -95,7 +100,34 @@ fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
             })
             .collect(),
         documentation_url: dealer.documentation_url.clone(),
+        security_requirements: requirements(&dealer.auth),
+        security_schemes: schemes(&dealer.auth),
     }
+}
+
+/// The ways to say who calls that a dealer accepts (`R-CARD-15`).
+pub(crate) fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
+    let bearer = |description, bearer_format| {
+        SecurityScheme::HttpAuth(HttpAuth { description, scheme: "Bearer", bearer_format })
+    };
+    let key = auth.api_keys.then(|| {
+        ("apiKey", bearer("A key that the dealer has issued, as a bearer token.".to_owned(), None))
+    });
+    let jwt = auth.jwt.as_ref().map(|jwt| {
+        let Jwt { issuer, audience, .. } = jwt;
+        let description = format!("An access token of {issuer} for the audience {audience}.");
+        ("jwt", bearer(description, Some("JWT")))
+    });
+    key.into_iter().chain(jwt).collect()
+}
+
+/// Each scheme is enough by itself. What is merely offered is not required.
+fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
+    if !auth.required {
+        return Vec::new();
+    }
+    let alone = |name| SecurityRequirement { schemes: [(name, StringList::default())].into() };
+    schemes(auth).into_keys().map(alone).collect()
 }
 
 fn extension(dealer: &Dealer, version: Version, id: &str) -> Extension {

@@ -1,6 +1,6 @@
 //! A dealer at work: one agent that answers AAP messages, each at once, and keeps no tasks.
 //!
-//! The order is that of requirements §2.1: the rate limit, the skill, the consent, the rest of the
+//! The order is that of requirements §2.1: the rate limit, the skill and its scope, the consent, the rest of the
 //! schema, the channel, the idempotency key, and then the dealer's own data.
 
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use serde_json::Value;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
-use tradepost_wire::a2a::{Content, SendMessage};
+use tradepost_wire::a2a::{Content, Operation, SendMessage};
 use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -20,10 +20,12 @@ use super::card::{self, PublishedCard};
 use super::inventory::Inventory;
 use super::lead::Submission;
 use super::skills;
+use crate::auth::{Authenticator, Denied};
 use crate::clock::Clock;
 use crate::config::Dealer;
 use crate::desk::{Caller, Outcome};
 use crate::fault::Fault;
+use crate::gate;
 use crate::limit::Limiter;
 use crate::store::{Store, Transaction};
 
@@ -40,10 +42,26 @@ pub struct Seller {
     inventory: RwLock<Arc<Inventory>>,
     generation: AtomicI64,
     limiter: Limiter,
+    /// Lets callers in.
+    pub auth: Authenticator,
 }
 
 /// The profile's yes or no, or a fault.
-type Handled = Result<Result<Reply, aap::Refusal>, Fault>;
+type Handled = Result<Result<Reply, No>, Fault>;
+
+/// Why a message gets no reply.
+enum No {
+    /// The profile says so.
+    Profile(aap::Refusal),
+    /// The caller may not.
+    Denied(Denied),
+}
+
+impl From<aap::Refusal> for No {
+    fn from(refusal: aap::Refusal) -> Self {
+        Self::Profile(refusal)
+    }
+}
 
 impl Seller {
     /// Sets a dealer up. `address` is where the process listens: the card names it when the
@@ -72,6 +90,7 @@ impl Seller {
             inventory: RwLock::new(Arc::new(inventory)),
             generation: AtomicI64::new(generation),
             limiter: Limiter::new(dealer.rate_limit, clock.clone()),
+            auth: Authenticator::open(&dealer.id, dealer.auth.clone(), store, clock)?,
             dealer,
         })
     }
@@ -89,6 +108,7 @@ impl Seller {
     /// When the store fails; what was loaded before stays in use.
     pub fn refresh(&self) -> Result<(), Fault> {
         self.limiter.tidy();
+        self.auth.tidy();
         let generation = self.store.inventory_generation(&self.dealer.id)?;
         if generation != self.generation.load(Ordering::SeqCst) {
             let inventory = load(&self.store, &self.dealer, self.clock.now())?;
@@ -128,7 +148,8 @@ impl Seller {
             .unwrap_or_else(|_| Err(Fault::new("answering a message", "a skill panicked")));
         match handled {
             Ok(Ok(reply)) => Outcome::Reply(version, reply),
-            Ok(Err(refusal)) => Outcome::Refusal(version, refusal),
+            Ok(Err(No::Profile(refusal))) => Outcome::Refusal(version, refusal),
+            Ok(Err(No::Denied(denied))) => Outcome::Denied(denied),
             Err(fault) => Outcome::Fault(version, fault),
         }
     }
@@ -140,21 +161,31 @@ impl Seller {
         data: &[&Value],
     ) -> Handled {
         if let Err(refusal) = self.limiter.admit(&caller.limit_key()) {
-            return Ok(Err(refusal));
+            return Ok(Err(refusal.into()));
         }
         let &[data] = data else {
-            return Ok(Err(aap::data_part_problem(data.len())));
+            return Ok(Err(aap::data_part_problem(data.len()).into()));
         };
         let (dealer, now) = (&self.dealer, self.clock.now());
-        let call = aap::identify(data, &dealer.skills)
-            .and_then(|skill| aap::parse(skill, version, data, &terms(dealer, now)));
-        match call {
-            Ok(call) => self.act(caller, call, now).await,
-            Err(refusal) => Ok(Err(refusal)),
+        let skill = match aap::identify(data, &dealer.skills) {
+            Ok(skill) => skill,
+            Err(refusal) => return Ok(Err(refusal.into())),
+        };
+        if let Err(denied) = gate::check(&caller.principal, Operation::SendMessage, Some(skill)) {
+            return Ok(Err(No::Denied(denied)));
+        }
+        match aap::parse(skill, version, data, &terms(dealer, now)) {
+            Ok(call) => Ok(self.act(caller, call, now).await?.map_err(No::Profile)),
+            Err(refusal) => Ok(Err(refusal.into())),
         }
     }
 
-    async fn act(self: &Arc<Self>, caller: &Caller, call: Call, now: Timestamp) -> Handled {
+    async fn act(
+        self: &Arc<Self>,
+        caller: &Caller,
+        call: Call,
+        now: Timestamp,
+    ) -> Result<Result<Reply, aap::Refusal>, Fault> {
         let inventory = self.inventory();
         Ok(match call {
             Call::DealerInformation => Ok(skills::dealer_information(&self.profile)),
@@ -164,12 +195,12 @@ impl Seller {
             }
             Call::InventoryVehicle(query) => skills::vehicle(&self.dealer, &inventory, &query, now),
             Call::LeadSubmit(lead) => {
-                let (seller, principal) = (Arc::clone(self), caller.principal());
+                let (seller, principal) = (Arc::clone(self), caller.principal.name.clone());
                 let job = move |tx: &Transaction<'_>| {
                     Submission {
                         dealer: &seller.dealer,
                         inventory: &inventory,
-                        principal,
+                        principal: &principal,
                         now,
                         lead: &lead,
                         fresh_id: uuid::Uuid::now_v7,

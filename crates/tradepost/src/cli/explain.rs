@@ -69,7 +69,8 @@ fn entries() -> Vec<Entry> {
     });
     let a2a = a2a::error::Code::ALL.iter().map(|code| Entry {
         code: code.name(),
-        catalog: if code.a2a() { "A2A" } else { "JSON-RPC" },
+        // JSON-RPC 2.0 reserves these; all others are A2A's.
+        catalog: if (-32_700..=-32_600).contains(&code.jsonrpc()) { "JSON-RPC" } else { "A2A" },
         jsonrpc_code: code.jsonrpc(),
         http_status: code.http(),
         grpc_status: Some(code.grpc()),
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn a_number_finds_everything_that_shares_it() {
         assert_eq!(names("-32002"), ["AAP RATE_LIMITED", "A2A TASK_NOT_CANCELABLE"]);
-        assert_eq!(names("-32000").len(), 6);
+        assert_eq!(names("-32000").len(), 8);
         assert_eq!(names("-32009"), ["A2A VERSION_NOT_SUPPORTED"]);
     }
 

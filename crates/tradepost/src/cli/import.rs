@@ -135,7 +135,7 @@ fn is_too_much(planned: &Replacement, max_drop: u8) -> bool {
     planned.removed.saturating_mul(100) > planned.before.saturating_mul(usize::from(max_drop))
 }
 
-fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Dealer, Failure> {
+pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Dealer, Failure> {
     let found = match (id, config.dealers.as_slice()) {
         (Some(id), dealers) => dealers.iter().find(|dealer| dealer.id == id),
         (None, [only]) => Some(only),

@@ -13,10 +13,13 @@ use tradepost_wire::problem::{At, Extra, Keyword, Problem, Problems};
 use super::Config;
 use document::{Document, Origin};
 
+mod auth;
 mod document;
 mod rooftop;
 mod sections;
 mod values;
+
+pub(crate) use values::parse_duration;
 
 /// A mistake in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -180,6 +183,7 @@ provider = { zz = 0 }
 search = { zz = 0 }
 leads = { zz = 0 }
 rate_limit = { zz = 0 }
+auth = { zz = 0, jwt = { zz = 0 } }
 [[dealers.rooftops]]
 zz = 0
 geo = { zz = 0 }
@@ -192,7 +196,7 @@ appointments = { zz = 0 }
         let known = known_keys(planted);
         // Every table of the plant has answered, and none has been forgotten: a key whose value
         // is a table must be among the planted ones.
-        assert_eq!(planted.matches("zz").count(), 15);
+        assert_eq!(planted.matches("zz").count(), 17);
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
         let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();

@@ -1,6 +1,7 @@
 //! What every HTTP binding does with a request before it is looked into: the body within its
 //! limits, the protocol version, the extensions, and who calls.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -12,6 +13,7 @@ use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::Refusal;
 
 use super::Peer;
+use crate::auth::Denied;
 use crate::desk::{Agent, Caller, Desk};
 
 /// Why a body was not taken: for the binding to say in its own words' shape.
@@ -86,15 +88,22 @@ pub(super) fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
         .collect()
 }
 
-/// Who calls.
-pub(super) fn caller(desk: &Desk, parts: &Parts) -> Caller {
+/// Who calls (`E-110`).
+pub(super) async fn caller(desk: &Desk, agent: &Agent, parts: &Parts) -> Result<Caller, Denied> {
+    let address = address(desk, parts);
+    let now = desk.clock.now();
+    let principal = agent.auth().authenticate(address, &parts.headers, now).await?;
+    Ok(Caller { address, principal })
+}
+
+fn address(desk: &Desk, parts: &Parts) -> IpAddr {
     let forwarded = || {
         let last = parts.headers.get_all("x-forwarded-for").iter().next_back()?;
         last.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
     };
     let peer = parts.extensions.get::<Peer>().map_or([0, 0, 0, 0].into(), |peer| peer.0.ip());
     let address = if desk.server.trust_forwarded_for { forwarded() } else { None };
-    Caller { address: address.unwrap_or(peer) }
+    address.unwrap_or(peer)
 }
 
 /// The last event of a stream that the caller has seen.

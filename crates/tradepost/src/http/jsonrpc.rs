@@ -1,5 +1,5 @@
 //! The JSON-RPC binding: bytes become a request for the desk, and what the desk says becomes
-//! bytes. Errors are HTTP 200 (C-30) except where the transport itself refuses.
+//! bytes. Errors are HTTP 200 (C-30) except where the transport itself refuses, or the caller may not.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::jsonrpc::{self, Id};
 
 use super::observe::Stamp;
-use super::{answers, host, intake, json_response, not_found, sse};
-use crate::desk::{Agent, Answer, Desk, Incoming, Outcome};
+use super::{answers, denied, host, intake, json_response, not_found, sse};
+use crate::desk::{Agent, Answer, Caller, Desk, Incoming, Outcome};
 use crate::fault::Fault;
 
 /// `POST /a2a`.
@@ -28,7 +28,10 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
         return not_found().await;
     };
     let (mut response, mut stamp) = match intake::receive(&desk, &parts.headers, body).await {
-        Ok(bytes) => answer(&desk, agent, &parts, &bytes).await,
+        Ok(bytes) => match intake::caller(&desk, agent, &parts).await {
+            Ok(caller) => answer(&desk, agent, &caller, &parts, &bytes).await,
+            Err(denied) => denied::respond(&desk, agent, &Id::null(), denied),
+        },
         Err((status, message)) => {
             let refusal = ProtocolRefusal::new(Code::InvalidRequest, message);
             let (mut response, stamp) = protocol_error(&Id::null(), &refusal);
@@ -43,7 +46,13 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
     response
 }
 
-async fn answer(desk: &Desk, agent: &Agent, parts: &Parts, bytes: &[u8]) -> Parcel {
+async fn answer(
+    desk: &Desk,
+    agent: &Agent,
+    caller: &Caller,
+    parts: &Parts,
+    bytes: &[u8],
+) -> Parcel {
     let envelope = match jsonrpc::read(bytes) {
         Ok(envelope) => envelope,
         Err(reject) => {
@@ -61,9 +70,8 @@ async fn answer(desk: &Desk, agent: &Agent, parts: &Parts, bytes: &[u8]) -> Parc
         Err(refusal) => return protocol_error(id, &refusal),
     };
     let context_id = context_of(&request);
-    let caller = intake::caller(desk, parts);
     let resume_after = intake::resume_after(&parts.headers);
-    let incoming = Incoming { caller: &caller, activated: &activated, request, resume_after };
+    let incoming = Incoming { caller, activated: &activated, request, resume_after };
     let outcome = desk.perform(agent, incoming).await;
     let (mut response, stamp) = respond(desk, agent, id, context_id, outcome);
     // Who activates an extension is told which ones are in use; a dealer's profile always is.
@@ -102,7 +110,7 @@ fn operation(method: &str) -> Result<Operation, ProtocolRefusal> {
 }
 
 /// An answer with what the log says about it.
-type Parcel = (Response, Stamp);
+pub(super) type Parcel = (Response, Stamp);
 
 /// Turns what the desk says into bytes: the only place that does.
 fn respond(
@@ -122,16 +130,8 @@ fn respond(
             }
             told(version, (response, stamp))
         }
-        Outcome::Fault(version, fault) => {
-            let error = stamp_error(desk, version, Refusal::internal_error());
-            tracing::error!(
-                dealer = %agent.id(),
-                error_id = %error.error_id,
-                cause = %fault.chain(),
-                "a message could not be answered"
-            );
-            told(version, refused(id, error))
-        }
+        Outcome::Fault(version, fault) => told(version, failed(desk, agent, id, version, &fault)),
+        Outcome::Denied(denied) => denied::respond(desk, agent, id, denied),
         Outcome::Protocol(refusal) => protocol_error(id, &refusal),
         Outcome::Broken(fault) => {
             let (refusal, error_id) = answers::broken(agent, &fault);
@@ -182,13 +182,31 @@ impl sse::Frame for Frame {
 }
 
 /// A dealer's answer names the version of the profile that it is in.
-fn told(version: Version, (mut response, stamp): Parcel) -> Parcel {
+pub(super) fn told(version: Version, (mut response, stamp): Parcel) -> Parcel {
     let uri = HeaderValue::from_static(version.uri());
     response.headers_mut().insert(a2a::EXTENSIONS_HEADER, uri);
     (response, stamp)
 }
 
-fn stamp_error(desk: &Desk, version: Version, refusal: Refusal) -> ErrorObject {
+/// A dealer's answer to a fault of ours, whose cause is in the log alone.
+pub(super) fn failed(
+    desk: &Desk,
+    agent: &Agent,
+    id: &Id,
+    version: Version,
+    fault: &Fault,
+) -> Parcel {
+    let error = stamp_error(desk, version, Refusal::internal_error());
+    tracing::error!(
+        agent = %agent.id(),
+        error_id = %error.error_id,
+        cause = %fault.chain(),
+        "a message could not be answered"
+    );
+    refused(id, error)
+}
+
+pub(super) fn stamp_error(desk: &Desk, version: Version, refusal: Refusal) -> ErrorObject {
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     refusal.stamp(version, error_id, desk.clock.now())
 }
@@ -209,7 +227,7 @@ fn success(id: &Id, context_id: Option<String>, version: Version, reply: Reply) 
     (response, Stamp { code: "OK", skill: Some(skill.name()), ..unstamped() })
 }
 
-fn refused(id: &Id, error: ErrorObject) -> Parcel {
+pub(super) fn refused(id: &Id, error: ErrorObject) -> Parcel {
     const SIZE_OF_PROBLEM: usize = 256;
     let code = error.refusal.code;
     let size = error.refusal.problems.listed().len() * SIZE_OF_PROBLEM;
@@ -226,7 +244,7 @@ fn refused(id: &Id, error: ErrorObject) -> Parcel {
     (response, Stamp { code: code.name(), error_id, ..unstamped() })
 }
 
-fn protocol_error(id: &Id, refusal: &ProtocolRefusal) -> Parcel {
+pub(super) fn protocol_error(id: &Id, refusal: &ProtocolRefusal) -> Parcel {
     let response = write(&Failure { jsonrpc: "2.0", id, error: error_body(refusal) }, 0);
     (response, Stamp { code: refusal.code.name(), ..unstamped() })
 }

@@ -11,11 +11,12 @@ use super::CardIdentity;
 use crate::fault::Fault;
 
 pub(super) mod inventory;
+pub(super) mod keys;
 pub(super) mod leads;
 pub(super) mod tasks;
 
 /// One step for each schema version, applied in order; `user_version` counts them.
-const MIGRATIONS: &[&str] = &[DEALER_SCHEMA, tasks::SCHEMA];
+const MIGRATIONS: &[&str] = &[DEALER_SCHEMA, keys::SCHEMA, tasks::SCHEMA];
 
 const DEALER_SCHEMA: &str = "
     CREATE TABLE listings (

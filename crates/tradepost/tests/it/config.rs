@@ -331,6 +331,54 @@ fn mistakes_of_variables_name_the_variable() {
 }
 
 #[test]
+fn whoever_wants_credentials_has_to_say_which() {
+    let auth = |text: &str| format!("[[dealers]]\nauth = {text}\n{}", &MINIMAL[12..]);
+    let jwt = |keys: &str| auth(&format!("{{ jwt = {{ issuer = 'i', audience = 'a', {keys} }} }}"));
+    check(
+        &auth("{ required = true }"),
+        &[],
+        expect![[r#"
+        2: dealers[0].auth.required: nobody could call: set api_keys = true, or describe tokens with jwt
+    "#]],
+    );
+    check(
+        &auth("{ jwt = { scope = 'x' } }"),
+        &[],
+        expect![[r#"
+        2: dealers[0].auth.jwt.scope: unknown key; the keys here are issuer, audience, jwks_file, jwks_url, scope_claim
+        2: dealers[0].auth.jwt.issuer: is missing; it has no default
+        2: dealers[0].auth.jwt.audience: is missing; it has no default
+        2: dealers[0].auth.jwt: needs the issuer's keys: either jwks_file or jwks_url
+    "#]],
+    );
+    check(
+        &jwt("jwks_file = 'f', jwks_url = 'https://login.example'"),
+        &[],
+        expect![[r#"
+        2: dealers[0].auth.jwt: needs the issuer's keys: either jwks_file or jwks_url
+    "#]],
+    );
+    check(
+        &jwt("jwks_url = 'http://login.example/jwks'"),
+        &[],
+        expect![[r#"
+        2: dealers[0].auth.jwt.jwks_url: must be an address with https, such as https://login.example.com/jwks.json; http only on 127.0.0.1 or [::1]
+    "#]],
+    );
+    let tricks = ["http://127.0.0.1.example/", "http://127.0.0.1:80x/", "ftp://127.0.0.1/"];
+    for address in tricks {
+        let read = read(&jwt(&format!("jwks_url = '{address}'")), &[]);
+        assert!(read.is_err(), "{address}");
+    }
+    for good in
+        ["jwks_file = 'f'", "jwks_url = 'http://127.0.0.1:8/x'", "jwks_url = 'https://l.example'"]
+    {
+        assert_eq!(mistakes(&jwt(good), &[]), "valid\n", "{good}");
+    }
+    assert_eq!(mistakes(&auth("{ required = true, api_keys = true }"), &[]), "valid\n");
+}
+
+#[test]
 fn the_template_is_valid_and_means_the_defaults() {
     let written = read(TEMPLATE, &[]).unwrap();
     let minimal = read(MINIMAL, &[]).unwrap();

@@ -11,6 +11,7 @@
 
 mod adf;
 mod appointments;
+mod auth;
 mod config;
 mod decisions;
 mod examples;

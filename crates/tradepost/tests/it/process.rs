@@ -32,15 +32,15 @@ const DEALER: &str = r#"
 "#;
 
 /// A running `tradepost serve`.
-struct Process {
+pub struct Process {
     child: Child,
-    address: SocketAddr,
+    pub address: SocketAddr,
     log: PathBuf,
 }
 
 impl Process {
     /// Starts it and waits for the line that says where it listens.
-    fn start(folder: &Path, arguments: &[&str]) -> Self {
+    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         let log = folder.join("log");
         let file = File::options().create(true).append(true).open(&log).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
@@ -98,7 +98,7 @@ impl Process {
         client::request(self.address, "POST", target, &headers, body.as_bytes()).json()
     }
 
-    fn log(&self) -> String {
+    pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 }
@@ -111,7 +111,7 @@ impl Drop for Process {
     }
 }
 
-fn data(folder: &Path) -> PathBuf {
+pub fn data(folder: &Path) -> PathBuf {
     folder.join("data")
 }
 
@@ -121,7 +121,7 @@ fn pause(duration: Duration) {
 }
 
 /// The usual lead, consented to just now.
-fn fresh_lead(changes: &[(&str, Value)]) -> Value {
+pub fn fresh_lead(changes: &[(&str, Value)]) -> Value {
     let now = Clock::system().now().to_string();
     with(with(lead(), &[("/consent/granted_at", json!(now))]), changes)
 }

@@ -1,6 +1,8 @@
 //! The agent card as we publish it (A2A §4.4.1, §8). Reading someone else's card is the buyer's
 //! business and stays with the JSON.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,6 +35,48 @@ pub struct AgentCard {
     /// Documentation for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub documentation_url: Option<String>,
+    /// How callers can say who they are, by a name of the agent's choice.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub security_schemes: BTreeMap<&'static str, SecurityScheme>,
+    /// Of these a caller must satisfy one; none means that anybody may call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub security_requirements: Vec<SecurityRequirement>,
+}
+
+/// A way for callers to say who they are. In the JSON of A2A v1.0 the member's name tells the
+/// kind (A2A §4.5.1).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum SecurityScheme {
+    /// A credential in the header `Authorization`.
+    #[serde(rename = "httpAuthSecurityScheme")]
+    HttpAuth(HttpAuth),
+}
+
+/// A credential in the header `Authorization`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HttpAuth {
+    /// For people.
+    pub description: String,
+    /// The name of the HTTP authentication scheme, such as `Bearer`.
+    pub scheme: &'static str,
+    /// What a bearer credential is, such as `JWT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bearer_format: Option<&'static str>,
+}
+
+/// Schemes that have to be satisfied together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SecurityRequirement {
+    /// By the name of the scheme, what it must grant.
+    pub schemes: BTreeMap<&'static str, StringList>,
+}
+
+/// A list, as the protocol's definition wraps it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct StringList {
+    /// Its items.
+    pub list: Vec<String>,
 }
 
 /// Who operates an agent.

@@ -94,13 +94,31 @@ catalog! {
         jsonrpc: -32009, http: 400, grpc: "FAILED_PRECONDITION", a2a: true,
         title: "Protocol version is not supported", hint: "send A2A-Version with a version of the card",
     }
+    /// The agent wants to know who calls, and the request has no valid credential (A2A §3.3.2;
+    /// the specification names no JSON-RPC number). The HTTP status is 401 on every binding over
+    /// HTTP, and `WWW-Authenticate` says what to send.
+    Unauthenticated = "UNAUTHENTICATED" {
+        jsonrpc: -32000, http: 401, grpc: "UNAUTHENTICATED", a2a: false,
+        title: "Authentication is required",
+        hint: "send a valid credential of a scheme that the card's securitySchemes declare",
+    }
+    /// The credential is valid and does not permit this (A2A §3.3.2; the specification names no
+    /// JSON-RPC number). The HTTP status is 403 on every binding over HTTP, and `metadata.scope`
+    /// names the scope that is missing.
+    PermissionDenied = "PERMISSION_DENIED" {
+        jsonrpc: -32000, http: 403, grpc: "PERMISSION_DENIED", a2a: false,
+        title: "Permission is denied",
+        hint: "ask the agent's operator for a credential with the missing scope",
+    }
 }
 
 impl Code {
-    /// The row with this JSON-RPC code.
+    /// The one row with this JSON-RPC code; `None` for -32000, which rows share: there the reason
+    /// in the details decides.
     #[must_use]
     pub fn from_jsonrpc(code: i64) -> Option<Self> {
-        Self::ALL.iter().copied().find(|row| i64::from(row.jsonrpc()) == code)
+        let mut rows = Self::ALL.iter().copied().filter(|row| i64::from(row.jsonrpc()) == code);
+        rows.next().filter(|_| rows.next().is_none())
     }
 }
 

@@ -75,7 +75,7 @@ fn answer(refusal: Refusal) -> Value {
         "code": number, "message": object.jsonrpc_message(), "data": object}})
 }
 
-/// A protocol error, where this crate is the one to raise it.
+/// A protocol error, where its shape can be shown without a server.
 fn protocol_example(code: A2a) -> Option<a2a::error::Refusal> {
     match code {
         A2a::InvalidParams => {
@@ -83,6 +83,12 @@ fn protocol_example(code: A2a) -> Option<a2a::error::Refusal> {
             a2a::send_message(Some(&params)).err()
         }
         A2a::VersionNotSupported => a2a::check_version("0.3").err(),
+        A2a::Unauthenticated => {
+            Some(a2a::error::Refusal::new(code, code.title()).with("scheme", "Bearer"))
+        }
+        A2a::PermissionDenied => {
+            Some(a2a::error::Refusal::new(code, code.title()).with("scope", "lead:write"))
+        }
         A2a::ParseError
         | A2a::InvalidRequest
         | A2a::MethodNotFound

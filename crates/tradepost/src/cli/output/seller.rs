@@ -52,7 +52,10 @@ pub fn exit_of_a2a(code: a2a::error::Code) -> u8 {
         | Code::ExtendedAgentCardNotConfigured
         | Code::ExtensionSupportRequired
         | Code::VersionNotSupported => UNSUPPORTED,
-        Code::TaskNotCancelable | Code::InvalidAgentResponse => OTHER,
+        Code::TaskNotCancelable
+        | Code::InvalidAgentResponse
+        | Code::Unauthenticated
+        | Code::PermissionDenied => OTHER,
     }
 }
 

@@ -10,8 +10,8 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::rooftop;
 use super::values::{self, duration, line, prose, reject, whole};
+use super::{auth, rooftop};
 use crate::config::{Dealer, LeadPolicy, RateLimit, SearchPolicy, Server};
 
 const DAY: i64 = 24;
@@ -135,6 +135,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         optional "tombstone_lifetime" => tombstone_lifetime: duration(NOTHING, TEN_YEARS),
         optional "require_version" => require_version: parse::boolean,
         optional "strict_output_modes" => strict_output_modes: parse::boolean,
+        optional "auth" => auth: auth::auth,
     });
     let name = name?;
     let describe = || format!("{name}: vehicles on offer, opening hours and contact requests.");
@@ -157,6 +158,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         tombstone_lifetime: tombstone_lifetime.unwrap_or(SignedDuration::from_hours(90 * DAY)),
         require_version: require_version.unwrap_or(false), // C-33
         strict_output_modes: strict_output_modes.unwrap_or(false), // C-26
+        auth: auth.unwrap_or_default(),
         name,
     })
 }

@@ -19,7 +19,7 @@ pub(super) fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<St
 }
 
 /// A text that `accept` turns into a value, or else `hint` says what it must be.
-fn of_text<T>(
+pub(super) fn of_text<T>(
     (value, at, problems): (&Value, &At<'_>, &mut Problems),
     hint: &str,
     accept: impl FnOnce(&str) -> Option<T>,
@@ -90,7 +90,7 @@ pub(super) fn duration(
 }
 
 /// `1h30m`: numbers with the units ms, s, m, h, d and w. A day has 24 hours.
-fn parse_duration(text: &str) -> Option<SignedDuration> {
+pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     let mut rest = text.trim();
     let mut total = SignedDuration::ZERO;
     if rest.is_empty() {

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tradepost::aap::import::Unit;
 use tradepost::config::{
-    Appointments, Config, Dealer, LeadPolicy, RateLimit, Rooftop, SearchPolicy, Server,
+    Appointments, Auth, Config, Dealer, LeadPolicy, RateLimit, Rooftop, SearchPolicy, Server,
 };
 use tradepost::store::Store;
 use tradepost_wire::aap::lead::AppointmentType;
@@ -68,6 +68,7 @@ pub fn config() -> Config {
             tombstone_lifetime: hours(24 * 90),
             require_version: false,
             strict_output_modes: false,
+            auth: Auth::default(),
         }],
     }
 }

@@ -1,0 +1,253 @@
+//! Who calls: a bearer credential becomes a [`Principal`], or the caller hears why not.
+//!
+//! What a caller is told does not depend on how close it was: an unknown, a revoked, a malformed
+//! and a wrong credential are all [`Denied::Invalid`], and only the log has the reason. Every
+//! binding asks [`Authenticator::authenticate`], after the limits of the transport and before it
+//! reads the request (requirements §2.1).
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, header};
+use jiff::{SignedDuration, Timestamp};
+use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::aap;
+
+use crate::clock::Clock;
+use crate::config::{Auth, RateLimit};
+use crate::fault::Fault;
+use crate::gate::{Scope, Scopes};
+use crate::limit::{Key, Limiter};
+use crate::store::Store;
+
+pub mod jwks;
+pub mod jwt;
+pub mod key;
+
+/// The HTTP authentication scheme of every credential here.
+pub const SCHEME: &str = "Bearer";
+
+/// The name of those who have not said who they are. No credential can have it.
+pub const ANONYMOUS: &str = "anonymous";
+
+/// How often an address may fail: as many times at once, and again in each minute. Whoever fails
+/// more often is put off, and fills no log. Good credentials from the same address still pass,
+/// so that nobody can lock a neighbour out.
+const FAILURES: RateLimit =
+    RateLimit { requests: 10, window: SignedDuration::from_mins(1), http_429: true };
+
+/// Somebody who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// Under which name limits, leads and idempotency keys are kept. The name of an API key, or
+    /// `jwt:` and a token's subject.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Scopes,
+}
+
+impl Principal {
+    /// Everybody who has not said who they are. An agent that lets them in keeps nothing from
+    /// them (C-36).
+    #[must_use]
+    pub fn anonymous() -> Self {
+        Self { name: ANONYMOUS.to_owned(), scopes: Scopes::All }
+    }
+
+    /// Whether this is nobody in particular.
+    #[must_use]
+    pub fn is_anonymous(&self) -> bool {
+        self.name == ANONYMOUS
+    }
+}
+
+/// Why a caller is not let in.
+#[derive(Debug)]
+pub enum Denied {
+    /// There is no credential, and this agent wants one.
+    Missing,
+    /// The credential is not one of ours.
+    Invalid {
+        /// What is wrong with it: for the log, never for the caller.
+        reason: &'static str,
+    },
+    /// The credential was good and is no longer.
+    Expired,
+    /// The credential is good, but not for this.
+    Scope {
+        /// What it lacks.
+        missing: Scope,
+    },
+    /// This address has failed too often.
+    Limited(Box<aap::Refusal>),
+    /// We cannot tell: the store or the issuer of tokens fails.
+    Unavailable(Fault),
+}
+
+impl Denied {
+    /// What a protocol says; `None` where there is no catalog row of the protocol for it.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        let unauthenticated =
+            |message: &str| Refusal::new(Code::Unauthenticated, message).with("scheme", SCHEME);
+        match self {
+            Self::Missing => Some(unauthenticated(
+                "this agent requires a credential; send one of a scheme that its card declares, \
+                 in the header Authorization",
+            )),
+            Self::Invalid { .. } => Some(unauthenticated("the credential is not valid")),
+            Self::Expired => Some(unauthenticated("the credential has expired; get a new one")),
+            Self::Scope { missing } => {
+                let message = format!("the credential lacks the scope {missing}");
+                Some(
+                    Refusal::new(Code::PermissionDenied, message)
+                        .with("scope", missing.to_string()),
+                )
+            }
+            Self::Limited(_) | Self::Unavailable(_) => None,
+        }
+    }
+
+    /// The value of `WWW-Authenticate` (RFC 6750 §3). Who sent no credential made no error.
+    #[must_use]
+    pub fn challenge(&self, realm: &str) -> Option<String> {
+        let bearer = format!("{SCHEME} realm=\"{realm}\"");
+        match self {
+            Self::Missing => Some(bearer),
+            Self::Invalid { .. } | Self::Expired => {
+                Some(format!("{bearer}, error=\"invalid_token\""))
+            }
+            Self::Scope { missing } => {
+                Some(format!("{bearer}, error=\"insufficient_scope\", scope=\"{missing}\""))
+            }
+            Self::Limited(_) | Self::Unavailable(_) => None,
+        }
+    }
+}
+
+/// Lets callers in to one agent.
+#[derive(Debug)]
+pub struct Authenticator {
+    agent_id: String,
+    policy: Auth,
+    store: Arc<Store>,
+    tokens: Option<jwt::Verifier>,
+    failures: Limiter,
+}
+
+impl Authenticator {
+    /// For an agent.
+    ///
+    /// # Errors
+    /// When the file with the keys of a tokens' issuer cannot be read.
+    pub fn open(
+        agent_id: &str,
+        policy: Auth,
+        store: &Arc<Store>,
+        clock: &Clock,
+    ) -> Result<Self, Fault> {
+        let tokens = policy.jwt.clone().map(jwt::Verifier::open).transpose()?;
+        let failures = Limiter::new(FAILURES, clock.clone());
+        let store = Arc::clone(store);
+        Ok(Self { agent_id: agent_id.to_owned(), policy, store, tokens, failures })
+    }
+
+    /// Who sent a request with these headers from this address.
+    ///
+    /// # Errors
+    /// Why nobody is let in. The failure has been logged and counted.
+    pub async fn authenticate(
+        &self,
+        address: IpAddr,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Result<Principal, Denied> {
+        if !self.policy.api_keys && self.policy.jwt.is_none() {
+            // The dealer asks nobody, so that nothing is said by what a proxy may have added.
+            return Ok(Principal::anonymous());
+        }
+        let outcome = match credential(headers) {
+            Ok(Some(credential)) => self.judge(credential, now).await,
+            Ok(None) if self.policy.required => Err(Denied::Missing),
+            Ok(None) => Ok(Principal::anonymous()),
+            Err(reason) => Err(Denied::Invalid { reason }),
+        };
+        outcome.map_err(|denied| self.record(address, denied))
+    }
+
+    /// Forgets addresses that have not failed lately.
+    pub fn tidy(&self) {
+        self.failures.tidy();
+    }
+
+    async fn judge(&self, credential: &str, now: Timestamp) -> Result<Principal, Denied> {
+        if self.policy.api_keys && credential.starts_with(key::PREFIX) {
+            return key::judge(&self.store, &self.agent_id, credential, now);
+        }
+        match &self.tokens {
+            Some(tokens) => tokens.judge(credential, now).await,
+            None => Err(Denied::Invalid { reason: "malformed key" }),
+        }
+    }
+
+    /// Logs and counts a failure; the credential stays out of it.
+    fn record(&self, address: IpAddr, denied: Denied) -> Denied {
+        let reason = match &denied {
+            Denied::Missing => "no credential",
+            Denied::Invalid { reason } => reason,
+            Denied::Expired => "expired",
+            Denied::Scope { .. } => "scope missing",
+            // It is not the caller's failure, but must not be a way to fill the log either.
+            Denied::Unavailable(_) => "nobody can tell",
+            Denied::Limited(_) => return denied,
+        };
+        match self.failures.admit(&Key::address(address)) {
+            Ok(()) => {
+                tracing::warn!(agent = %self.agent_id, reason, "authentication failed");
+                denied
+            }
+            Err(refusal) => Denied::Limited(Box::new(refusal)),
+        }
+    }
+}
+
+/// The bearer credential of a request, or what is wrong with the header.
+fn credential(headers: &HeaderMap) -> Result<Option<&str>, &'static str> {
+    let mut sent = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = sent.next() else {
+        return Ok(None);
+    };
+    if sent.next().is_some() {
+        return Err("several credentials");
+    }
+    let text = value.to_str().map_err(|_| "malformed header")?;
+    let (scheme, credential) = text.trim().split_once(' ').ok_or("malformed header")?;
+    if !scheme.eq_ignore_ascii_case(SCHEME) {
+        return Err("another scheme");
+    }
+    Some(credential.trim()).filter(|text| !text.is_empty()).map(Some).ok_or("malformed header")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bearer_credential_is_one_header_with_one_scheme() {
+        let read = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::AUTHORIZATION, value.parse().unwrap());
+            }
+            credential(&headers).map(|text| text.map(str::to_owned))
+        };
+        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(read(&["Bearer abc"]), Ok(Some("abc".to_owned())));
+        assert_eq!(read(&["bEARER   abc "]), Ok(Some("abc".to_owned())));
+        assert_eq!(read(&["Bearer"]), Err("malformed header"));
+        assert_eq!(read(&["Bearer "]), Err("malformed header"));
+        assert_eq!(read(&[""]), Err("malformed header"));
+        assert_eq!(read(&["Basic abc"]), Err("another scheme"));
+        assert_eq!(read(&["Bearer a", "Bearer b"]), Err("several credentials"));
+    }
+}

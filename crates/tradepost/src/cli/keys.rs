@@ -1,0 +1,279 @@
+//! `tradepost keys`: create, list and revoke the API keys of a dealer. A running server takes
+//! notice at its next request.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _, civil};
+use serde_json::{Value, json};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::format;
+
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
+use super::{Context, Outcome, dealers, import};
+use crate::auth::key::{Fresh, is_name};
+use crate::clock::Clock;
+use crate::config::read::parse_duration;
+use crate::gate::Scope;
+use crate::store::{ApiKey, Store};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a key and show it, once.
+    Create(Create),
+    /// List the keys, without their secrets.
+    List {
+        /// Only keys of this dealer.
+        #[arg(long, value_name = "ID")]
+        dealer: Option<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// End a key at once.
+    Revoke {
+        /// The key's id: what stands between the underscores of the key.
+        id: String,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// The folder in which `serve` keeps its data.
+    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
+    data: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct Create {
+    /// Whose key it is; not needed when the configuration has one dealer.
+    #[arg(long, value_name = "ID")]
+    dealer: Option<String>,
+    /// The caller's name: its limits, leads and idempotency keys are kept under it.
+    #[arg(long, value_parser = name)]
+    name: String,
+    /// What the key permits: dealer:read, inventory:read, lead:write, tasks:read, tasks:write.
+    /// Repeat it for more; without it the key permits everything.
+    #[arg(long = "scope", value_name = "SCOPE", value_parser = scope)]
+    scopes: Vec<Scope>,
+    /// When the key ends: after a duration such as 90d, or with a day (UTC) such as 2027-01-31.
+    #[arg(long, value_name = "DURATION|DATE")]
+    expires: Option<String>,
+    /// Let the key belong to the caller that has this name already, to replace its key.
+    #[arg(long)]
+    same_caller: bool,
+    #[command(flatten)]
+    dealers: dealers::Source,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the store cannot be used, the name is taken, or there is no such key.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    match arguments.command {
+        Command::Create(arguments) => create(&arguments, context, Clock::system().now()),
+        Command::List { dealer, place } => {
+            let keys = open(&place)?.api_keys(dealer.as_deref());
+            list(&keys.map_err(|fault| Failure::fault(&fault))?, context, Clock::system().now());
+            Ok(())
+        }
+        Command::Revoke { id, place } => revoke(&id, &place, context, Clock::system().now()),
+    }
+}
+
+fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
+    let config = arguments.dealers.load(&context.environment)?;
+    let dealer = import::pick(&config, arguments.dealer.as_deref())?;
+    let expires_at = arguments.expires.as_deref().map(|text| end(text, now)).transpose()?;
+    // The server may never have run: its folder is made here then.
+    let store = Store::open(&arguments.place.data).map_err(|fault| Failure::fault(&fault))?;
+    let fresh = Fresh::generate().map_err(|fault| Failure::fault(&fault))?;
+    let scopes: BTreeSet<_> = arguments.scopes.iter().copied().collect();
+    let key = ApiKey {
+        id: fresh.id,
+        dealer_id: dealer.id.clone(),
+        name: arguments.name.clone(),
+        hash: fresh.hash,
+        scopes: Some(scopes).filter(|scopes| !scopes.is_empty()),
+        created_at: now,
+        expires_at,
+        revoked_at: None,
+        last_used_on: None,
+    };
+    let kept = store.add_api_key(key.clone(), arguments.same_caller);
+    if !kept.map_err(|fault| Failure::fault(&fault))? {
+        return Err(Failure::usage("a key of this dealer has this name, or had it").hint(
+            "choose another name, or make it a further key of the same caller with --same-caller",
+        ));
+    }
+    if context.output.is_json() {
+        let mut document = document(&key, now);
+        if let Some(members) = document.as_object_mut() {
+            members.insert("key".into(), fresh.text.into());
+        }
+        context.output.document(&document);
+    } else {
+        context.output.line(&fresh.text);
+        context.output.talk("this is the only time that the key is shown; it is kept hashed");
+    }
+    if !dealer.auth.api_keys {
+        context.output.talk(format!(
+            "note: the configuration of {} does not accept keys yet; set api_keys = true in \
+             [dealers.auth]",
+            dealer.id
+        ));
+    }
+    Ok(())
+}
+
+fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {
+    if context.output.is_json() {
+        let keys: Vec<_> = keys.iter().map(|key| document(key, now)).collect();
+        context.output.document(&keys);
+        return;
+    }
+    if keys.is_empty() {
+        context.output.talk("no keys");
+        return;
+    }
+    let headings = ["id", "dealer", "name", "scopes", "state", "created", "expires", "last used"];
+    let day = |moment: Timestamp| moment.to_zoned(TimeZone::UTC).date().to_string();
+    let rows: Vec<Vec<String>> = keys
+        .iter()
+        .map(|key| {
+            vec![
+                key.id.clone(),
+                key.dealer_id.clone(),
+                key.name.clone(),
+                names(key).map_or_else(|| "all".to_owned(), |names| names.join(" ")),
+                state(key, now).to_owned(),
+                day(key.created_at),
+                key.expires_at.map_or_else(|| "never".to_owned(), day),
+                key.last_used_on.map_or_else(|| "never".to_owned(), |day| day.to_string()),
+            ]
+        })
+        .collect();
+    context.output.line(table::rows(Fit::Terminal, &headings.map(Column::Text), &rows));
+}
+
+fn revoke(id: &str, place: &Place, context: &Context, now: Timestamp) -> Outcome {
+    let before = open(place)?.revoke_api_key(id, now).map_err(|fault| Failure::fault(&fault))?;
+    let Some(before) = before else {
+        return Err(Failure::usage("there is no such key").hint("`tradepost keys list` names them"));
+    };
+    let already = before.revoked_at.is_some();
+    let key = ApiKey { revoked_at: before.revoked_at.or(Some(now)), ..before };
+    if context.output.is_json() {
+        context.output.document(&document(&key, now));
+    } else if already {
+        context.output.talk("the key had been revoked before");
+    } else {
+        context.output.talk(format!("the key {} of {} is revoked", key.id, key.name));
+    }
+    Ok(())
+}
+
+fn document(key: &ApiKey, now: Timestamp) -> Value {
+    json!({
+        "id": key.id,
+        "dealer": key.dealer_id,
+        "name": key.name,
+        "scopes": names(key),
+        "state": state(key, now),
+        "created_at": key.created_at.to_string(),
+        "expires_at": key.expires_at.map(|end| end.to_string()),
+        "revoked_at": key.revoked_at.map(|end| end.to_string()),
+        "last_used_on": key.last_used_on.map(|day| day.to_string()),
+    })
+}
+
+fn names(key: &ApiKey) -> Option<Vec<&'static str>> {
+    Some(key.scopes.as_ref()?.iter().map(|scope| scope.name()).collect())
+}
+
+fn state(key: &ApiKey, now: Timestamp) -> &'static str {
+    if key.revoked_at.is_some() {
+        "revoked"
+    } else if key.expires_at.is_some_and(|end| end <= now) {
+        "expired"
+    } else {
+        "valid"
+    }
+}
+
+/// When a key ends: after a duration, or when a day is over.
+fn end(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+    let after = || now.checked_add(parse_duration(text)?).ok();
+    let midnight = || {
+        let date: civil::Date = text.parse().ok().filter(|_| format::is_date(text))?;
+        let next = date.checked_add(1.day()).ok()?;
+        Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    };
+    let end = after().or_else(midnight).ok_or_else(|| {
+        Failure::usage("--expires is neither a duration nor a date")
+            .hint("write a duration such as 90d or 12h, or a date such as 2027-01-31")
+    })?;
+    if end <= now {
+        return Err(Failure::usage("the key would have ended already")
+            .hint("name a date from today on, or a duration that is not zero"));
+    }
+    Ok(end)
+}
+
+fn name(text: &str) -> Result<String, String> {
+    if is_name(text) {
+        return Ok(text.to_owned());
+    }
+    Err("a name has 1 to 64 letters, digits, - _ and ., begins with a letter or digit, and is not \
+         anonymous"
+        .to_owned())
+}
+
+fn scope(text: &str) -> Result<Scope, String> {
+    Scope::from_name(text).ok_or_else(|| format!("use one of: {}", Scope::NAMES.join(", ")))
+}
+
+fn open(place: &Place) -> Result<Store, Failure> {
+    // Opening creates, which would hide a mistyped folder.
+    if !place.data.is_dir() {
+        let message = format!("there is no folder {}", place.data.display());
+        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
+    }
+    Store::open(&place.data).map_err(|fault| Failure::fault(&fault))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_ends_after_a_duration_or_with_a_day() {
+        let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
+        let read = |text: &str| end(text, now).map(|end| end.to_string()).map_err(|f| f.message);
+        assert_eq!(read("36h").unwrap(), "2026-05-02T00:00:00Z");
+        assert_eq!(read("2026-04-30").unwrap(), "2026-05-01T00:00:00Z");
+        assert_eq!(read("2026-04-29").unwrap_err(), "the key would have ended already");
+        assert_eq!(read("0s").unwrap_err(), "the key would have ended already");
+        for text in ["", "soon", "2026-4-30", "2026-02-30", "999999999999w"] {
+            assert_eq!(
+                read(text).unwrap_err(),
+                "--expires is neither a duration nor a date",
+                "{text}"
+            );
+        }
+    }
+}
