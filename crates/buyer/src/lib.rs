@@ -18,6 +18,7 @@ pub use card::Card;
 pub use client::Client;
 pub use discover::{Discovered, discover};
 pub use failure::Failure;
+pub use reqwest::Url;
 pub use transport::Transport;
 
 #[cfg(test)]

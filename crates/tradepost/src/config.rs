@@ -2,6 +2,7 @@
 //! one is read from a file is in [`read`](read::read).
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
@@ -80,6 +81,19 @@ pub struct Dealer {
     pub require_version: bool,
     /// Whether `acceptedOutputModes` without a type of ours is refused (C-26).
     pub strict_output_modes: bool,
+    /// How its card is signed; it is not when `None` (A2A §8.4).
+    pub card_signing: Option<CardSigning>,
+}
+
+/// How a card is signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardSigning {
+    /// The private key: PKCS#8 in PEM, or a JWK.
+    pub key_file: PathBuf,
+    /// The key's name; that of the JWK or the thumbprint when `None`.
+    pub kid: Option<String>,
+    /// Where the dealer publishes its public keys.
+    pub jku: Option<String>,
 }
 
 /// A physical store.

@@ -9,4 +9,5 @@ pub mod desk;
 pub mod fault;
 pub mod http;
 pub mod limit;
+pub mod signing;
 pub mod store;

@@ -19,4 +19,5 @@ mod import;
 mod leads;
 mod process;
 mod server;
+mod signing;
 mod support;

@@ -4,6 +4,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
+pub use signing::signing_payload;
+
+mod signing;
+
 /// Where every agent publishes its card.
 pub const WELL_KNOWN_PATH: &str = "/.well-known/agent-card.json";
 

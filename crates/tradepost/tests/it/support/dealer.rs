@@ -68,6 +68,7 @@ pub fn config() -> Config {
             tombstone_lifetime: hours(24 * 90),
             require_version: false,
             strict_output_modes: false,
+            card_signing: None,
         }],
     }
 }
