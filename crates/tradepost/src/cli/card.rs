@@ -11,10 +11,10 @@ use super::output::Failure;
 use super::{Context, Outcome};
 use crate::signing::describe;
 
-mod keygen;
-mod sign;
+pub mod keygen;
+pub mod sign;
 pub mod trust;
-mod verify;
+pub mod verify;
 
 /// The largest file that is read: as large as a card that is fetched may be.
 const MAX_FILE: u64 = 8 * 1024 * 1024;

@@ -184,8 +184,7 @@ fn from_pem(text: &str) -> Result<Pair, BadKey> {
         } else if text.contains("PUBLIC KEY") {
             "the file holds a public key; give the private one"
         } else {
-            "holds neither a PEM block PRIVATE KEY nor a JWK; make a key with \
-             `tradepost card keygen`"
+            "holds neither a PEM block PRIVATE KEY nor a JWK"
         }));
     };
     let body: String = body.split_ascii_whitespace().collect();
@@ -194,10 +193,9 @@ fn from_pem(text: &str) -> Result<Pair, BadKey> {
         return Ok(Pair::Es256(pair));
     }
     // Most tools leave the public part out, so there is nothing to check it against.
-    Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).map(Pair::EdDsa).map_err(|_| {
-        bad("the key is neither of P-256 nor of Ed25519, or damaged; make one with \
-             `tradepost card keygen`")
-    })
+    Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der)
+        .map(Pair::EdDsa)
+        .map_err(|_| bad("the key is neither of P-256 nor of Ed25519, or damaged"))
 }
 
 fn from_jwk(text: &str) -> Result<(Pair, Option<String>), BadKey> {

@@ -34,8 +34,9 @@ pub struct Arguments {
 /// # Errors
 /// When the card or the key cannot be used.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
-    let key = SigningKey::load(&arguments.key, arguments.kid.as_deref())
-        .map_err(|why| Failure::usage(why.to_string()))?;
+    let key = SigningKey::load(&arguments.key, arguments.kid.as_deref()).map_err(|why| {
+        Failure::usage(why.to_string()).hint("make a key with `tradepost card keygen`")
+    })?;
     let card = sign(&read(&arguments.card)?, &key, arguments.jku.as_deref())?;
     context.output.document(&card);
     Ok(())
