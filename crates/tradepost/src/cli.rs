@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub mod call;
+pub mod card;
 pub mod check_config;
 pub mod dealers;
 pub mod discover;
@@ -51,6 +52,8 @@ enum Command {
     Discover(discover::Arguments),
     /// Call a skill of a seller.
     Call(Box<call::Arguments>),
+    /// Sign an agent card, verify one, or make a key for it.
+    Card(card::Arguments),
     /// Explain an error code.
     Explain(explain::Arguments),
 }
@@ -93,6 +96,7 @@ pub fn run(
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
+        Command::Card(arguments) => card::run(arguments, &context),
         Command::Explain(arguments) => explain::run(arguments, &context),
     };
     match outcome {

@@ -83,6 +83,19 @@ pub struct Dealer {
     pub strict_output_modes: bool,
     /// How callers say who they are.
     pub auth: Auth,
+    /// How its card is signed; it is not when `None` (A2A §8.4).
+    pub card_signing: Option<CardSigning>,
+}
+
+/// How a card is signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardSigning {
+    /// The private key: PKCS#8 in PEM, or a JWK.
+    pub key_file: PathBuf,
+    /// The key's name; that of the JWK or the thumbprint when `None`.
+    pub kid: Option<String>,
+    /// Where the dealer publishes its public keys.
+    pub jku: Option<String>,
 }
 
 /// How callers say who they are. The default is an agent that asks nobody (C-36).

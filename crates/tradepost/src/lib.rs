@@ -12,5 +12,6 @@ pub mod fault;
 pub mod gate;
 pub mod http;
 pub mod limit;
+pub mod signing;
 pub mod store;
 pub mod tasks;

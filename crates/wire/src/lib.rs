@@ -13,3 +13,4 @@ pub mod format;
 pub mod jsonrpc;
 pub mod parse;
 pub mod problem;
+pub mod strict;

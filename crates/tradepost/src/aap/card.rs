@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::a2a::card::{
@@ -10,8 +11,11 @@ use tradepost_wire::a2a::card::{
 };
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::problem::Problems;
+use tradepost_wire::strict;
 
 use crate::config::{Auth, Dealer, Jwt};
+use crate::signing::{self, key::SigningKey};
 use crate::store::CardIdentity;
 
 /// The path of the JSON-RPC endpoint.
@@ -22,10 +26,40 @@ pub const ENDPOINT_PATH: &str = "/a2a";
 pub struct PublishedCard {
     /// The document.
     pub body: Vec<u8>,
-    /// A strong entity tag, with its quotes.
+    /// An entity tag, with its quotes: strong, or weak when the card is signed. Signing the same
+    /// card again gives other bytes, with every start and on every replica, that mean the same.
     pub etag: String,
     /// What the card was published as.
     pub identity: CardIdentity,
+}
+
+impl PublishedCard {
+    /// The card, signed. Its id stays that of the content, because a new signature is no new card
+    /// (`R-CARD-08`). Its date becomes that of the signature, because who asks by date must hear
+    /// of a new key.
+    ///
+    /// # Errors
+    /// Why the card cannot be signed.
+    pub fn sign(
+        self,
+        key: &SigningKey,
+        jku: Option<&str>,
+        signed_at: Timestamp,
+    ) -> Result<Self, Problems> {
+        let mut card = strict::read(&String::from_utf8_lossy(&self.body))?;
+        let signature = signing::sign(&card, key, jku)?;
+        if let Some(members) = card.as_object_mut() {
+            members.insert("signatures".to_owned(), json!([signature]));
+        }
+        let header = signing::protected_header(key, jku).to_string();
+        let content = [self.body.as_slice(), header.as_bytes()].concat();
+        let modified_at = self.identity.modified_at.max(signed_at);
+        Ok(Self {
+            body: card.to_string().into_bytes(),
+            etag: format!("W/\"{}\"", hex_hash(&content)),
+            identity: CardIdentity { modified_at, ..self.identity },
+        })
+    }
 }
 
 /// Writes a dealer's card, with the identity that belongs to its content: `identify` gets the

@@ -27,6 +27,7 @@ use crate::desk::{Caller, Outcome};
 use crate::fault::Fault;
 use crate::gate;
 use crate::limit::Limiter;
+use crate::signing::key::SigningKey;
 use crate::store::{Store, Transaction};
 
 /// A dealer at work.
@@ -80,6 +81,17 @@ impl Seller {
             let fresh = uuid::Uuid::now_v7().to_string();
             store.card_identity(&dealer.id, hash, fresh, clock.now())
         })?;
+        // Signed once: a signature for every request would cost more than the request.
+        let card = match &dealer.card_signing {
+            None => card,
+            Some(signing) => SigningKey::load(&signing.key_file, signing.kid.as_deref())
+                .map_err(|why| why.to_string())
+                .and_then(|key| {
+                    let signed = card.sign(&key, signing.jku.as_deref(), clock.now());
+                    signed.map_err(|problems| crate::signing::describe(&problems).join("; "))
+                })
+                .map_err(Fault::on("signing the agent card"))?,
+        };
         let generation = store.inventory_generation(&dealer.id)?;
         let inventory = load(store, &dealer, clock.now())?;
         Ok(Self {

@@ -7,8 +7,9 @@ use tradepost_wire::catalog::Vocabulary;
 
 use super::output::Failure;
 use super::{Context, Outcome};
-use crate::config::Config;
 use crate::config::read::{self, Mistake};
+use crate::config::{Config, Dealer};
+use crate::signing::key::SigningKey;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -24,6 +25,7 @@ pub struct Arguments {
 /// When the file cannot be read or has mistakes.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let config = load(&arguments.path, &context.environment)?;
+    check_keys(&config)?;
     if context.output.is_json() {
         context.output.document(&summary(&config));
         return Ok(());
@@ -58,6 +60,25 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Fai
     let text = String::from_utf8(bytes)
         .map_err(|_| Failure::usage(format!("{name} is not UTF-8 text")))?;
     read::read(&text, environment).map_err(|mistakes| failure(path, &mistakes))
+}
+
+/// Checks that the keys can be used with which cards are signed.
+///
+/// # Errors
+/// Every key that cannot be used.
+pub fn check_keys(config: &Config) -> Result<(), Failure> {
+    let why_not = |dealer: &Dealer| {
+        let signing = dealer.card_signing.as_ref()?;
+        let why = SigningKey::load(&signing.key_file, signing.kid.as_deref()).err()?;
+        Some(format!("dealer {}: {why}", dealer.id))
+    };
+    let lines: Vec<_> = config.dealers.iter().filter_map(why_not).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::usage("card_signing.key_file cannot be used")
+        .hint("make a key with `tradepost card keygen`; paths begin at the working directory");
+    Err(Failure { data: Some(json!({"keys": lines})), lines, ..failure })
 }
 
 fn failure(path: &Path, mistakes: &[Mistake]) -> Failure {

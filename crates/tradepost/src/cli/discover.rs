@@ -1,5 +1,6 @@
 //! `tradepost discover`: read a seller's agent card.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,9 +11,11 @@ use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;
 
+use super::card::trust::{self, Report};
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::{Context, Outcome};
+use crate::clock::Clock;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -23,6 +26,9 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
+    /// The public keys that you trust, a JWK set or one JWK: the card must be signed by one of them.
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
 }
 
 /// Runs it.
@@ -30,12 +36,23 @@ pub struct Arguments {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let keys = arguments.keys.as_deref().map(trust::keys).transpose()?;
     let transport = transport(arguments.timeout);
     let found = block_on(discover(&transport, &arguments.url, None))?;
+    let signed = trust::signed(found.card.raw.get());
+    let report = match keys {
+        // Without keys a card that cannot be verified is as good as any other.
+        None => signed.ok().map(|signed| Report::unchecked(&signed)),
+        Some(keys) => {
+            let report = Report::offline(&signed?, &keys, Clock::system().now());
+            report.judge()?;
+            Some(report)
+        }
+    };
     if context.output.is_json() {
-        context.output.document(&document(&found));
+        context.output.document(&document(&found, report.as_ref()));
     } else {
-        context.output.line(summary(&found, Fit::Terminal));
+        context.output.line(summary(&found, report.as_ref(), Fit::Terminal));
     }
     Ok(())
 }
@@ -64,7 +81,7 @@ fn choose(found: &Discovered) -> Result<Choice, String> {
     Ok(choice)
 }
 
-fn document(found: &Discovered) -> impl serde::Serialize {
+fn document<'a>(found: &'a Discovered, report: Option<&Report>) -> impl serde::Serialize + use<'a> {
     #[derive(serde::Serialize)]
     struct Document<'a> {
         url: &'a str,
@@ -72,6 +89,7 @@ fn document(found: &Discovered) -> impl serde::Serialize {
         choice: Value,
         why_not: Option<String>,
         missing: &'a [String],
+        signatures: Option<Value>,
         card: &'a serde_json::value::RawValue,
     }
     let (choice, why_not) = match choose(found) {
@@ -91,11 +109,12 @@ fn document(found: &Discovered) -> impl serde::Serialize {
         choice,
         why_not,
         missing: found.card.missing(),
+        signatures: report.map(Report::document),
         card: &found.card.raw,
     }
 }
 
-fn summary(found: &Discovered, fit: Fit) -> String {
+fn summary(found: &Discovered, report: Option<&Report>, fit: Fit) -> String {
     let card = &found.card;
     let mut facts = vec![
         ("name".to_owned(), card.name.clone()),
@@ -124,6 +143,7 @@ fn summary(found: &Discovered, fit: Fit) -> String {
         Err(why_not) => format!("no: {why_not}"),
     };
     facts.push(("can be called".to_owned(), choice));
+    facts.extend(signatures(report).into_iter().map(|text| ("signed".to_owned(), text)));
     facts.retain(|(_, value)| !value.trim().is_empty());
     let mut out = table::pairs(fit, &facts);
     if !card.skills.is_empty() {
@@ -150,6 +170,15 @@ fn summary(found: &Discovered, fit: Fit) -> String {
     out
 }
 
+/// What to say about the signatures of a card.
+fn signatures(report: Option<&Report>) -> Vec<String> {
+    let Some(report) = report else {
+        return vec!["in a way that cannot be verified".to_owned()];
+    };
+    let said = report.lines();
+    if said.is_empty() { vec!["no".to_owned()] } else { said }
+}
+
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -164,6 +193,10 @@ mod tests {
             etag: Some("\"1\"".to_owned()),
             card: Card::read(card).unwrap(),
         }
+    }
+
+    fn report(card: &str) -> Option<Report> {
+        trust::signed(card).ok().map(|signed| Report::unchecked(&signed))
     }
 
     const CARD: &str = r#"{"name": "Demo \u001b[31mMotors", "description": "Sells cars.", "version": "1.0",
@@ -191,6 +224,7 @@ mod tests {
             interface      JSONRPC (A2A 1.0, tenant t1) https://dealer.example/a2a
             AAP versions   1.1, 1.0
             can be called  AAP 1.1 at https://dealer.example/a2a
+            signed         no
 
             SKILL             AAP  DESCRIPTION
             inventory.search  yes  Finds cars.
@@ -198,13 +232,14 @@ mod tests {
 
             missing for AAP:
             - skills[1] has no tags"#]]
-        .assert_eq(&summary(&found(CARD), Fit::Unbounded));
+        .assert_eq(&summary(&found(CARD), report(CARD).as_ref(), Fit::Unbounded));
         let generic = r#"{"name": "G", "skills": []}"#;
         expect![[r#"
             name           G
             card           https://dealer.example/.well-known/agent-card.json
             AAP versions   none
             can be called  no: the card lists no AAP extension: a generic A2A agent
+            signed         no
 
             missing for AAP:
             - description is missing or empty
@@ -213,20 +248,35 @@ mod tests {
             - defaultOutputModes is missing or empty
             - capabilities.extensions has no AAP entry such as https://autoagentprotocol.org/extensions/aap/v1.1
             - supportedInterfaces has no entry with an absolute http or https url, protocolBinding JSONRPC and protocolVersion 1.0
-            - skills has no AAP skill such as inventory.search"#]].assert_eq(&summary(&found(generic), Fit::Unbounded));
+            - skills has no AAP skill such as inventory.search"#]].assert_eq(&summary(&found(generic), report(generic).as_ref(), Fit::Unbounded));
     }
 
     #[test]
     fn programs_get_the_card_as_received_and_the_choice() {
         let card = r#"{"name":"A",  "skills":[], "n":1.0}"#;
-        let text = serde_json::to_string(&document(&found(card))).unwrap();
+        let text = serde_json::to_string(&document(&found(card), report(card).as_ref())).unwrap();
         assert!(text.ends_with(&format!("\"card\":{card}}}")), "{text}");
         let json: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["choice"], Value::Null);
         assert!(json["why_not"].as_str().unwrap().contains("no AAP extension"));
-        let json = serde_json::to_value(document(&found(CARD))).unwrap();
+        let json = serde_json::to_value(document(&found(CARD), None)).unwrap();
         assert_eq!(json["choice"]["aap_version"], "1.1");
         assert_eq!(json["choice"]["tenant"], "t1");
+    }
+
+    #[test]
+    fn signatures_are_shown_and_not_taken_for_true() {
+        // {"alg":"ES256","kid":"k"}
+        let entry = r#"{"protected":"eyJhbGciOiJFUzI1NiIsImtpZCI6ImsifQ","signature":"AAAA"}"#;
+        let card = CARD.replacen('{', &format!("{{\"signatures\":[{entry},5],"), 1);
+        let text = summary(&found(&card), report(&card).as_ref(), Fit::Unbounded);
+        assert!(text.contains("signed         by k with ES256: not checked; give keys"), "{text}");
+        let json = serde_json::to_value(document(&found(&card), report(&card).as_ref())).unwrap();
+        assert_eq!(json["signatures"][0]["verdict"], "not_checked");
+        assert_eq!(json["signatures"].as_array().unwrap().len(), 2);
+        let twice = CARD.replacen('{', r#"{"name":"Other","#, 1);
+        let text = summary(&found(&twice), report(&twice).as_ref(), Fit::Unbounded);
+        assert!(text.contains("signed         in a way that cannot be verified"), "{text}");
     }
 
     #[test]

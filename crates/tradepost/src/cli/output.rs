@@ -13,6 +13,7 @@
 //! | 8 | the seller refused: skill, operation or version not supported |
 //! | 9 | the seller refused for another reason |
 //! | 10 | no usable answer: unreachable, timed out, or not of the protocol |
+//! | 11 | the card is not to be trusted: not signed, by no trusted key, or forged |
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -23,6 +24,9 @@ use tradepost_buyer::text::escape_json;
 
 pub mod seller;
 pub mod table;
+
+/// The exit code for a card that is not to be trusted.
+pub const UNTRUSTED: u8 = 11;
 
 /// Where a command's output goes, and in which form.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::Failure;
-use super::{Context, Outcome, dealers};
+use super::{Context, Outcome, check_config, dealers};
 use crate::aap::demo;
 use crate::clock::Clock;
 use crate::config::{Config, Server, read};
@@ -62,6 +62,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
     }
+    check_config::check_keys(&config)?;
     start_log(&config.server)?;
     let clock = Clock::system();
     let store = dealers::open(&arguments.data)?;

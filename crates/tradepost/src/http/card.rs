@@ -49,7 +49,7 @@ fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool
         return tags.iter().filter_map(|value| value.to_str().ok()).any(|list| {
             list.split(',').map(str::trim).any(|tag| {
                 // The comparison is the weak one.
-                tag == "*" || tag.trim_start_matches("W/") == etag
+                tag == "*" || opaque(tag) == opaque(etag)
             })
         });
     }
@@ -59,4 +59,8 @@ fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool
         .and_then(|text| httpdate::parse_http_date(text).ok())
         .and_then(|time| Timestamp::try_from(time).ok());
     since.is_some_and(|since| modified_at.as_second() <= since.as_second())
+}
+
+fn opaque(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
 }

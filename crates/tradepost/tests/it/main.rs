@@ -21,4 +21,5 @@ mod leads;
 mod process;
 mod requirements;
 mod server;
+mod signing;
 mod support;

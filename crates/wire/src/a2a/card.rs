@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use signing::signing_payload;
+
+mod signing;
+
 /// Where every agent publishes its card.
 pub const WELL_KNOWN_PATH: &str = "/.well-known/agent-card.json";
 

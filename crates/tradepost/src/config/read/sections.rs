@@ -12,7 +12,7 @@ use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, prose, reject, whole};
 use super::{auth, rooftop};
-use crate::config::{Dealer, LeadPolicy, RateLimit, SearchPolicy, Server};
+use crate::config::{CardSigning, Dealer, LeadPolicy, RateLimit, SearchPolicy, Server};
 
 const DAY: i64 = 24;
 const NOTHING: (SignedDuration, &str) = (SignedDuration::ZERO, "0s");
@@ -136,6 +136,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         optional "require_version" => require_version: parse::boolean,
         optional "strict_output_modes" => strict_output_modes: parse::boolean,
         optional "auth" => auth: auth::auth,
+        optional "card_signing" => card_signing: read_card_signing,
     });
     let name = name?;
     let describe = || format!("{name}: vehicles on offer, opening hours and contact requests.");
@@ -159,6 +160,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         require_version: require_version.unwrap_or(false), // C-33
         strict_output_modes: strict_output_modes.unwrap_or(false), // C-26
         auth: auth.unwrap_or_default(),
+        card_signing,
         name,
     })
 }
@@ -230,6 +232,15 @@ fn lifetime(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Optio
         return Some(None);
     }
     duration(HOUR, TEN_YEARS)(value, at, problems).map(Some)
+}
+
+fn read_card_signing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<CardSigning> {
+    read_object!(value, at, problems, closed {
+        required "key_file" => key_file: line(1_000),
+        optional "kid" => kid: line(200),
+        optional "jku" => jku: values::web_page,
+    });
+    Some(CardSigning { key_file: key_file?.into(), kid, jku })
 }
 
 fn read_rate_limit(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<RateLimit> {

@@ -69,6 +69,7 @@ pub fn config() -> Config {
             require_version: false,
             strict_output_modes: false,
             auth: Auth::default(),
+            card_signing: None,
         }],
     }
 }

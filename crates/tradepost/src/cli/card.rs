@@ -1,0 +1,68 @@
+//! `tradepost card`: sign an agent card, verify one, and make the key for it.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use clap::Subcommand;
+use serde_json::json;
+use tradepost_wire::problem::Problems;
+
+use super::output::Failure;
+use super::{Context, Outcome};
+use crate::signing::describe;
+
+pub mod keygen;
+pub mod sign;
+pub mod trust;
+pub mod verify;
+
+/// The largest file that is read: as large as a card that is fetched may be.
+const MAX_FILE: u64 = 8 * 1024 * 1024;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Sign a card, and print it with its signatures.
+    Sign(sign::Arguments),
+    /// Check the signatures of a card.
+    Verify(verify::Arguments),
+    /// Make a key: write the private one to a file, and print the public one.
+    Keygen(keygen::Arguments),
+}
+
+/// Runs it.
+///
+/// # Errors
+/// What went wrong, with the exit code.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    match arguments.command {
+        Command::Sign(arguments) => sign::run(&arguments, context),
+        Command::Verify(arguments) => verify::run(&arguments, context),
+        Command::Keygen(arguments) => keygen::run(&arguments, context),
+    }
+}
+
+/// Reads a file of text.
+fn read(path: &Path) -> Result<String, Failure> {
+    let name = path.display();
+    let mut text = String::new();
+    let file = std::fs::File::open(path);
+    file.and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
+        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    if u64::try_from(text.len()).is_ok_and(|length| length > MAX_FILE) {
+        return Err(Failure::usage(format!("{name} is larger than {MAX_FILE} bytes")));
+    }
+    Ok(text)
+}
+
+/// Adds every problem of a document.
+fn with_problems(failure: Failure, problems: &Problems) -> Failure {
+    let data = json!({"problems": problems.listed(), "total": problems.total()});
+    Failure { lines: describe(problems), data: Some(data), ..failure }
+}

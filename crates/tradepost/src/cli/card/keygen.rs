@@ -1,0 +1,64 @@
+//! `tradepost card keygen`: make a key.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use crate::cli::output::Failure;
+use crate::cli::{Context, Outcome};
+use crate::signing::Algorithm;
+use crate::signing::key::{self, SigningKey};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// How the key signs: es256 is what most readers know, eddsa is the more modern one.
+    #[arg(long, value_enum, value_name = "ALGORITHM")]
+    alg: Name,
+    /// The file to write the private key to; only its owner can read it.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// The name of the key; the default is made from it.
+    #[arg(long, value_name = "ID")]
+    kid: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Name {
+    Es256,
+    Eddsa,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When there is such a file already, or it cannot be written.
+pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
+    let algorithm = match arguments.alg {
+        Name::Es256 => Algorithm::Es256,
+        Name::Eddsa => Algorithm::EdDsa,
+    };
+    let no_key = |_| Failure::new(1, "the machine has no random numbers");
+    let pem = key::generate(algorithm).map_err(no_key)?;
+    let key =
+        SigningKey::read(&pem, arguments.kid.as_deref()).map_err(|error| Failure::fault(&error))?;
+    let name = arguments.out.display();
+    // The file is private from its first moment, and no key is ever overwritten.
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&arguments.out);
+    file.and_then(|mut file| file.write_all(pem.as_bytes())).map_err(|error| {
+        if error.kind() == ErrorKind::AlreadyExists {
+            Failure::usage(format!("{name} exists already"))
+                .hint("name another file with --out; a key that is lost cannot be made again")
+        } else {
+            Failure::usage(format!("cannot write {name}: {error}"))
+        }
+    })?;
+    context.output.document(&key.public_jwk());
+    if !context.output.is_json() {
+        context.output.talk(format!(
+            "wrote the private key to {name}; keep it secret, and give buyers the public one above"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! `tradepost card sign`: sign a card.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tradepost_wire::strict;
+
+use super::{read, with_problems};
+use crate::cli::output::Failure;
+use crate::cli::{Context, Outcome};
+use crate::signing;
+use crate::signing::key::SigningKey;
+use crate::signing::verify::Signed;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The card; signatures that it has are kept, except one by a key of the same name.
+    #[arg(value_name = "FILE")]
+    card: PathBuf,
+    /// The private key: PKCS#8 in PEM, or a JWK; P-256 or Ed25519.
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// The name of the key; the default is that of the JWK, or made from the key.
+    #[arg(long, value_name = "ID")]
+    kid: Option<String>,
+    /// The address of the key set that has the public key, for the signature to name.
+    #[arg(long, value_name = "URL")]
+    jku: Option<String>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the card or the key cannot be used.
+pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
+    let key = SigningKey::load(&arguments.key, arguments.kid.as_deref()).map_err(|why| {
+        Failure::usage(why.to_string()).hint("make a key with `tradepost card keygen`")
+    })?;
+    let card = sign(&read(&arguments.card)?, &key, arguments.jku.as_deref())?;
+    context.output.document(&card);
+    Ok(())
+}
+
+fn sign(text: &str, key: &SigningKey, jku: Option<&str>) -> Result<Value, Failure> {
+    let unfit = |problems| {
+        let failure = Failure::usage("the card cannot be signed");
+        with_problems(failure.hint("correct every problem listed and sign again"), &problems)
+    };
+    let mut card = strict::read(text).map_err(unfit)?;
+    let earlier = Signed::read(&card).map_err(unfit)?.signatures;
+    let signature = signing::sign(&card, key, jku).map_err(unfit)?;
+    if let Some(members) = card.as_object_mut() {
+        let entries = members.get("signatures").and_then(Value::as_array);
+        let kept = entries.into_iter().flatten().zip(&earlier);
+        let kept = kept.filter(|(_, earlier)| earlier.kid.as_deref() != Some(key.kid()));
+        let entries: Vec<_> = kept.map(|(entry, _)| entry.clone()).chain([signature]).collect();
+        members.insert("signatures".to_owned(), entries.into());
+    }
+    Ok(card)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signing::Algorithm;
+    use crate::signing::key::generate;
+
+    #[test]
+    fn other_signatures_are_kept_and_one_of_the_same_name_is_replaced() {
+        let key = |kid| SigningKey::read(&generate(Algorithm::EdDsa).unwrap(), Some(kid)).unwrap();
+        let mut text = r#"{"name":"A","x":1.50}"#.to_owned();
+        for kid in ["a", "b", "a"] {
+            text = sign(&text, &key(kid), None).unwrap().to_string();
+        }
+        assert!(text.starts_with(r#"{"name":"A","x":1.50,"signatures":[{"protected":""#), "{text}");
+        let signed = Signed::read(&strict::read(&text).unwrap()).unwrap();
+        let kids: Vec<_> = signed.signatures.iter().map(|s| s.kid.clone().unwrap()).collect();
+        assert_eq!(kids, ["b", "a"]);
+    }
+
+    #[test]
+    fn a_card_without_a_signing_form_is_a_usage_mistake_with_every_problem() {
+        let key = SigningKey::read(&generate(Algorithm::EdDsa).unwrap(), None).unwrap();
+        let failure = sign(r#"{"name":null,"x":[1e400]}"#, &key, None).unwrap_err();
+        assert_eq!((failure.exit, failure.lines.len()), (2, 2));
+        assert!(failure.lines[1].starts_with("/x/0: "), "{:?}", failure.lines);
+        let failure = sign(r#"{"name":"A","name":"B"}"#, &key, None).unwrap_err();
+        assert!(failure.lines[0].contains("twice"), "{:?}", failure.lines);
+    }
+}

@@ -1,0 +1,250 @@
+//! Whom a buyer trusts on the command line: the keys of a file first, and a card's own word on
+//! where its key is (`jku`) only for hosts that the buyer names.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_buyer::{Transport, Url};
+use tradepost_wire::strict;
+
+use super::{read, with_problems};
+use crate::cli::output::{Failure, UNTRUSTED};
+use crate::signing::keyset::KeySet;
+use crate::signing::verify::{Signature, Signed, Verdict, is_trusted};
+
+/// How many key sets one card can make us fetch.
+const MAX_FETCHES: usize = 4;
+
+/// What became of a card's signatures.
+#[derive(Debug)]
+pub struct Report {
+    rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+struct Row {
+    kid: Option<String>,
+    alg: Option<String>,
+    /// `None` when nobody has looked.
+    verdict: Option<Verdict>,
+    why: String,
+}
+
+/// Reads the signatures of a card.
+///
+/// # Errors
+/// When none of them can be verified.
+pub fn signed(text: &str) -> Result<Signed, Failure> {
+    strict::read(text).and_then(|card| Signed::read(&card)).map_err(|problems| {
+        let failure = Failure::new(UNTRUSTED, "the signatures of the card cannot be verified")
+            .hint("tell the seller; its card has no definite form that a signature could cover");
+        with_problems(failure, &problems)
+    })
+}
+
+/// Reads the keys of a file.
+///
+/// # Errors
+/// When the file cannot be used.
+pub fn keys(path: &Path) -> Result<KeySet, Failure> {
+    let name = path.display();
+    let keys = KeySet::read(&read(path)?).map_err(|problems| {
+        let failure = Failure::usage(format!("{name} is no set of public keys"));
+        with_problems(failure.hint("correct every problem listed"), &problems)
+    })?;
+    if keys.is_empty() {
+        return Err(Failure::usage(format!("{name} has no key that can be used"))
+            .hint("give public keys of P-256 or Ed25519 that are for signatures"));
+    }
+    Ok(keys)
+}
+
+impl Report {
+    /// What the signatures say about themselves.
+    #[must_use]
+    pub fn unchecked(signed: &Signed) -> Self {
+        let row = |signature: &Signature| Row {
+            kid: signature.kid.clone(),
+            alg: signature.alg.clone(),
+            verdict: None,
+            why: "give keys that you trust with --keys FILE".to_owned(),
+        };
+        Self { rows: signed.signatures.iter().map(row).collect() }
+    }
+
+    /// Verifies with these keys alone.
+    #[must_use]
+    pub fn offline(signed: &Signed, keys: &KeySet, now: Timestamp) -> Self {
+        let judge = |signature| Row::of(signature, signed.verdict(signature, keys, now));
+        Self { rows: signed.signatures.iter().map(judge).collect() }
+    }
+
+    /// Verifies with these keys, and where they know nothing of a signature with those that it
+    /// leads to, on hosts that are allowed.
+    pub async fn online(
+        signed: &Signed,
+        keys: &KeySet,
+        now: Timestamp,
+        (transport, allowed): (&Transport, &[String]),
+    ) -> Self {
+        let mut report = Self::offline(signed, keys, now);
+        let mut fetched: Vec<(Url, Result<KeySet, String>)> = Vec::new();
+        for (row, signature) in report.rows.iter_mut().zip(&signed.signatures) {
+            let Some(jku) =
+                signature.jku.as_deref().filter(|_| row.verdict == Some(Verdict::UnknownKey))
+            else {
+                continue;
+            };
+            let Some(url) = allowed_url(jku, allowed) else {
+                let shown = plain(jku, 2 * WORD);
+                row.why = format!("{}, and --allow-jku does not permit {shown}", row.why);
+                continue;
+            };
+            if !fetched.iter().any(|(known, _)| *known == url) {
+                if fetched.len() >= MAX_FETCHES {
+                    row.why = format!("{}; it names one key set too many", row.why);
+                    continue;
+                }
+                let keys = fetch(transport, &url).await;
+                fetched.push((url.clone(), keys));
+            }
+            match fetched.iter().find(|(known, _)| *known == url) {
+                Some((_, Ok(keys))) => {
+                    *row = Row::of(signature, signed.verdict(signature, keys, now));
+                }
+                Some((_, Err(why))) => row.why = format!("{}; its jku: {why}", row.why),
+                None => {}
+            }
+        }
+        report
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let entry = |row: &Row| json!({"kid": row.kid, "alg": row.alg, "verdict": row.verdict_name(), "why": row.why});
+        self.rows.iter().map(entry).collect()
+    }
+
+    /// For people: kid, algorithm, verdict, and why.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Vec<String>> {
+        let cells = |row: &Row| {
+            let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+            let verdict = row.verdict_name().replace('_', " ");
+            vec![or_none(&row.kid), or_none(&row.alg), verdict, row.why.clone()]
+        };
+        self.rows.iter().map(cells).collect()
+    }
+
+    /// For people, where there is no room for a table.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let line = |row: &Row| {
+            let kid =
+                row.kid.as_deref().map_or("without a kid".to_owned(), |kid| format!("by {kid}"));
+            let alg = row.alg.as_deref().map(|alg| format!(" with {alg}")).unwrap_or_default();
+            let verdict = row.verdict_name().replace('_', " ");
+            plain(&format!("{kid}{alg}: {verdict}; {}", row.why), SENTENCE)
+        };
+        self.rows.iter().map(line).collect()
+    }
+
+    /// Whether the card is to be trusted.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn judge(&self) -> Result<(), Failure> {
+        let verdicts: Vec<_> = self.rows.iter().filter_map(|row| row.verdict).collect();
+        if is_trusted(&verdicts) {
+            return Ok(());
+        }
+        let failure = if verdicts.is_empty() {
+            Failure::new(UNTRUSTED, "the card is not signed")
+                .hint("ask the seller to sign its card, or confirm it in another way")
+        } else if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Invalid(_))) {
+            Failure::new(UNTRUSTED, "a signature of the card is forged or damaged")
+                .hint("do not use the card; fetch it again, or tell the seller")
+        } else {
+            Failure::new(UNTRUSTED, "no signature of the card is by a trusted key")
+                .hint("give the seller's public keys with --keys FILE")
+        };
+        let lines = self.lines();
+        let data = json!({"trusted": false, "signatures": self.document()});
+        Err(Failure { lines, data: Some(data), ..failure })
+    }
+}
+
+impl Row {
+    fn of(signature: &Signature, verdict: Verdict) -> Self {
+        let (kid, alg) = (signature.kid.clone(), signature.alg.clone());
+        Self { kid, alg, verdict: Some(verdict), why: verdict.why().to_owned() }
+    }
+
+    fn verdict_name(&self) -> &'static str {
+        self.verdict.map_or("not_checked", Verdict::name)
+    }
+}
+
+/// The address of a key set, when its host is allowed and nobody can change it on the way: https,
+/// or this very machine.
+fn allowed_url(jku: &str, allowed: &[String]) -> Option<Url> {
+    let mut url = Url::parse(jku).ok()?;
+    url.set_fragment(None);
+    let host = url.host_str()?;
+    let local = host == "localhost"
+        || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    let safe = url.scheme() == "https" || (url.scheme() == "http" && local);
+    let with_port = format!("{host}:{}", url.port_or_known_default()?);
+    let named = |name: &String| {
+        let name = name.to_ascii_lowercase();
+        name == with_port || (name == host && url.port().is_none())
+    };
+    let anonymous = url.username().is_empty() && url.password().is_none();
+    (safe && anonymous && allowed.iter().any(named)).then_some(url)
+}
+
+async fn fetch(transport: &Transport, url: &Url) -> Result<KeySet, String> {
+    let response = transport.get(url, None).await.map_err(|failure| failure.to_string())?;
+    if !response.is_success() {
+        return Err(format!("the server answers with HTTP {}", response.status));
+    }
+    let text = String::from_utf8(response.body).map_err(|_| "it is not UTF-8".to_owned())?;
+    KeySet::read(&text).map_err(|_| "it is no set of public keys".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jku_is_followed_only_to_hosts_that_are_named() {
+        let allowed = ["Keys.example".to_owned(), "127.0.0.1:81".to_owned(), "[::1]:81".to_owned()];
+        for jku in [
+            "https://keys.example/jwks.json",
+            "https://KEYS.example:443/x?y#z",
+            "http://127.0.0.1:81/",
+            "http://[::1]:81/",
+        ] {
+            assert!(allowed_url(jku, &allowed).is_some(), "{jku}");
+        }
+        for jku in [
+            "http://keys.example/",
+            "https://keys.example:8443/",
+            "https://keys.example.evil.example/",
+            "https://evil.example/keys.example",
+            "https://keys.example@evil.example/",
+            "https://u:p@keys.example/",
+            "http://127.0.0.1/",
+            "file:///etc/passwd",
+            "keys.example",
+            "",
+        ] {
+            assert_eq!(allowed_url(jku, &allowed), None, "{jku}");
+        }
+        assert_eq!(allowed_url("https://keys.example/", &[]), None);
+    }
+}

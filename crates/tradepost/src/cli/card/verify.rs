@@ -1,0 +1,71 @@
+//! `tradepost card verify`: check the signatures of a card.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tradepost_buyer::discover::discover;
+
+use super::read;
+use super::trust::{self, Report};
+use crate::cli::discover::{block_on, transport};
+use crate::cli::output::Failure;
+use crate::cli::output::table::{self, Column, Fit};
+use crate::cli::{Context, Outcome};
+use crate::clock::Clock;
+use crate::signing::keyset::KeySet;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The card: a file, or an address with https:// or http://.
+    #[arg(value_name = "FILE|URL")]
+    card: String,
+    /// The public keys that you trust: a JWK set, or one JWK.
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+    /// A host on which you trust whatever key set a signature names (jku); may be repeated.
+    #[arg(long, value_name = "HOST[:PORT]")]
+    allow_jku: Vec<String>,
+    /// How many seconds each answer may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the card cannot be read, or is not to be trusted.
+pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
+    let keys = match &arguments.keys {
+        Some(path) => trust::keys(path)?,
+        None => KeySet::default(),
+    };
+    let transport = transport(arguments.timeout);
+    let text = if arguments.card.contains("://") {
+        let found = block_on(discover(&transport, &arguments.card, None))?;
+        found.card.raw.get().to_owned()
+    } else {
+        read(Path::new(&arguments.card)).map_err(|failure| {
+            failure.hint("for a card on the web give its address with https://")
+        })?
+    };
+    let signed = trust::signed(&text)?;
+    let now = Clock::system().now();
+    let online = Report::online(&signed, &keys, now, (&transport, &arguments.allow_jku));
+    let report = block_on(async { Ok::<_, Failure>(online.await) })?;
+    report.judge()?;
+    if context.output.is_json() {
+        context.output.document(&json!({"trusted": true, "signatures": report.document()}));
+    } else {
+        let columns = [
+            Column::Text("kid"),
+            Column::Text("alg"),
+            Column::Text("verdict"),
+            Column::Text("why"),
+        ];
+        context.output.line(table::rows(Fit::Terminal, &columns, &report.cells()));
+        context.output.line("the card is to be trusted");
+    }
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! A card's signing form is JSON, and its own signing form; a strict reader agrees with itself.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tradepost_wire::a2a::card::signing_payload;
+use tradepost_wire::strict;
+
+fuzz_target!(|text: &str| {
+    let Ok(card) = strict::read(text) else {
+        return;
+    };
+    let Ok(first) = signing_payload(&card) else {
+        return;
+    };
+    let again = strict::read(&first).expect("a signing form is strict JSON");
+    assert_eq!(signing_payload(&again).as_ref(), Ok(&first));
+});
