@@ -30,6 +30,8 @@ pub struct Server {
     pub max_body_bytes: usize,
     /// How long a request may take to arrive, headers and body each.
     pub read_timeout: SignedDuration,
+    /// How many connections may be open at once; more have to wait.
+    pub max_connections: usize,
     /// How long requests in progress may take to finish after SIGTERM.
     pub shutdown_grace: SignedDuration,
     /// Whether to log JSON lines instead of text.

@@ -205,8 +205,10 @@ impl Submission<'_> {
         Ok(Subject { listing: None, unit, remark: Some(remark) })
     }
 
-    /// What equivalent leads have in common besides the customer: the vehicle and what the
-    /// appointment is for, but not when (C-19). A unit that was sold in between is still the same.
+    /// What equivalent leads have in common besides the customer: who sent them, the vehicle and
+    /// what the appointment is for, but not when (C-19). A unit that was sold in between is still
+    /// the same. The caller counts, because a duplicate's answer names the lead and may move its
+    /// booking: nobody may learn of another caller's lead that way, nor touch it.
     fn topic(&self, unit: Option<&str>) -> String {
         let vehicle = match (unit, &self.lead.vehicle_of_interest) {
             (Some(unit), _) => format!("unit:{unit}"),
@@ -214,7 +216,7 @@ impl Submission<'_> {
             (None, None) => String::new(),
         };
         let appointment = self.lead.appointment.as_ref().map_or("", |a| a.kind.name());
-        format!("{vehicle}\n{appointment}")
+        format!("{}\n{vehicle}\n{appointment}", self.principal)
     }
 
     /// The rooftop that takes care of the lead: the listing's, the one that the buyer names, one

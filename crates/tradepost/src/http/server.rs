@@ -2,6 +2,7 @@
 //! everything that has begun is finished.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -13,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 use super::Peer;
 use super::observe::observe;
@@ -33,11 +35,17 @@ pub async fn serve(
     let patience = Duration::try_from(server.read_timeout).unwrap_or(Duration::MAX);
     builder.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(MAX_HEAD_BYTES);
     let connections = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(server.max_connections));
     tokio::pin!(stop);
     loop {
-        let accepted = tokio::select! {
+        // Without room the next connection waits in the system's queue.
+        let accept = async {
+            let place = Arc::clone(&room).acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
             () = &mut stop => break,
-            accepted = listener.accept() => accepted,
+            accepted = accept => accepted,
         };
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
@@ -62,6 +70,7 @@ pub async fn serve(
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended badly");
             }
+            drop(place);
         });
     }
     drop(listener);

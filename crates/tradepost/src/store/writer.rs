@@ -1,13 +1,16 @@
 //! The one thread that writes: group commit over a queue of jobs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use super::sqlite::{Database, Transaction};
 use crate::fault::Fault;
 
 /// How many jobs share a commit at most.
 const BATCH: usize = 64;
+
+/// How many jobs may wait. Whoever comes then hears a fault at once instead of waiting for long.
+const QUEUE: usize = 8192;
 
 /// Tells a job's caller how it ended; gets whether the commit succeeded.
 type Completion = Box<dyn FnOnce(Result<(), Fault>) + Send>;
@@ -18,13 +21,13 @@ type Job = Box<dyn FnOnce(&Transaction<'_>) -> (bool, Completion) + Send>;
 /// The queue's front end. The thread ends when the last front end is gone.
 #[derive(Debug)]
 pub(super) struct Writer {
-    queue: Sender<Job>,
+    queue: SyncSender<Job>,
 }
 
 impl Writer {
     /// Starts the thread.
     pub(super) fn start(database: Database) -> Result<Self, Fault> {
-        let (queue, jobs) = channel();
+        let (queue, jobs) = sync_channel(QUEUE);
         std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || run(&database, &jobs))
@@ -44,7 +47,13 @@ impl Writer {
             let keep = outcome.is_ok();
             (keep, Box::new(move |committed| done(outcome.and_then(|t| committed.map(|()| t)))))
         });
-        self.queue.send(job).map_err(|_| Fault::new("queueing a store job", "the writer is gone"))
+        self.queue.try_send(job).map_err(|refused| {
+            let why = match refused {
+                TrySendError::Full(_) => "too many jobs are waiting",
+                TrySendError::Disconnected(_) => "the writer is gone",
+            };
+            Fault::new("queueing a store job", why)
+        })
     }
 }
 

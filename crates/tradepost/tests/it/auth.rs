@@ -265,6 +265,26 @@ fn idempotency_keys_and_limits_belong_to_the_caller() {
 }
 
 #[test]
+fn another_callers_lead_of_the_same_customer_is_neither_named_nor_moved() {
+    let server = start_with(keys(true));
+    let (one, two) = (issue(&server, "one", |_| {}), issue(&server, "two", |_| {}));
+    let at = |time: &str| {
+        let vehicle = json!({"vin": dealer::LISTED_VIN});
+        let appointment = json!({"appointment_type": "test_drive", "appointment_at": time});
+        with(lead(), &[("/vehicle_of_interest", vehicle), ("/appointment", appointment)])
+    };
+    let first = receipt(&bearer(&server, &one, &at("2026-05-01T18:00:00Z")));
+    let second = receipt(&bearer(&server, &two, &at("2026-05-02T18:00:00Z")));
+    assert_eq!((&first["status"], &second["status"]), (&json!("received"), &json!("received")));
+    assert_ne!(first["lead_id"], second["lead_id"], "A-04");
+    let kept = server.store.lead(first["lead_id"].as_str().unwrap()).unwrap();
+    assert_eq!(kept[0].appointment.as_ref().unwrap().status, "confirmed");
+    // The same caller's is a duplicate still (C-19).
+    let again = receipt(&bearer(&server, &one, &at("2026-05-03T18:00:00Z")));
+    assert_eq!((&again["status"], &again["lead_id"]), (&json!("duplicate"), &first["lead_id"]));
+}
+
+#[test]
 fn two_keys_of_one_caller_are_one_caller_and_a_name_is_not_taken_by_accident() {
     let server = start_with(keys(true));
     let old = issue(&server, "acme", |_| {});

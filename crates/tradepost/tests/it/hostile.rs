@@ -165,6 +165,16 @@ fn slow_and_truncated_requests_end() {
     assert_eq!(client::request(server.address, "GET", "/readyz", &[], b"").status, 200);
 }
 
+#[test]
+fn more_connections_than_there_is_room_for_wait_and_are_answered() {
+    let server = crate::support::start_with(|config| config.server.max_connections = 2);
+    // Two that are open and silent fill the room until their heads are overdue.
+    let held: Vec<_> = (0..2).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    let answer = client::request(server.address, "GET", "/healthz", &[], b"");
+    assert_eq!(answer.status, 200);
+    drop(held);
+}
+
 /// A JSON value of some depth.
 fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![

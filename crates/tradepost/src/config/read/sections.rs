@@ -28,6 +28,7 @@ impl Default for Server {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             max_body_bytes: 256 * 1024, // E-004
             read_timeout: SignedDuration::from_secs(10),
+            max_connections: 4096,
             shutdown_grace: SignedDuration::from_secs(20),
             log_json: false,
             log_filter: "info".to_owned(),
@@ -69,6 +70,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         optional "listen" => listen: values::socket,
         optional "max_body_bytes" => max_body_bytes: whole(1_024, 64 * 1_024 * 1_024),
         optional "read_timeout" => read_timeout: duration(MOMENT, FIVE_MINUTES),
+        optional "max_connections" => max_connections: whole(1, 1_000_000),
         optional "shutdown_grace" => shutdown_grace: duration(NOTHING, HOUR),
         optional "log_json" => log_json: parse::boolean,
         optional "log_filter" => log_filter: values::log_filter,
@@ -79,6 +81,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         listen: listen.unwrap_or(default.listen),
         max_body_bytes: max_body_bytes.unwrap_or(default.max_body_bytes),
         read_timeout: read_timeout.unwrap_or(default.read_timeout),
+        max_connections: max_connections.unwrap_or(default.max_connections),
         shutdown_grace: shutdown_grace.unwrap_or(default.shutdown_grace),
         log_json: log_json.unwrap_or(default.log_json),
         log_filter: log_filter.unwrap_or(default.log_filter),

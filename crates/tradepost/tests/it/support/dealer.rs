@@ -33,6 +33,7 @@ pub fn config() -> Config {
             listen: "127.0.0.1:0".parse().unwrap(),
             max_body_bytes: 256 * 1024,
             read_timeout: SignedDuration::from_secs(2),
+            max_connections: 256,
             shutdown_grace: SignedDuration::from_secs(5),
             log_json: true,
             log_filter: "off".to_owned(),
