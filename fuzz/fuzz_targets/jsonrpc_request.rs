@@ -1,5 +1,5 @@
 //! A body from the network, through every step that comes before the dealer's own data: envelope,
-//! message, payload in both versions, and the answer where it is refused.
+//! the parameters of every operation, payload in both versions, and the answer where it is refused.
 
 #![no_main]
 
@@ -13,6 +13,13 @@ fuzz_target!(|body: &[u8]| {
     let Ok(request) = jsonrpc::read(body) else {
         return;
     };
+    // The same parameters for every operation: none may panic, and what is refused says why.
+    for operation in a2a::Operation::ALL.iter().copied() {
+        if let Err(refusal) = a2a::request::read(operation, request.params.as_ref()) {
+            assert!(refusal.has_details());
+            serde_json::to_string(&refusal).expect("a refusal serialises");
+        }
+    }
     let send = match a2a::send_message(request.params.as_ref()) {
         Ok(send) => send,
         Err(refusal) => {
@@ -27,7 +34,7 @@ fuzz_target!(|body: &[u8]| {
         consent_lifetime: Some(SignedDuration::from_hours(24 * 365)),
     };
     for part in &send.message.parts {
-        let a2a::Content::Data(data) = part.content else {
+        let a2a::Content::Data(data) = &part.content else {
             continue;
         };
         let Ok(skill) = aap::identify(data, Skill::ALL) else {
