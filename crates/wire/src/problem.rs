@@ -255,7 +255,12 @@ impl<'a> At<'a> {
     /// The JSON Pointer, with keys of at most [`MAX_KEY`] characters. The root is `""`.
     #[must_use]
     pub fn pointer(&self) -> String {
-        let mut out = String::new();
+        // Longer than the pointers into the profile's payloads, so that no text grows twice.
+        const USUAL: usize = 64;
+        if matches!(self, Self::Root) {
+            return String::new();
+        }
+        let mut out = String::with_capacity(USUAL);
         self.write(&mut out);
         out
     }

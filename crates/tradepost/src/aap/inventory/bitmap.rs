@@ -41,6 +41,14 @@ impl Bitmap {
         }
     }
 
+    /// Adds the members of one set that another does not have.
+    pub(super) fn add_difference(&mut self, with: &Self, without: &Self) {
+        let others = with.words.iter().zip(&without.words);
+        for (word, (with, without)) in self.words.iter_mut().zip(others) {
+            *word |= with & !without;
+        }
+    }
+
     pub(super) fn intersect(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= other;
@@ -146,9 +154,10 @@ mod tests {
     fn sets_combine() {
         let mut set = of(&[1, 64, 128]);
         set.union(&of(&[2]));
+        set.add_difference(&of(&[5, 129]), &of(&[1, 5, 64]));
         set.intersect(&of(&[2, 64, 128, 129]));
         set.retain(|row| row != 64);
-        assert_eq!(set.rows().collect::<Vec<_>>(), [2, 128]);
+        assert_eq!(set.rows().collect::<Vec<_>>(), [2, 128, 129]);
     }
 
     #[test]

@@ -33,6 +33,21 @@ pub(super) struct Codes {
     order: Vec<u32>,
     /// Bitmaps of the codes for which a bitmap is smaller than a list of rows, by code.
     dense: Vec<(u32, Bitmap)>,
+    /// Where ranges are asked for: the bitmap at `k` holds the first `k` strides of `order`, so
+    /// that a long range is the difference of two bitmaps and what is left at its ends.
+    strides: Vec<Bitmap>,
+}
+
+/// A column's rows are divided into so many strides. Their bitmaps take four bytes for each row,
+/// as its code does.
+const STRIDES: usize = 32;
+
+/// A range of codes, in strides.
+struct Long<'a> {
+    without: &'a Bitmap,
+    with: &'a Bitmap,
+    /// The rows of the range before and after its whole strides.
+    ends: [&'a [u32]; 2],
 }
 
 impl Codes {
@@ -61,7 +76,7 @@ impl Codes {
                 *free += 1;
             }
         }
-        let mut this = Self { codes, starts, order, dense: Vec::new() };
+        let mut this = Self { codes, starts, order, ..Self::default() };
         let rows = this.codes.len();
         for code in 0..index(distinct) {
             let members = this.span(code..code + 1);
@@ -72,6 +87,35 @@ impl Codes {
             }
         }
         this
+    }
+
+    /// Prepares for long ranges.
+    fn add_strides(&mut self) {
+        let rows = self.codes.len();
+        let present = rows - self.absent().len();
+        let mut set = Bitmap::empty(rows);
+        let strides = self.order.get(..present).unwrap_or_default();
+        for stride in strides.chunks_exact(stride(rows)) {
+            self.strides.push(set.clone());
+            stride.iter().for_each(|row| set.insert(*row));
+        }
+        self.strides.push(set);
+    }
+
+    /// A range in strides, where it has a whole one and there are any.
+    fn long(&self, codes: &Range<u32>) -> Option<Long<'_>> {
+        let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
+        let (from, to) = (from as usize, to as usize);
+        let stride = stride(self.codes.len());
+        let (first, end) = (from.div_ceil(stride), to / stride);
+        if first >= end {
+            return None;
+        }
+        Some(Long {
+            without: self.strides.get(first)?,
+            with: self.strides.get(end)?,
+            ends: [self.order.get(from..first * stride)?, self.order.get(end * stride..to)?],
+        })
     }
 
     /// The code of a row.
@@ -108,6 +152,13 @@ impl Codes {
 
     /// Adds the rows of some codes to a set.
     pub(super) fn add_to(&self, set: &mut Bitmap, codes: Range<u32>) {
+        if let Some(long) = self.long(&codes)
+            && self.long_cost(&long) < self.short_cost(&codes)
+        {
+            set.add_difference(long.with, long.without);
+            long.ends.into_iter().flatten().for_each(|row| set.insert(*row));
+            return;
+        }
         let mut next = codes.start;
         for (code, members) in self.dense_in(&codes) {
             self.span(next..*code).iter().for_each(|r| set.insert(*r));
@@ -120,16 +171,32 @@ impl Codes {
 
     /// About how many steps [`Codes::add_to`] takes.
     pub(super) fn add_cost(&self, codes: Range<u32>) -> usize {
-        let dense = self.dense_in(&codes);
+        let short = self.short_cost(&codes);
+        self.long(&codes).map_or(short, |long| short.min(self.long_cost(&long)))
+    }
+
+    fn long_cost(&self, long: &Long<'_>) -> usize {
+        let ends: usize = long.ends.iter().map(|rows| rows.len()).sum();
+        ends + 2 * Bitmap::combine_cost(self.codes.len())
+    }
+
+    fn short_cost(&self, codes: &Range<u32>) -> usize {
+        let dense = self.dense_in(codes);
         let in_bitmaps: usize =
             dense.iter().map(|(code, _)| self.span(*code..code + 1).len()).sum();
-        self.span(codes).len() - in_bitmaps + dense.len() * Bitmap::combine_cost(self.codes.len())
+        self.span(codes.clone()).len() - in_bitmaps
+            + dense.len() * Bitmap::combine_cost(self.codes.len())
     }
 
     fn dense_in(&self, codes: &Range<u32>) -> &[(u32, Bitmap)] {
         let position = |bound: u32| self.dense.partition_point(|(code, _)| *code < bound);
         self.dense.get(position(codes.start)..position(codes.end)).unwrap_or_default()
     }
+}
+
+/// How many rows a stride has.
+fn stride(rows: usize) -> usize {
+    rows.div_ceil(STRIDES).max(1)
 }
 
 /// Whether a bitmap over `rows` rows is smaller than a list of `members` of them.
@@ -157,6 +224,12 @@ impl<K: Ord + Clone> Column<K> {
         let codes = values.iter().map(code).collect();
         let rows = Codes::new(codes, keys.len(), by_id);
         Self { keys, rows }
+    }
+
+    /// The same, prepared for filters that ask for a range.
+    pub(super) fn for_ranges(mut self) -> Self {
+        self.rows.add_strides();
+        self
     }
 
     /// The value of a code.
@@ -283,6 +356,24 @@ mod tests {
         assert_eq!(column.rows.span(column.between(Some(&50), None)), [0u32; 0]);
         assert_eq!(column.rows.absent(), [1]);
         assert!(column.between(Some(&30), Some(&10)).is_empty(), "C-40");
+    }
+
+    #[test]
+    fn a_long_range_is_put_together_from_strides() {
+        let values: Vec<Option<u32>> =
+            (0..1000).map(|row| (row % 9 > 0).then_some(row * 7919 % 1000)).collect();
+        let by_id: Vec<u32> = (0..1000).rev().collect();
+        let plain = Column::new(&values, &by_id);
+        let column = Column::new(&values, &by_id).for_ranges();
+        for range in [0..888, 0..1, 3..700, 31..32, 32..64, 100..100, 5..36, 640..888] {
+            let (mut expected, mut set) = (Bitmap::empty(1000), Bitmap::empty(1000));
+            plain.rows.add_to(&mut expected, range.clone());
+            column.rows.add_to(&mut set, range.clone());
+            let rows = |set: &Bitmap| set.rows().collect::<Vec<_>>();
+            assert_eq!(rows(&set), rows(&expected), "{range:?}");
+            assert!(column.rows.add_cost(range.clone()) <= plain.rows.add_cost(range));
+        }
+        assert!(column.rows.add_cost(3..700) < 100);
     }
 
     #[test]
