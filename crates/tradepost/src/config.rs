@@ -81,12 +81,22 @@ pub struct Dealer {
     pub tombstone_lifetime: SignedDuration,
     /// Whether a request without `A2A-Version` is refused (C-33).
     pub require_version: bool,
+    /// Whether v1.0 is spoken over HTTP+JSON too, which v1.1 has no more.
+    pub http_json: bool,
     /// Whether `acceptedOutputModes` without a type of ours is refused (C-26).
     pub strict_output_modes: bool,
     /// How callers say who they are.
     pub auth: Auth,
     /// How its card is signed; it is not when `None` (A2A §8.4).
     pub card_signing: Option<CardSigning>,
+}
+
+impl Dealer {
+    /// Whether there is an HTTP+JSON binding: v1.0 is the only version that has one.
+    #[must_use]
+    pub fn speaks_http_json(&self) -> bool {
+        self.http_json && self.versions.contains(&Version::V1_0)
+    }
 }
 
 /// How a card is signed.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Interface, Skill};
+use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Skill};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{
     Artifact, Capability, Content, Message, Part, Request, Role, SendMessage, TaskState,
 };
 
-use crate::aap::card::{self, ENDPOINT_PATH, PublishedCard};
+use crate::aap::card::{self, PublishedCard};
 use crate::auth::Authenticator;
 use crate::clock::Clock;
 use crate::config::Auth;
@@ -380,11 +380,7 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
         description: "Answers the official conformance kits of A2A.".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         provider: None,
-        supported_interfaces: vec![Interface {
-            url: format!("{base_url}{ENDPOINT_PATH}"),
-            protocol_binding: "JSONRPC",
-            protocol_version: tradepost_wire::a2a::VERSION,
-        }],
+        supported_interfaces: card::interfaces(base_url, true),
         capabilities: Capabilities {
             streaming: profile == Profile::Streaming,
             push_notifications: false,

@@ -14,7 +14,7 @@ use crate::aap::card::PublishedCard;
 use crate::aap::seller::Seller;
 use crate::auth::{Authenticator, Denied, Principal};
 use crate::clock::Clock;
-use crate::config::{Config, Server};
+use crate::config::{Config, Dealer, Server};
 use crate::conformance::Conformance;
 use crate::fault::Fault;
 use crate::limit::Key;
@@ -111,9 +111,32 @@ impl From<Result<Answer, ProtocolRefusal>> for Outcome {
     }
 }
 
+/// How a request came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binding {
+    /// As JSON-RPC.
+    JsonRpc,
+    /// As HTTP+JSON.
+    HttpJson,
+}
+
+impl Binding {
+    /// The versions of its profile that a dealer speaks here.
+    #[must_use]
+    pub fn versions(self, dealer: &Dealer) -> &[Version] {
+        match self {
+            Self::JsonRpc => &dealer.versions,
+            // Later versions have no such binding.
+            Self::HttpJson => &[Version::V1_0],
+        }
+    }
+}
+
 /// A request with what the transport says about it.
 #[derive(Debug)]
 pub struct Incoming<'a> {
+    /// How it came.
+    pub binding: Binding,
     /// Who calls.
     pub caller: &'a Caller,
     /// The extensions that the transport names.
@@ -176,6 +199,15 @@ impl Agent {
         match self {
             Self::Dealer(seller) => &seller.auth,
             Self::Conformance(agent) => &agent.auth,
+        }
+    }
+
+    /// Whether it answers on the HTTP+JSON binding.
+    #[must_use]
+    pub fn speaks_http_json(&self) -> bool {
+        match self {
+            Self::Dealer(seller) => seller.dealer.speaks_http_json(),
+            Self::Conformance(_) => true,
         }
     }
 
@@ -302,7 +334,8 @@ impl Desk {
         match agent {
             Agent::Dealer(seller) => match &incoming.request {
                 Request::SendMessage(send) => {
-                    seller.answer(incoming.caller, incoming.activated, send).await
+                    let versions = incoming.binding.versions(&seller.dealer);
+                    seller.answer(incoming.caller, versions, incoming.activated, send).await
                 }
                 Request::SendStreamingMessage(_)
                 | Request::GetTask { .. }

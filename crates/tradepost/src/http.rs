@@ -8,11 +8,11 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, Version, header};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use serde_json::json;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 
-use crate::aap::card::ENDPOINT_PATH;
+use crate::aap::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::desk::Desk;
 
 pub mod jsonrpc;
@@ -24,6 +24,7 @@ mod denied;
 mod health;
 mod intake;
 mod observe;
+mod rest;
 mod sse;
 
 /// The address that a connection came from; the server adds it to every request.
@@ -48,6 +49,10 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route(ENDPOINT_PATH, post(jsonrpc::post))
         // Clients join paths in different ways.
         .route(&with_slash, post(jsonrpc::post))
+        // What is below is for the binding to tell apart.
+        .route(HTTP_JSON_PATH, any(rest::handle))
+        .route(&format!("{HTTP_JSON_PATH}/"), any(rest::handle))
+        .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::handle))
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
         .fallback(not_found)
@@ -61,7 +66,7 @@ fn known_path(path: &str) -> &'static str {
     let is = |known: &&str| {
         path == *known || *known == ENDPOINT_PATH && path.strip_suffix('/') == Some(*known)
     };
-    known.into_iter().find(is).unwrap_or("(unknown)")
+    known.into_iter().find(is).or_else(|| rest::template(path)).unwrap_or("(unknown)")
 }
 
 /// Refuses a request that names no host or several (RFC 9112 §3.2): proxies in front of us could
@@ -124,7 +129,10 @@ mod tests {
         assert_eq!(known_path("/a2a/"), ENDPOINT_PATH);
         assert_eq!(known_path("/.well-known/agent-card.json"), WELL_KNOWN_PATH);
         assert_eq!(known_path("/healthz"), LIVE_PATH);
-        for made_up in ["/", "", "/a2a//", "/healthz/", "/ada@example.com"] {
+        assert_eq!(known_path("/rest/tasks/ada@example.com:cancel"), "/rest/tasks/{id}:cancel");
+        assert_eq!(known_path("/rest/ada@example.com/tasks/t"), "/rest/tasks/{id}");
+        for made_up in ["/rest/ada@example.com", "/", "", "/a2a//", "/healthz/", "/ada@example.com"]
+        {
             assert_eq!(known_path(made_up), "(unknown)");
         }
     }

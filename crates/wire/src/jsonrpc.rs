@@ -79,20 +79,7 @@ impl Reject {
 /// # Errors
 /// What is wrong with the bytes (`E-001` to `E-013`).
 pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return Err(Reject::new(Code::ParseError, "the body is not valid UTF-8"));
-    };
-    if text.trim_ascii().is_empty() {
-        return Err(Reject::new(Code::ParseError, "the body is empty; send a JSON-RPC request"));
-    }
-    if !is_plain(bytes)
-        && let Some((code, message)) = danger(text)
-    {
-        return Err(Reject::new(code, message));
-    }
-    let Ok(body) = serde_json::from_str::<Body>(text) else {
-        return Err(Reject::new(Code::ParseError, "the body is not valid JSON"));
-    };
+    let body = guarded::<Body>(bytes, "the body is empty; send a JSON-RPC request")?;
     let invalid = |message| Reject::new(Code::InvalidRequest, message);
     let envelope = match body {
         Body::Object(envelope) => *envelope,
@@ -124,6 +111,31 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
         return Err(invalid(id, "method must be a string"));
     };
     Ok(Request { id, method, params: envelope.params })
+}
+
+/// Reads a body that has no envelope, with the same limits: a binding that says the operation in
+/// another place has nothing but the parameters in it.
+///
+/// # Errors
+/// What is wrong with the bytes.
+pub fn document(bytes: &[u8]) -> Result<Value, Reject> {
+    guarded(bytes, "the body is empty; send a JSON object")
+}
+
+fn guarded<'b, T: Deserialize<'b>>(bytes: &'b [u8], empty: &'static str) -> Result<T, Reject> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(Reject::new(Code::ParseError, "the body is not valid UTF-8"));
+    };
+    if text.trim_ascii().is_empty() {
+        return Err(Reject::new(Code::ParseError, empty));
+    }
+    if !is_plain(bytes)
+        && let Some((code, message)) = danger(text)
+    {
+        return Err(Reject::new(code, message));
+    }
+    serde_json::from_str(text)
+        .map_err(|_| Reject::new(Code::ParseError, "the body is not valid JSON"))
 }
 
 /// What serde_json calls the members by which it passes numbers and raw text through serde. In a

@@ -21,6 +21,9 @@ use crate::store::CardIdentity;
 /// The path of the JSON-RPC endpoint.
 pub const ENDPOINT_PATH: &str = "/a2a";
 
+/// Where the paths of the HTTP+JSON binding begin.
+pub const HTTP_JSON_PATH: &str = "/rest";
+
 /// A card as it is published.
 #[derive(Debug, Clone)]
 pub struct PublishedCard {
@@ -108,11 +111,7 @@ fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
         description: dealer.description.clone(),
         version: dealer.agent_version.clone(),
         provider: dealer.provider.clone().map(|(organization, url)| Provider { organization, url }),
-        supported_interfaces: vec![Interface {
-            url: format!("{base_url}{ENDPOINT_PATH}"),
-            protocol_binding: "JSONRPC",
-            protocol_version: tradepost_wire::a2a::VERSION,
-        }],
+        supported_interfaces: interfaces(base_url, dealer.speaks_http_json()),
         capabilities: Capabilities {
             streaming: false,
             push_notifications: false,
@@ -137,6 +136,18 @@ fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
         security_requirements: requirements(&dealer.auth),
         security_schemes: schemes(&dealer.auth),
     }
+}
+
+/// Where an agent is reached, the preferred binding first (D-02).
+pub(crate) fn interfaces(base_url: &str, http_json: bool) -> Vec<Interface> {
+    let interface = |path, protocol_binding| Interface {
+        url: format!("{base_url}{path}"),
+        protocol_binding,
+        protocol_version: tradepost_wire::a2a::VERSION,
+    };
+    let json_rpc = interface(ENDPOINT_PATH, "JSONRPC");
+    let http_json = http_json.then(|| interface(HTTP_JSON_PATH, "HTTP+JSON"));
+    std::iter::once(json_rpc).chain(http_json).collect()
 }
 
 /// The ways to say who calls that a dealer accepts (`R-CARD-15`).

@@ -132,10 +132,12 @@ impl Seller {
         Ok(())
     }
 
-    /// Answers a message. `activated` are the extensions that the transport names.
+    /// Answers a message in one of these versions. `activated` are the extensions that the
+    /// transport names.
     pub async fn answer(
         self: &Arc<Self>,
         caller: &Caller,
+        versions: &[Version],
         activated: &[String],
         request: &SendMessage,
     ) -> Outcome {
@@ -152,7 +154,7 @@ impl Seller {
             })
             .collect();
         let named = [activated, &request.message.extensions];
-        let version = choose_version(&self.dealer, named, data.first().copied());
+        let version = choose_version(versions, named, data.first().copied());
         // A panic in a skill is a fault like any other: the caller learns an error id.
         let handled = AssertUnwindSafe(self.handle(caller, version, &data))
             .catch_unwind()
@@ -281,15 +283,15 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), Protocol
 }
 
 /// The profile version of a message (C-34). What the transport names counts before what the
-/// message names; where neither names a version that the dealer speaks, all of them are possible.
+/// message names; where neither names a version that is spoken here, all of them are possible.
 /// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
-fn choose_version(dealer: &Dealer, named: [&[String]; 2], data: Option<&Value>) -> Version {
+fn choose_version(versions: &[Version], named: [&[String]; 2], data: Option<&Value>) -> Version {
     let spoken_of = |uris: &[String]| -> Vec<Version> {
         let is_named = |version: &&Version| uris.iter().any(|uri| uri == version.uri());
-        dealer.versions.iter().filter(is_named).copied().collect()
+        versions.iter().filter(is_named).copied().collect()
     };
     let possible = named.into_iter().map(spoken_of).find(|versions| !versions.is_empty());
-    let possible = possible.as_deref().unwrap_or(&dealer.versions);
+    let possible = possible.as_deref().unwrap_or(versions);
     if possible.contains(&Version::V1_0) && data.is_some_and(aap::has_v1_0_shape) {
         return Version::V1_0;
     }

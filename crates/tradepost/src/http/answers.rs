@@ -1,15 +1,34 @@
 //! What the HTTP bindings say alike.
 
-use axum::http::HeaderValue;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde::Serialize;
 use serde_json::{Value, json as value};
 use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::a2a::{self, PushConfig};
+use tradepost_wire::a2a::{self, DataPart, MessageResult, PushConfig, Role};
+use tradepost_wire::aap::error::{Code as AapCode, ErrorObject};
+use tradepost_wire::aap::{self, Reply, ReplyData, Version};
+use tradepost_wire::catalog::Vocabulary as _;
 
-use crate::desk::Agent;
+use super::json_response;
+use super::observe::Stamp;
+use crate::desk::{Agent, Binding, Desk};
 use crate::fault::Fault;
 use crate::tasks::TaskPage;
+
+/// An answer with what the log says about it.
+pub(super) type Parcel = (Response, Stamp);
+
+/// How a binding says no. A status that is given is the answer's; otherwise it is the binding's
+/// usual one for the error.
+pub(super) trait Dialect {
+    /// The protocol's no.
+    fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel;
+    /// The profile's no.
+    fn refused(&self, error: ErrorObject, status: Option<StatusCode>) -> Parcel;
+    /// The binding.
+    fn binding(&self) -> Binding;
+}
 
 /// JSON text of something of ours.
 pub(super) fn json<T: Serialize>(value: &T) -> String {
@@ -51,5 +70,103 @@ pub(super) fn echo_extensions(response: &mut Response, agent: &Agent, activated:
         && let Ok(value) = HeaderValue::from_str(&used.join(", "))
     {
         response.headers_mut().insert(a2a::EXTENSIONS_HEADER, value);
+    }
+}
+
+/// The conversation that a message names.
+pub(super) fn context_of(request: &a2a::Request) -> Option<String> {
+    match request {
+        a2a::Request::SendMessage(send) | a2a::Request::SendStreamingMessage(send) => {
+            send.message.context_id.clone()
+        }
+        a2a::Request::GetTask { .. }
+        | a2a::Request::ListTasks(_)
+        | a2a::Request::CancelTask { .. }
+        | a2a::Request::SubscribeToTask { .. }
+        | a2a::Request::CreatePushConfig(_)
+        | a2a::Request::GetPushConfig { .. }
+        | a2a::Request::ListPushConfigs { .. }
+        | a2a::Request::DeletePushConfig { .. }
+        | a2a::Request::GetExtendedAgentCard => None,
+    }
+}
+
+/// A dealer's reply as a message, with what the log says about it and about how long it is.
+pub(super) fn message(
+    context_id: Option<String>,
+    version: Version,
+    reply: Reply,
+) -> (MessageResult<Reply>, Stamp, usize) {
+    let fresh = || uuid::Uuid::now_v7().to_string();
+    let skill = reply.skill;
+    let size = size_of(&reply.data);
+    let message = a2a::Answer {
+        message_id: fresh(),
+        context_id: context_id.unwrap_or_else(fresh),
+        role: Role::Agent,
+        parts: [DataPart { media_type: skill.response_media_type(), data: reply }],
+        extensions: vec![version.uri()],
+    };
+    (MessageResult { message }, Stamp { skill: Some(skill.name()), ..unstamped() }, size)
+}
+
+/// A dealer's answer names the version of the profile that it is in.
+pub(super) fn told(version: Version, (mut response, stamp): Parcel) -> Parcel {
+    let uri = HeaderValue::from_static(version.uri());
+    response.headers_mut().insert(a2a::EXTENSIONS_HEADER, uri);
+    (response, stamp)
+}
+
+/// A dealer's answer to a fault of ours, whose cause is in the log alone.
+pub(super) fn failed(desk: &Desk, agent: &Agent, version: Version, fault: &Fault) -> ErrorObject {
+    let error = stamp_error(desk, version, aap::Refusal::internal_error());
+    tracing::error!(
+        agent = %agent.id(),
+        error_id = %error.error_id,
+        cause = %fault.chain(),
+        "a message could not be answered"
+    );
+    error
+}
+
+/// Gives a refusal its identity.
+pub(super) fn stamp_error(desk: &Desk, version: Version, refusal: aap::Refusal) -> ErrorObject {
+    let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
+    refusal.stamp(version, error_id, desk.clock.now())
+}
+
+/// Says when to come back to whoever came too often.
+pub(super) fn retry_after(response: &mut Response, refusal: &aap::Refusal) {
+    if refusal.code == AapCode::RateLimited
+        && let Some(seconds) = refusal.details.get("retry_after_seconds")
+        && let Ok(value) = HeaderValue::from_str(&seconds.to_string())
+    {
+        response.headers_mut().insert(header::RETRY_AFTER, value);
+    }
+}
+
+/// What the log says when there is nothing to say.
+pub(super) fn unstamped() -> Stamp {
+    Stamp { agent: None, code: "OK", skill: None, error_id: None }
+}
+
+/// About how long the answer's data is, as far as that is known without writing it.
+fn size_of(data: &ReplyData) -> usize {
+    match data {
+        ReplyData::Page(page) => {
+            page.vehicles.iter().map(|vehicle| vehicle.as_json().len() + 1).sum()
+        }
+        ReplyData::Vehicle(vehicle) => vehicle.as_json().len(),
+        ReplyData::Dealer(_) | ReplyData::Facets(_) | ReplyData::Lead(_) => 0,
+    }
+}
+
+/// `size` is about how long the part is that varies: a buffer that has to grow is copied.
+pub(super) fn write<T: Serialize>(envelope: &T, size: usize) -> Response {
+    const SIZE_OF_ENVELOPE: usize = 1024;
+    let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE + size);
+    match serde_json::to_writer(&mut bytes, envelope) {
+        Ok(()) => json_response(StatusCode::OK, bytes),
+        Err(_) => unreachable!("our own envelopes have text keys and finite numbers"),
     }
 }

@@ -5,36 +5,47 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::aap::Version;
-use tradepost_wire::jsonrpc::Id;
 
-use super::answers;
-use super::jsonrpc::{Parcel, failed, protocol_error, refused, stamp_error, told};
+use super::answers::{self, Dialect, Parcel, stamp_error, told};
 use crate::auth::Denied;
-use crate::desk::{Agent, Desk};
+use crate::desk::{Agent, Binding, Desk};
 
-pub(super) fn respond(desk: &Desk, agent: &Agent, id: &Id, denied: Denied) -> Parcel {
+pub(super) fn respond(
+    desk: &Desk,
+    agent: &Agent,
+    dialect: &impl Dialect,
+    denied: Denied,
+) -> Parcel {
     if let Some(refusal) = denied.refusal() {
-        let (mut response, stamp) = protocol_error(id, &refusal);
         let status = StatusCode::from_u16(refusal.code.http());
-        *response.status_mut() = status.unwrap_or(StatusCode::UNAUTHORIZED);
+        let status = status.unwrap_or(StatusCode::UNAUTHORIZED);
+        let (mut response, stamp) = dialect.protocol(&refusal, Some(status));
         let challenge = denied.challenge(agent.id());
         if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
         }
         return (response, stamp);
     }
+    let version = dealer_version(agent, dialect.binding());
     match denied {
         Denied::Limited(refusal) => {
-            let (mut response, stamp) = match dealer_version(agent) {
-                Some(version) => told(version, refused(id, stamp_error(desk, version, *refusal))),
-                None => protocol_error(id, &Refusal::new(Code::InternalError, refusal.message)),
-            };
-            *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+            let status = Some(StatusCode::TOO_MANY_REQUESTS);
+            if let Some(version) = version {
+                return told(
+                    version,
+                    dialect.refused(stamp_error(desk, version, *refusal), status),
+                );
+            }
+            let said = Refusal::new(Code::InternalError, refusal.message.clone());
+            let (mut response, stamp) = dialect.protocol(&said, status);
+            answers::retry_after(&mut response, &refusal);
             (response, stamp)
         }
-        Denied::Unavailable(fault) => match dealer_version(agent) {
-            Some(version) => told(version, failed(desk, agent, id, version, &fault)),
-            None => protocol_error(id, &answers::broken(agent, &fault).0),
+        Denied::Unavailable(fault) => match version {
+            Some(version) => {
+                told(version, dialect.refused(answers::failed(desk, agent, version, &fault), None))
+            }
+            None => dialect.protocol(&answers::broken(agent, &fault).0, None),
         },
         Denied::Missing | Denied::Invalid { .. } | Denied::Expired | Denied::Scope { .. } => {
             unreachable!("these have a row in the protocol's catalog")
@@ -43,9 +54,9 @@ pub(super) fn respond(desk: &Desk, agent: &Agent, id: &Id, denied: Denied) -> Pa
 }
 
 /// The version in which a dealer answers whom nobody has read yet: its highest (C-34).
-fn dealer_version(agent: &Agent) -> Option<Version> {
+fn dealer_version(agent: &Agent, binding: Binding) -> Option<Version> {
     match agent {
-        Agent::Dealer(seller) => seller.dealer.versions.last().copied(),
+        Agent::Dealer(seller) => binding.versions(&seller.dealer).last().copied(),
         Agent::Conformance(_) => None,
     }
 }

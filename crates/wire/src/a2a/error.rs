@@ -179,6 +179,23 @@ impl Serialize for Refusal {
     }
 }
 
+/// The details where every error says its reason: those of google.rpc.Status (A2A §11.6), whose
+/// reader has no JSON-RPC code to go by.
+#[derive(Debug)]
+pub struct StatusDetails<'a>(pub &'a Refusal);
+
+impl Serialize for StatusDetails<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(refusal) = self;
+        let mut details = serializer.serialize_seq(None)?;
+        details.serialize_element(&ErrorInfo(refusal))?;
+        if !refusal.violations.is_empty() {
+            details.serialize_element(&BadRequest(&refusal.violations))?;
+        }
+        details.end()
+    }
+}
+
 struct ErrorInfo<'a>(&'a Refusal);
 
 impl Serialize for ErrorInfo<'_> {

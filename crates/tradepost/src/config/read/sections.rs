@@ -137,10 +137,16 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         optional "rate_limit" => rate_limit: read_rate_limit,
         optional "tombstone_lifetime" => tombstone_lifetime: duration(NOTHING, TEN_YEARS),
         optional "require_version" => require_version: parse::boolean,
+        optional "http_json" => http_json: parse::boolean,
         optional "strict_output_modes" => strict_output_modes: parse::boolean,
         optional "auth" => auth: auth::auth,
         optional "card_signing" => card_signing: read_card_signing,
     });
+    let speaks = |version| versions.as_ref().is_none_or(|versions| versions.contains(&version));
+    if http_json == Some(true) && !speaks(Version::V1_0) {
+        let message = "needs \"1.0\" among the versions; later ones have no HTTP+JSON binding";
+        reject(&at.key("http_json"), problems, message);
+    }
     let name = name?;
     let describe = || format!("{name}: vehicles on offer, opening hours and contact requests.");
     Some(Dealer {
@@ -161,6 +167,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         // C-23
         tombstone_lifetime: tombstone_lifetime.unwrap_or(SignedDuration::from_hours(90 * DAY)),
         require_version: require_version.unwrap_or(false), // C-33
+        http_json: http_json.unwrap_or(false),
         strict_output_modes: strict_output_modes.unwrap_or(false), // C-26
         auth: auth.unwrap_or_default(),
         card_signing,

@@ -68,6 +68,7 @@ pub fn config() -> Config {
             rate_limit: RateLimit { requests: 0, window: minutes(1), http_429: false },
             tombstone_lifetime: hours(24 * 90),
             require_version: false,
+            http_json: false,
             strict_output_modes: false,
             auth: Auth::default(),
             card_signing: None,

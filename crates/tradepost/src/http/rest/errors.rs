@@ -1,0 +1,79 @@
+//! Errors in the shape of google.rpc.Status (A2A §11.6), those of AAP v1.0 with the `aap.error`
+//! object as a second detail (requirements aap.md §1.3).
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+use tradepost_wire::a2a::error::{Refusal, StatusDetails};
+use tradepost_wire::aap::error::{DOMAIN, ErrorObject, TYPE};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::desk::Binding;
+use crate::http::answers::{self, Dialect, Parcel, unstamped};
+use crate::http::json_response;
+use crate::http::observe::Stamp;
+
+/// Errors of this binding. `error.code` is the HTTP status (E-09).
+pub(super) struct HttpJson;
+
+impl Dialect for HttpJson {
+    fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel {
+        let response = json_response(code(refusal, status), body(refusal, status));
+        (response, Stamp { code: refusal.code.name(), ..unstamped() })
+    }
+
+    fn refused(&self, error: ErrorObject, status: Option<StatusCode>) -> Parcel {
+        let code = error.refusal.code;
+        let status = status.unwrap_or_else(|| status_of(code.http()));
+        let mut object = Map::new();
+        object.insert("@type".to_owned(), format!("type.googleapis.com/{TYPE}").into());
+        if let Ok(Value::Object(members)) = serde_json::to_value(&error) {
+            object.extend(members);
+        }
+        let info = json!({
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": code.name(),
+            "domain": DOMAIN,
+            // Its values are texts.
+            "metadata": {"error_id": error.error_id, "retryable": code.retryable().to_string()},
+        });
+        let body = json!({"error": {
+            "code": status.as_u16(),
+            "status": code.grpc(),
+            "message": error.refusal.message,
+            "details": [info, object],
+        }});
+        let mut response = json_response(status, body.to_string());
+        answers::retry_after(&mut response, &error.refusal);
+        let error_id = Some(error.error_id);
+        (response, Stamp { code: code.name(), error_id, ..unstamped() })
+    }
+
+    fn binding(&self) -> Binding {
+        Binding::HttpJson
+    }
+}
+
+/// The body of a protocol error.
+pub(super) fn body(refusal: &Refusal, status: Option<StatusCode>) -> String {
+    // No row of the protocol's catalog is about callers that come too often.
+    let name = if status == Some(StatusCode::TOO_MANY_REQUESTS) {
+        "RESOURCE_EXHAUSTED"
+    } else {
+        refusal.code.grpc()
+    };
+    let error = json!({
+        "code": code(refusal, status).as_u16(),
+        "status": name,
+        "message": refusal.message,
+        "details": StatusDetails(refusal),
+    });
+    json!({"error": error}).to_string()
+}
+
+fn code(refusal: &Refusal, status: Option<StatusCode>) -> StatusCode {
+    status.unwrap_or_else(|| status_of(refusal.code.http()))
+}
+
+fn status_of(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}

@@ -1,0 +1,135 @@
+//! Path, query and body become the one object that an operation reads as its parameters.
+//!
+//! Values of the query are texts; those that stand for a number or a truth value become one, and
+//! what is none stays a text, so that the reader of the parameters says what is wrong with it. A
+//! parameter that is there twice becomes an array (C-07), which no operation of A2A 1.0 takes. As
+//! with members of a body, unknown parameters are ignored.
+
+use serde_json::{Map, Number, Value};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Refusal;
+use tradepost_wire::jsonrpc;
+
+use super::route::Target;
+
+/// What a parameter of the query stands for.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Text,
+    Integer,
+    Boolean,
+}
+
+/// The parameters of an operation, and the member of the body that contradicts the path.
+///
+/// # Errors
+/// When the body is no JSON.
+pub(super) fn read(
+    operation: Operation,
+    target: &Target,
+    query: Option<&str>,
+    body: Option<&[u8]>,
+) -> Result<(Value, Option<&'static str>), Refusal> {
+    let mut params = match body {
+        Some(bytes) => {
+            jsonrpc::document(bytes).map_err(|reject| Refusal::new(reject.code, reject.message))?
+        }
+        None => Value::Object(read_query(known(operation), query.unwrap_or_default())),
+    };
+    let mut conflict = None;
+    // What is no object is for the reader of the parameters to refuse.
+    if let Value::Object(members) = &mut params {
+        for (name, value) in &target.members {
+            let sent = [members.shift_remove(*name), members.shift_remove(snake(name))];
+            // ProtoJSON's default is the same as nothing.
+            let mut sent = sent.into_iter().flatten().filter(|v| !v.is_null() && *v != "");
+            if sent.any(|sent| sent != value.as_str()) {
+                conflict = conflict.or(Some(*name));
+            }
+            members.insert((*name).to_owned(), value.as_str().into());
+        }
+    }
+    Ok((params, conflict))
+}
+
+/// The other spelling of a path's parameter.
+fn snake(name: &str) -> &str {
+    if name == "taskId" { "task_id" } else { name }
+}
+
+/// The parameters that an operation's query can have, in both spellings.
+fn known(operation: Operation) -> &'static [(&'static str, &'static str, Kind)] {
+    const PAGE_SIZE: (&str, &str, Kind) = ("pageSize", "page_size", Kind::Integer);
+    const PAGE_TOKEN: (&str, &str, Kind) = ("pageToken", "page_token", Kind::Text);
+    const HISTORY: (&str, &str, Kind) = ("historyLength", "history_length", Kind::Integer);
+    match operation {
+        Operation::GetTask => &[HISTORY],
+        Operation::ListTasks => &[
+            ("contextId", "context_id", Kind::Text),
+            ("status", "status", Kind::Text),
+            PAGE_SIZE,
+            PAGE_TOKEN,
+            HISTORY,
+            ("statusTimestampAfter", "status_timestamp_after", Kind::Text),
+            ("includeArtifacts", "include_artifacts", Kind::Boolean),
+        ],
+        Operation::ListTaskPushNotificationConfigs => &[PAGE_SIZE, PAGE_TOKEN],
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::CreateTaskPushNotificationConfig
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => &[],
+    }
+}
+
+fn read_query(known: &[(&'static str, &str, Kind)], query: &str) -> Map<String, Value> {
+    let mut members = Map::new();
+    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
+        let found = known.iter().find(|(camel, snake, _)| name == *camel || name == *snake);
+        let Some((name, _, kind)) = found else { continue };
+        let value = value(*kind, text.into_owned());
+        match members.get_mut(*name) {
+            None => {
+                members.insert((*name).to_owned(), value);
+            }
+            Some(Value::Array(values)) => values.push(value),
+            Some(first) => *first = Value::Array(vec![first.take(), value]),
+        }
+    }
+    members
+}
+
+fn value(kind: Kind, text: String) -> Value {
+    match (kind, text.as_str()) {
+        (Kind::Boolean, "true") => Value::Bool(true),
+        (Kind::Boolean, "false") => Value::Bool(false),
+        (Kind::Integer, digits) if digits.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
+            digits.parse::<Number>().map_or(Value::String(text), Value::Number)
+        }
+        (Kind::Text | Kind::Integer | Kind::Boolean, _) => Value::String(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_becomes_what_a_body_would_say() {
+        let read =
+            |query| Value::Object(read_query(known(Operation::ListTasks), query)).to_string();
+        assert_eq!(
+            read("pageSize=10&contextId=a%20b&includeArtifacts=true&A2A-Version=1.0&x=1"),
+            r#"{"pageSize":10,"contextId":"a b","includeArtifacts":true}"#
+        );
+        assert_eq!(read("history_length=-1"), r#"{"historyLength":-1}"#);
+        assert_eq!(
+            read("pageSize=ten&includeArtifacts=TRUE&historyLength=007&pageToken"),
+            r#"{"pageSize":"ten","includeArtifacts":"TRUE","historyLength":"007","pageToken":""}"#
+        );
+        assert_eq!(read("pageSize=1&pageSize=2&page_size=3"), r#"{"pageSize":[1,2,3]}"#);
+    }
+}
