@@ -277,6 +277,12 @@ impl Submission<'_> {
         })
     }
 
+    /// Whom the buyer can call (`R-LD-26`): the rooftop, or else another one of the group.
+    fn phone(&self, rooftop: &Rooftop) -> Option<String> {
+        let all = std::iter::once(rooftop).chain(&self.dealer.rooftops);
+        all.flat_map(|rooftop| &rooftop.profile.phones).next().map(|phone| phone.value.clone())
+    }
+
     fn receipt(&self, record: &LeadRecord, rooftop: &Rooftop) -> LeadReceipt {
         let status = if record.duplicate { "duplicate" } else { "received" };
         LeadReceipt {
@@ -291,7 +297,7 @@ impl Submission<'_> {
             }),
             dealer: Some(DealerContact {
                 name: Some(rooftop.profile.name.clone()),
-                phone: rooftop.profile.phones.first().map(|phone| phone.value.clone()),
+                phone: self.phone(rooftop),
             }),
         }
     }

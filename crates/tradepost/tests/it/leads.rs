@@ -100,3 +100,10 @@ fn keys_belong_to_one_dealer() {
     assert_eq!(send("one.example", "b")["error"]["data"]["code"], "IDEMPOTENCY_CONFLICT");
     assert_eq!(server.store.leads(Some("second")).unwrap().len(), 1);
 }
+
+#[test]
+fn a_rooftop_without_a_telephone_names_that_of_another_one() {
+    let server = start_with(|config| config.dealers[0].rooftops[0].profile.phones.clear());
+    let receipt = server.payload(&lead());
+    assert_eq!(receipt["data"]["dealer"]["phone"], "+15105550100", "R-LD-26");
+}
