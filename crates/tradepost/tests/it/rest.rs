@@ -9,6 +9,7 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use tradepost::auth::key::Fresh;
 use tradepost::conformance::{Conformance, Profile};
+use tradepost::gate::Scope;
 use tradepost::store::ApiKey;
 
 use crate::support::client::{self, Response};
@@ -659,14 +660,15 @@ fn a_stream_that_breaks_ends_with_an_error_event_that_says_nothing_of_the_cause(
     expect![[r#"{"error":{"code":500,"status":"INTERNAL","message":"the agent failed; try again later","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":null}}]}}"#]].assert_eq(&error.to_string());
 }
 
-fn issue(server: &TestServer, name: &str) -> String {
+/// A credential for an agent's caller.
+fn issue(server: &TestServer, agent: &str, name: &str, scopes: Option<Vec<Scope>>) -> String {
     let fresh = Fresh::generate().unwrap();
     let key = ApiKey {
         id: fresh.id,
-        dealer_id: Conformance::ID.to_owned(),
+        dealer_id: agent.to_owned(),
         name: name.to_owned(),
         hash: fresh.hash,
-        scopes: None,
+        scopes: scopes.map(|scopes| scopes.into_iter().collect()),
         created_at: at(NOW),
         expires_at: None,
         revoked_at: None,
@@ -721,7 +723,7 @@ fn who_is_not_let_in_hears_it_in_the_shape_of_the_binding() {
 fn anothers_task_is_a_task_that_does_not_exist() {
     let server = start_conformance(Profile::Streaming);
     let task = begin(&server, "tck-input-required");
-    let key = issue(&server, "stranger");
+    let key = issue(&server, Conformance::ID, "stranger", None);
     let ask = |method: &str, target: &str, body: &str| {
         let headers = [JSON, ("Authorization", key.as_str())];
         let response = client::request(server.address, method, target, &headers, body.as_bytes());

@@ -5,12 +5,13 @@ use expect_test::expect;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tradepost::config::{Auth, Config, RateLimit};
+use tradepost::gate::Scope;
 use tradepost_wire::aap::Version;
 
-use super::{check, check_shape, send};
+use super::{check, check_shape, issue, send};
 use crate::support::client::{self, Response};
 use crate::support::schemas::{self, example};
-use crate::support::{TestServer, lead, start, start_with, with};
+use crate::support::{TestServer, dealer, lead, start, start_with, with};
 
 const V1_0: &str = "https://autoagentprotocol.org/extensions/a2a-automotive-retail/v1.0";
 
@@ -309,6 +310,20 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
     let response = send(&closed, "POST", "/rest/message:send", &body(&payload));
     check_shape(&response);
     assert_eq!(response.header("www-authenticate"), Some("Bearer realm=\"demo-auto-group\""));
+    let key = issue(&closed, dealer::ID, "acme", Some(vec![Scope::InventoryRead]));
+    let headers = [("Content-Type", "application/json"), ("Authorization", key.as_str())];
+    let target = "/rest/message:send";
+    let payload = body(&payload);
+    let lacking = client::request(closed.address, "POST", target, &headers, payload.as_bytes());
+    check_shape(&lacking);
+    let challenge = lacking.header("www-authenticate").unwrap();
+    assert!(challenge.ends_with("error=\"insufficient_scope\", scope=\"dealer:read\""));
+    check("A-03", &lacking, &expect![[r#"
+        403
+        {"error":{"code":403,"status":"PERMISSION_DENIED","message":"the credential lacks the scope dealer:read",
+            "details":[
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org","metadata":{"scope":"dealer:read"}}]}}
+    "#]]);
     check(
         "A-01",
         &response,
