@@ -320,6 +320,22 @@ mod tests {
     }
 
     #[test]
+    fn a_document_without_an_envelope_has_the_same_limits() {
+        let deep = "[".repeat(MAX_DEPTH + 1);
+        for (text, code) in [
+            ("", -32700),
+            ("{", -32700),
+            (deep.as_str(), -32700),
+            (r#"{"$serde_json::private::RawValue":"[]"}"#, -32600),
+        ] {
+            let reject = document(text.as_bytes()).unwrap_err();
+            assert_eq!(reject.code.jsonrpc(), code, "{text}");
+        }
+        let kept = r#"{"z":1.0,"a":123456789012345678901234567890}"#;
+        assert_eq!(document(kept.as_bytes()).unwrap().to_string(), kept);
+    }
+
+    #[test]
     fn what_is_plain_holds_no_danger() {
         let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         let long = |text: &str| format!("[\"{}\",{text}]", "x".repeat(1000));

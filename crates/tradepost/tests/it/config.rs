@@ -54,8 +54,22 @@ fn an_id_a_name_and_a_rooftop_are_enough() {
     assert_eq!((dealer.versions.len(), dealer.skills.len()), (2, 5));
     assert_eq!(dealer.tombstone_lifetime, SignedDuration::from_hours(90 * 24));
     assert_eq!(dealer.leads.idempotency_lifetime, SignedDuration::from_hours(24));
-    assert!(!dealer.require_version && !dealer.strict_output_modes);
+    assert!(!dealer.require_version && !dealer.strict_output_modes && !dealer.http_json);
     assert!(dealer.rooftops[0].appointments.types.is_empty());
+}
+
+#[test]
+fn http_json_needs_the_version_that_has_it() {
+    let dealer = |versions: &str| {
+        MINIMAL.replacen("[[dealers]]", &format!("[[dealers]]\nhttp_json = true\n{versions}"), 1)
+    };
+    for good in ["", "versions = [\"1.0\", \"1.1\"]"] {
+        assert!(read(&dealer(good), &[]).unwrap().dealers[0].speaks_http_json(), "{good}");
+    }
+    let mistakes = read(&dealer("versions = [\"1.1\"]"), &[]).unwrap_err();
+    let keys: Vec<_> = mistakes.iter().map(|mistake| mistake.key.as_str()).collect();
+    assert_eq!(keys, ["dealers[0].http_json"]);
+    assert!(mistakes[0].message.contains("\"1.0\""), "{}", mistakes[0].message);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod import;
 mod leads;
 mod process;
 mod requirements;
+mod rest;
 mod server;
 mod signing;
 mod support;

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tradepost::clock::{Clock, Hand};
 use tradepost::config::Config;
+use tradepost::conformance::{Conformance, Profile};
 use tradepost::desk::Desk;
 use tradepost::http;
 use tradepost::store::Store;
@@ -61,7 +62,29 @@ pub fn restart_after(mut server: TestServer, passed: SignedDuration) -> TestServ
     start_in(directory, config, passed)
 }
 
+/// The agent that the official kits are run against.
+pub fn start_conformance(profile: Profile) -> TestServer {
+    let config = Config { dealers: Vec::new(), ..dealer::config() };
+    let directory = tempfile::tempdir().unwrap();
+    launch(directory, config, SignedDuration::ZERO, |config, store, clock, address| {
+        let base_url = format!("http://{address}");
+        let agent = Conformance::open(profile, &store, &clock, &base_url).unwrap();
+        Desk::open_conformance(config.server, store, clock, agent)
+    })
+}
+
 fn start_in(directory: tempfile::TempDir, config: Config, passed: SignedDuration) -> TestServer {
+    launch(directory, config, passed, |config, store, clock, address| {
+        Desk::open(config, store, clock, address).unwrap()
+    })
+}
+
+fn launch(
+    directory: tempfile::TempDir,
+    config: Config,
+    passed: SignedDuration,
+    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Desk,
+) -> TestServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let (clock, hand) = Clock::manual(at(NOW) + passed);
     let runtime =
@@ -74,7 +97,9 @@ fn start_in(directory: tempfile::TempDir, config: Config, passed: SignedDuration
     });
     // The card names a fixed address, so that it can be compared.
     let named = "127.0.0.1:8080".parse().unwrap();
-    let desk = Arc::new(Desk::open(config, Arc::clone(&store), clock, named).unwrap());
+    let entered = runtime.enter();
+    let desk = Arc::new(open(config, Arc::clone(&store), clock, named));
+    drop(entered);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     runtime.spawn(async move {
         let stopped = async {
