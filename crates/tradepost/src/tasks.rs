@@ -25,8 +25,8 @@ mod progress;
 mod stream;
 
 pub use progress::{Ended, Progress};
-pub use stream::{Item, TaskStream, Until};
 use stream::Watch;
+pub use stream::{Item, TaskStream, Until};
 
 /// What an agent does about a message.
 pub enum Plan {

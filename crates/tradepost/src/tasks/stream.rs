@@ -121,11 +121,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(
-        tasks: Arc<Tasks>,
-        task_id: String,
-        committed: watch::Receiver<i64>,
-    ) -> Self {
+    pub(super) fn new(tasks: Arc<Tasks>, task_id: String, committed: watch::Receiver<i64>) -> Self {
         Self { tasks, task_id, committed }
     }
 }

@@ -23,3 +23,4 @@ mod requirements;
 mod server;
 mod signing;
 mod support;
+mod tasks;
