@@ -236,3 +236,15 @@ fn v_03_v_05_and_v_06_versions_by_header_and_by_query() {
     let both = query("/a2a?A2A-Version=0.3", &[("A2A-Version", "1.0")]);
     assert_eq!(both, Some(-32009), "both, and different (§1.5 row 5)");
 }
+
+#[test]
+fn e_24_types_that_the_agent_cannot_read_are_refused_in_a_part_and_in_the_body() {
+    let server = start_conformance(Profile::Streaming);
+    let strange = json!("application/x-unheard-of");
+    let part = with(message("m"), &[("/message/parts/0/mediaType", strange)]);
+    assert_eq!(server.code("SendMessage", &part), -32005);
+    let text = [("Content-Type", "text/plain")];
+    let answer = client::request(server.address, "POST", "/a2a", &text, b"hello");
+    assert_eq!((answer.status, &answer.json()["error"]["code"]), (415, &json!(-32005)));
+    assert_eq!(server.result("ListTasks", &json!({}))["totalSize"], 0);
+}
