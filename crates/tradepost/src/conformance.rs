@@ -68,9 +68,15 @@ impl Conformance {
         let card = card::publish_with(describe, |hash| {
             store.card_identity(Self::ID, hash, uuid::Uuid::now_v7().to_string(), clock.now())
         })?;
-        let tasks = Tasks::open(Arc::clone(store), clock.clone())?;
+        let tasks = Tasks::open(Arc::clone(store), clock.clone(), Self::ID)?;
         let auth = Authenticator::open(Self::ID, policy(), store, clock)?;
         Ok(Self { card, profile, tasks, auth })
+    }
+
+    /// How many tasks are worked on or followed.
+    #[must_use]
+    pub fn live_tasks(&self) -> usize {
+        self.tasks.live()
     }
 
     /// Whether it can.
@@ -109,14 +115,16 @@ impl Conformance {
             Request::SendMessage(send) => self.send(&owner, send, false).await,
             Request::SendStreamingMessage(send) => self.send(&owner, send, true).await,
             Request::GetTask { id, history_length } => {
-                Ok(self.tasks.get(&owner, &id, history_length)?.map(Answer::Task))
+                Ok(self.tasks.get(&owner, &id, history_length).await?.map(Answer::Task))
             }
-            Request::ListTasks(query) => Ok(self.tasks.list(&owner, &query)?.map(Answer::Tasks)),
+            Request::ListTasks(query) => {
+                Ok(self.tasks.list(&owner, query).await?.map(Answer::Tasks))
+            }
             Request::CancelTask { id } => {
                 Ok(self.tasks.cancel(&owner, &id).await?.map(Answer::Task))
             }
             Request::SubscribeToTask { id } => {
-                let stream = self.tasks.subscribe(&owner, &id, incoming.resume_after)?;
+                let stream = self.tasks.subscribe(&owner, &id, incoming.resume_after).await?;
                 Ok(stream.map(Answer::Stream))
             }
             // `has` says that these are not there, so they are not admitted.
@@ -159,11 +167,11 @@ impl Conformance {
             Err(refusal) => return Ok(Err(refusal)),
         };
         if streams {
-            let stream = self.tasks.stream_begun(owner, &begun, send.history_length)?;
+            let stream = self.tasks.stream_begun(owner, &begun, send.history_length).await?;
             return Ok(Ok(Answer::Stream(stream)));
         }
         let task = if send.return_immediately {
-            self.tasks.get(owner, &begun.task_id, send.history_length)?
+            self.tasks.get(owner, &begun.task_id, send.history_length).await?
         } else {
             self.tasks.settled(owner, &begun, send.history_length).await?
         };

@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Dealer, Server};
 use crate::conformance::Conformance;
 use crate::fault::Fault;
+use crate::gate;
 use crate::limit::Key;
 use crate::store::Store;
 use crate::tasks::{TaskPage, TaskStream};
@@ -331,6 +332,11 @@ impl Desk {
 
     /// Performs a request that was admitted.
     pub async fn perform(&self, agent: &Agent, incoming: Incoming<'_>) -> Outcome {
+        // A message's skill is known only when the agent has read it, and is checked there.
+        let principal = &incoming.caller.principal;
+        if let Err(denied) = gate::check(principal, incoming.request.operation(), None) {
+            return Outcome::Denied(denied);
+        }
         match agent {
             Agent::Dealer(seller) => match &incoming.request {
                 Request::SendMessage(send) => {

@@ -168,7 +168,10 @@ impl Store {
     }
 
     /// The same for callers without an executor.
-    fn write_blocking<T: Send + 'static>(
+    ///
+    /// # Errors
+    /// What the job returned, or that the database failed.
+    pub fn write_blocking<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
@@ -329,7 +332,8 @@ impl Store {
         self.read(|db| db.task(owner, task_id))
     }
 
-    /// Entries of a task's log after one and up to another, at most `limit`.
+    /// Entries of a task's log after one and up to another, at most `limit`; those of artifacts
+    /// only when asked for.
     ///
     /// # Errors
     /// When the database fails.
@@ -337,9 +341,10 @@ impl Store {
         &self,
         task_id: &str,
         range: (i64, i64),
+        with_artifacts: bool,
         limit: usize,
     ) -> Result<Vec<Entry>, Fault> {
-        self.read(|db| db.task_entries(task_id, range, limit))
+        self.read(|db| db.task_entries(task_id, range, with_artifacts, limit))
     }
 
     /// The owner's tasks, newest state first, after the one with this moment and id; and how many
@@ -357,12 +362,12 @@ impl Store {
         self.read(|db| db.tasks(owner, filter, after, limit))
     }
 
-    /// Tasks that somebody was working on when the store was last used.
+    /// An agent's tasks that somebody was working on when the store was last used.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn unfinished_tasks(&self) -> Result<Vec<TaskRow>, Fault> {
-        self.read(sqlite::Database::unfinished_tasks)
+    pub fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+        self.read(|db| db.unfinished_tasks(agent_id))
     }
 
     /// Leads, newest first; of one dealer when `dealer_id` is given. Duplicates are left out.

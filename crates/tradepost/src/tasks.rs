@@ -7,6 +7,7 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::sync::watch;
@@ -16,7 +17,7 @@ use tradepost_wire::a2a::{ListTasks, Message, Part, Role, Task, TaskState};
 
 use crate::clock::Clock;
 use crate::fault::Fault;
-use crate::store::{EntryKind, Owner, Store, TaskFilter, TaskRow};
+use crate::store::{EntryKind, Owner, Store, TaskFilter, TaskRow, Transaction};
 
 mod cursor;
 mod fold;
@@ -24,6 +25,7 @@ mod progress;
 mod stream;
 
 pub use progress::{Ended, Progress};
+use stream::Watch;
 pub use stream::{Item, TaskStream, Until};
 
 /// What an agent does about a message.
@@ -60,14 +62,24 @@ pub type Outcome<T> = Result<Result<T, Refusal>, Fault>;
 /// How many tasks a page holds when the caller does not say (A2A §3.1.4).
 const PAGE_SIZE: u32 = 50;
 
-/// All tasks of a process.
+/// How long to wait before a task that failed is ended once more, when that failed too.
+const END_PAUSES: [Duration; 4] =
+    [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30), Duration::ZERO];
+
+/// All tasks of an agent.
 #[derive(Debug)]
 pub struct Tasks {
     store: Arc<Store>,
     clock: Clock,
     live: Mutex<HashMap<String, Live>>,
     cursors: cursor::Signer,
+    /// Room in the store's queue for the entries of all tasks together: work waits where a
+    /// request would be refused.
+    room: Arc<tokio::sync::Semaphore>,
 }
+
+/// How many entries of all tasks may wait for the disk: less than the store's queue holds.
+const ALL_IN_FLIGHT: usize = 4096;
 
 /// A task that somebody works on or follows.
 #[derive(Debug)]
@@ -88,20 +100,37 @@ pub struct Begun {
 }
 
 impl Tasks {
-    /// The tasks in a store. Those that a former process was working on are ended as failed:
-    /// nobody will.
+    /// An agent's tasks in a store. Those that a former process was working on are ended as
+    /// failed: nobody will.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn open(store: Arc<Store>, clock: Clock) -> Result<Arc<Self>, Fault> {
+    pub fn open(store: Arc<Store>, clock: Clock, agent_id: &str) -> Result<Arc<Self>, Fault> {
         let cursors = cursor::Signer::open(&store)?;
-        let tasks = Self { store, clock, live: Mutex::new(HashMap::new()), cursors };
-        let tasks = Arc::new(tasks);
-        for row in tasks.store.unfinished_tasks()? {
-            let progress = progress::Progress::new(Arc::clone(&tasks), row);
-            progress.end_as_failed("The agent was restarted while it worked on this task.")?;
-        }
-        Ok(tasks)
+        let now = clock.now();
+        let left = store.unfinished_tasks(agent_id)?;
+        let failures = left
+            .into_iter()
+            .map(|row| {
+                let event = fold::failure(&row, "The agent was restarted during its work.", now)?;
+                Ok((row.task_id, event))
+            })
+            .collect::<Result<Vec<_>, Fault>>()?;
+        // Nobody may see a task at work on which nobody works, so this is waited for.
+        store.write_blocking(move |tx| {
+            failures.iter().try_for_each(|(task_id, event)| {
+                let failed = Some((TaskState::Failed, now));
+                tx.append(task_id, EntryKind::Status, event, failed).map(|_| ())
+            })
+        })?;
+        let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
+        Ok(Arc::new(Self { store, clock, live: Mutex::new(HashMap::new()), cursors, room }))
+    }
+
+    /// How many tasks are worked on or followed.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// The task that a message belongs to: an own one that can take it, or none when it names
@@ -161,64 +190,122 @@ impl Tasks {
         let state = if is_new { TaskState::Submitted } else { TaskState::Working };
         let moved = fold::status_event(&row, state, None, now)?;
         let job_row = row.clone();
-        let logged = self.store.write(move |tx| {
-            if is_new {
-                tx.create_task(&owner, &job_row)?;
-            }
-            tx.append(&job_row.task_id, EntryKind::Status, &moved, Some((state, now)))?;
-            tx.append(&job_row.task_id, EntryKind::Message, &said, None)
-        });
-        let Some(seq) = logged.await? else {
-            return Ok(Err(ended("the task has ended and takes no further message")));
-        };
-        let turn = self.follow(&row.task_id, seq, |live| Arc::clone(&live.turn));
-        self.committed(&row.task_id, seq);
-        let progress = Progress::new(Arc::clone(self), row.clone());
         let tasks = Arc::clone(self);
-        tokio::spawn(async move {
-            let _turn = turn.lock().await;
-            let task_id = progress.task_id().to_owned();
-            // Whatever goes wrong ends the task; nothing of the cause reaches the caller.
-            let worked = AssertUnwindSafe(work(progress.clone())).catch_unwind().await;
-            let worked = match worked {
-                Ok(worked) => worked.map(|()| progress.may_be_left()),
-                Err(_) => Err(Fault::new("working on a task", "the work panicked")),
+        // A caller that goes away while its message is being stored drops this future, but a task
+        // that is on disk has to be worked on.
+        let begun = tokio::spawn(async move {
+            let logged = tasks.log(&row.task_id, move |tx| {
+                if is_new {
+                    tx.create_task(&owner, &job_row)?;
+                }
+                tx.append(&job_row.task_id, EntryKind::Status, &moved, Some((state, now)))?;
+                tx.append(&job_row.task_id, EntryKind::Message, &said, None)
+            });
+            let Some(seq) = logged.await? else {
+                return Ok(Err(ended("the task has ended and takes no further message")));
             };
-            let flushed = progress.flush().await;
-            match worked.and_then(|left| flushed.map(|()| left)) {
-                Ok(true) => {}
-                Ok(false) => tasks.fail(&progress, &Fault::new("working on a task", "it was left")),
-                Err(fault) => tasks.fail(&progress, &fault),
-            }
-            tasks.release(&task_id);
+            let task_id = row.task_id.clone();
+            let turn = tasks.follow(&task_id, seq, |live| Arc::clone(&live.turn));
+            let progress = Progress::new(Arc::clone(&tasks), row);
+            tokio::spawn(async move { tasks.work(turn, progress, work).await });
+            Ok(Ok(Begun { task_id, seq }))
         });
-        Ok(Ok(Begun { task_id: row.task_id, seq }))
+        begun.await.map_err(Fault::on("beginning a task"))?
+    }
+
+    /// Works on a task when it is its turn. Whatever goes wrong ends the task; nothing of the cause
+    /// reaches the caller.
+    async fn work(&self, turn: Arc<tokio::sync::Mutex<()>>, progress: Progress, work: Work) {
+        let guard = turn.lock().await;
+        let copy = progress.clone();
+        let worked = AssertUnwindSafe(async { work(copy).await }).catch_unwind().await;
+        let worked =
+            worked.unwrap_or_else(|_| Err(Fault::new("working on a task", "the work panicked")));
+        // Whether the task has ended is known when all that was reported is on disk.
+        let flushed = progress.flush().await;
+        let cause = match worked.and(flushed) {
+            Ok(()) if progress.may_be_left() => None,
+            Ok(()) => Some(Fault::new("working on a task", "it was left")),
+            Err(fault) => Some(fault),
+        };
+        if let Some(cause) = cause {
+            self.fail(&progress, &cause).await;
+        }
+        drop(guard);
+        drop(turn);
+        self.release(progress.task_id());
     }
 
     /// Ends a task as failed. The log has the cause, under the id that the caller reads.
-    fn fail(&self, progress: &Progress, fault: &Fault) {
+    async fn fail(&self, progress: &Progress, fault: &Fault) {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
         tracing::error!(%error_id, cause = %fault.chain(), "a task failed");
         let text = format!("The agent failed to work on this task. Error id: {error_id}");
-        if let Err(fault) = progress.end_as_failed(&text) {
+        // What broke is the store, perhaps, and a task that never ends keeps its followers
+        // waiting.
+        for pause in END_PAUSES {
+            let Err(fault) = progress.end_as_failed(&text).await else { return };
             tracing::error!(cause = %fault.chain(), "a failed task could not be ended");
+            tokio::time::sleep(pause).await;
         }
+    }
+
+    /// Writes to a task's log and wakes whoever follows it, also when the caller has gone.
+    async fn log(
+        self: &Arc<Self>,
+        task_id: &str,
+        job: impl FnOnce(&Transaction<'_>) -> Result<Option<i64>, Fault> + Send + 'static,
+    ) -> Result<Option<i64>, Fault> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let (tasks, task_id) = (Arc::clone(self), task_id.to_owned());
+        self.store.submit(job, move |appended| {
+            if let Ok(Some(seq)) = appended {
+                tasks.committed(&task_id, seq);
+            }
+            let _ = sender.send(appended);
+        })?;
+        receiver.await.map_err(Fault::on("waiting for the writer"))?
+    }
+
+    /// Reads what may be long, where nobody else has to wait for it.
+    async fn read<T: Send + 'static>(
+        self: &Arc<Self>,
+        job: impl FnOnce(&Arc<Self>) -> Outcome<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let tasks = Arc::clone(self);
+        let read = tokio::task::spawn_blocking(move || job(&tasks));
+        read.await.map_err(Fault::on("reading tasks"))?
     }
 
     /// The task as it is, with as much of its history as asked for (A2A §3.2.4).
     ///
     /// # Errors
     /// When the store fails.
-    pub fn get(&self, owner: &Owner, task_id: &str, history: Option<u32>) -> Outcome<Task> {
-        let Some(row) = self.store.task(owner, task_id)? else { return Ok(Err(not_found())) };
-        Ok(Ok(fold::task(&self.store, &row, row.last_seq, history, true)?))
+    pub async fn get(
+        self: &Arc<Self>,
+        owner: &Owner,
+        task_id: &str,
+        history: Option<u32>,
+    ) -> Outcome<Task> {
+        let (owner, task_id) = (owner.clone(), task_id.to_owned());
+        self.read(move |tasks| {
+            let row = tasks.store.task(&owner, &task_id)?;
+            let Some(row) = row else { return Ok(Err(not_found())) };
+            Ok(Ok(fold::task(&tasks.store, &row, row.last_seq, history, true)?))
+        })
+        .await
     }
 
     /// A page of the caller's tasks.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn list(&self, owner: &Owner, query: &ListTasks) -> Outcome<TaskPage> {
+    pub async fn list(self: &Arc<Self>, owner: &Owner, query: ListTasks) -> Outcome<TaskPage> {
+        let owner = owner.clone();
+        self.read(move |tasks| tasks.page(&owner, &query)).await
+    }
+
+    fn page(&self, owner: &Owner, query: &ListTasks) -> Outcome<TaskPage> {
         let filter = TaskFilter {
             context_id: query.context_id.clone(),
             state: query.status,
@@ -263,16 +350,10 @@ impl Tasks {
         let now = self.clock.now();
         let event = fold::status_event(&row, TaskState::Canceled, None, now)?;
         let id = row.task_id.clone();
-        let seq = self
-            .store
-            .write(move |tx| {
-                tx.append(&id, EntryKind::Status, &event, Some((TaskState::Canceled, now)))
-            })
-            .await?;
-        if let Some(seq) = seq {
-            self.committed(task_id, seq);
-        }
-        let task = self.get(owner, task_id, None)?;
+        let canceled = Some((TaskState::Canceled, now));
+        let job = move |tx: &Transaction<'_>| tx.append(&id, EntryKind::Status, &event, canceled);
+        self.log(task_id, job).await?;
+        let task = self.get(owner, task_id, None).await?;
         Ok(task.and_then(|task| match task.status.state {
             TaskState::Canceled => Ok(task),
             TaskState::Submitted
@@ -292,46 +373,57 @@ impl Tasks {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn subscribe(
+    pub async fn subscribe(
         self: &Arc<Self>,
         owner: &Owner,
         task_id: &str,
         after: Option<i64>,
     ) -> Outcome<TaskStream> {
-        let Some(row) = self.store.task(owner, task_id)? else { return Ok(Err(not_found())) };
-        let missed = after.is_some_and(|after| after < row.last_seq);
-        if row.state.terminal() && !missed {
-            return Ok(Err(ended("the task has ended; read it with GetTask")));
-        }
-        let from = after.map_or(row.last_seq, |after| after.clamp(0, row.last_seq));
-        self.stream(&row, from, Until::End, None).map(Ok)
+        let (owner, task_id) = (owner.clone(), task_id.to_owned());
+        self.read(move |tasks| {
+            if tasks.store.task(&owner, &task_id)?.is_none() {
+                return Ok(Err(not_found()));
+            }
+            let (row, watch) = tasks.watch(&owner, &task_id)?;
+            let missed = after.is_some_and(|after| after < row.last_seq);
+            if row.state.terminal() && !missed {
+                return Ok(Err(ended("the task has ended; read it with GetTask")));
+            }
+            // The first entry says where the task began; before it there is no task to tell of.
+            let from = after.map_or(row.last_seq, |after| after.clamp(1, row.last_seq));
+            let task = fold::task(&tasks.store, &row, from, None, true)?;
+            Ok(Ok(TaskStream::new(watch, task, from, Until::End)))
+        })
+        .await
     }
 
     /// Follows a task that was begun just now.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn stream_begun(
+    pub async fn stream_begun(
         self: &Arc<Self>,
         owner: &Owner,
         begun: &Begun,
         history: Option<u32>,
     ) -> Result<TaskStream, Fault> {
-        let row = self.store.task(owner, &begun.task_id)?;
-        let row = row.ok_or_else(|| Fault::new("following a task", "it is gone"))?;
-        self.stream(&row, begun.seq, Until::Pause, history)
+        let (owner, task_id, seq) = (owner.clone(), begun.task_id.clone(), begun.seq);
+        let stream = self.read(move |tasks| {
+            let (row, watch) = tasks.watch(&owner, &task_id)?;
+            let task = fold::task(&tasks.store, &row, seq, history, true)?;
+            Ok(Ok(TaskStream::new(watch, task, seq, Until::Pause)))
+        });
+        stream.await?.map_err(|_| Fault::new("following a task", "it was refused"))
     }
 
-    fn stream(
-        self: &Arc<Self>,
-        row: &TaskRow,
-        from: i64,
-        until: Until,
-        history: Option<u32>,
-    ) -> Result<TaskStream, Fault> {
-        let task = fold::task(&self.store, row, from, history, true)?;
-        let committed = self.follow(&row.task_id, row.last_seq, |live| live.committed.subscribe());
-        Ok(TaskStream::new(Arc::clone(self), task, from, until, committed))
+    /// Watches a task, and reads it after that: what is committed in between wakes the watch.
+    fn watch(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Result<(TaskRow, Watch), Fault> {
+        let committed = self.follow(task_id, 0, |live| live.committed.subscribe());
+        let watch = Watch::new(Arc::clone(self), task_id.to_owned(), committed);
+        let row = self.store.task(owner, task_id)?;
+        let row = row.ok_or_else(|| Fault::new("following a task", "it is gone"))?;
+        self.committed(task_id, row.last_seq);
+        Ok((row, watch))
     }
 
     /// Waits until a task pauses or ends (A2A §3.2.2).
@@ -344,20 +436,16 @@ impl Tasks {
         begun: &Begun,
         history: Option<u32>,
     ) -> Outcome<Task> {
-        let mut stream = self.stream_begun(owner, begun, Some(0))?;
+        let mut stream = self.stream_begun(owner, begun, Some(0)).await?;
         while stream.next().await?.is_some() {}
-        self.get(owner, &begun.task_id, history)
+        self.get(owner, &begun.task_id, history).await
     }
 
     /// Notes what is on disk, and wakes whoever follows.
     fn committed(&self, task_id: &str, seq: i64) {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.get(task_id) {
-            live.committed.send_if_modified(|last| {
-                let newer = seq > *last;
-                *last = (*last).max(seq);
-                newer
-            });
+            live.committed.send_if_modified(|last| raise(last, seq));
         }
     }
 
@@ -366,6 +454,8 @@ impl Tasks {
         let entry = live
             .entry(task_id.to_owned())
             .or_insert_with(|| Live { committed: watch::Sender::new(seq), turn: Arc::default() });
+        // Whoever comes second may know of more than the first.
+        entry.committed.send_if_modified(|last| raise(last, seq));
         read(entry)
     }
 
@@ -373,12 +463,18 @@ impl Tasks {
     fn release(&self, task_id: &str) {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |live: &Live| {
-            live.committed.receiver_count() == 0 && Arc::strong_count(&live.turn) <= 2
+            live.committed.receiver_count() == 0 && Arc::strong_count(&live.turn) == 1
         };
         if live.get(task_id).is_some_and(idle) {
             live.remove(task_id);
         }
     }
+}
+
+fn raise(last: &mut i64, seq: i64) -> bool {
+    let newer = seq > *last;
+    *last = (*last).max(seq);
+    newer
 }
 
 /// The one answer for a task that is not there and for one that is not the caller's (E-12, E-13).

@@ -33,7 +33,7 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
             Err(denied) => denied::respond(&desk, agent, &JsonRpc(&Id::null()), denied),
         },
         Err((status, message)) => {
-            let refusal = ProtocolRefusal::new(Code::InvalidRequest, message);
+            let refusal = ProtocolRefusal::new(unread(agent, status), message);
             let (mut response, stamp) = JsonRpc(&Id::null()).protocol(&refusal, Some(status));
             // What is left of the body would be read as the next request.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -43,6 +43,18 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
     stamp.agent = Some(agent.clone());
     response.extensions_mut().insert(stamp);
     response
+}
+
+/// The code for a body that was not taken. A body of another type has no rule in A2A, and the
+/// official kit expects that of a part of another type; a dealer's profile has decided otherwise
+/// (`E-005`).
+fn unread(agent: &Agent, status: StatusCode) -> Code {
+    match agent {
+        Agent::Conformance(_) if status == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            Code::ContentTypeNotSupported
+        }
+        Agent::Conformance(_) | Agent::Dealer(_) => Code::InvalidRequest,
+    }
 }
 
 async fn answer(

@@ -39,7 +39,10 @@ impl Signer {
         token: &str,
     ) -> Option<(Timestamp, String)> {
         let (signature, place) = token.split_once('.')?;
-        if self.sign(owner, filter, place) != signature {
+        let right = self.sign(owner, filter, place);
+        // How long this takes must not tell how much of a guess is right.
+        let differences = right.bytes().zip(signature.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
+        if right.len() != signature.len() || differences != 0 {
             return None;
         }
         let (at, task_id) = place.split_once('.')?;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_wire::a2a::{
-    Artifact, ArtifactUpdate, Event, Message, StatusUpdate, Task, TaskState, TaskStatus,
+    Artifact, ArtifactUpdate, Event, Message, Part, Role, StatusUpdate, Task, TaskState, TaskStatus,
 };
 
 use crate::fault::Fault;
@@ -22,11 +22,13 @@ pub(super) fn task(
     let mut folded = Folded::new(row);
     let mut after = 0;
     loop {
-        let entries = store.task_entries(&row.task_id, (after, until), BATCH)?;
-        let Some(last) = entries.last() else { break };
-        after = last.seq;
+        let entries = store.task_entries(&row.task_id, (after, until), with_artifacts, BATCH)?;
         for entry in &entries {
+            after = entry.seq;
             folded.add(entry)?;
+        }
+        if entries.len() < BATCH {
+            break;
         }
     }
     let Folded { status, artifacts, history: mut said } = folded;
@@ -86,6 +88,25 @@ impl Folded {
             Some(known) => *known = update.artifact,
             None => self.artifacts.push(update.artifact),
         }
+    }
+}
+
+/// The entry that ends a task as failed.
+pub(super) fn failure(row: &TaskRow, text: &str, now: Timestamp) -> Result<String, Fault> {
+    status_event(row, TaskState::Failed, Some(said(row, text)), now)
+}
+
+/// Something that the agent says about a task.
+pub(super) fn said(row: &TaskRow, text: &str) -> Message {
+    Message {
+        message_id: uuid::Uuid::now_v7().to_string(),
+        context_id: Some(row.context_id.clone()),
+        task_id: Some(row.task_id.clone()),
+        role: Role::Agent,
+        parts: vec![Part::text(text)],
+        metadata: None,
+        extensions: Vec::new(),
+        reference_task_ids: Vec::new(),
     }
 }
 

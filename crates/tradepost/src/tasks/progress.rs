@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::Semaphore;
-use tradepost_wire::a2a::{Artifact, ArtifactUpdate, Event, Message, Part, Role, TaskState};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tradepost_wire::a2a::{Artifact, ArtifactUpdate, Event, TaskState};
 
 use super::{Tasks, fold};
 use crate::fault::Fault;
-use crate::store::{EntryKind, TaskRow};
+use crate::store::{EntryKind, TaskRow, Transaction};
 
 /// How many entries may wait for the disk before work has to wait too.
 const IN_FLIGHT: u32 = 256;
@@ -57,7 +57,7 @@ impl Progress {
     pub async fn status(&self, state: TaskState, says: Option<&str>) -> Result<(), Ended> {
         let settled = state.terminal() || state.interrupted();
         let now = self.0.tasks.clock.now();
-        let message = says.map(|text| self.message(text));
+        let message = says.map(|text| fold::said(&self.0.row, text));
         let Ok(body) = fold::status_event(&self.0.row, state, message, now) else {
             self.0.broken.store(true, Ordering::SeqCst);
             return Err(Ended);
@@ -98,40 +98,32 @@ impl Progress {
     ) -> Result<(), Ended> {
         let inner = &self.0;
         let Ok(room) = Arc::clone(&inner.room).acquire_owned().await else { return Err(Ended) };
+        let Ok(place) = Arc::clone(&inner.tasks.room).acquire_owned().await else {
+            return Err(Ended);
+        };
         if inner.ended.load(Ordering::SeqCst) || inner.broken.load(Ordering::SeqCst) {
             return Err(Ended);
         }
         let (tasks, task_id) = (Arc::clone(&inner.tasks), inner.row.task_id.clone());
-        let (ended, broken) = (Arc::clone(&inner.ended), Arc::clone(&inner.broken));
+        let ended = Arc::clone(&inner.ended);
+        let broken = Arc::clone(&inner.broken);
+        let receipt = Receipt { broken, stored: false, _room: room, _place: place };
         let job_id = task_id.clone();
         let queued = inner.tasks.store.submit(
             move |tx| tx.append(&job_id, kind, &body, status),
             move |appended| {
+                let mut receipt = receipt;
+                receipt.stored = appended.is_ok();
                 match appended {
                     Ok(Some(seq)) => tasks.committed(&task_id, seq),
                     Ok(None) => ended.store(true, Ordering::SeqCst),
                     Err(fault) => {
                         tracing::error!(cause = %fault.chain(), "a task's event is lost");
-                        broken.store(true, Ordering::SeqCst);
                     }
                 }
-                drop(room);
             },
         );
         queued.map_err(|_| Ended)
-    }
-
-    fn message(&self, text: &str) -> Message {
-        Message {
-            message_id: uuid::Uuid::now_v7().to_string(),
-            context_id: Some(self.0.row.context_id.clone()),
-            task_id: Some(self.0.row.task_id.clone()),
-            role: Role::Agent,
-            parts: vec![Part::text(text)],
-            metadata: None,
-            extensions: Vec::new(),
-            reference_task_ids: Vec::new(),
-        }
     }
 
     /// Whether the work may end here: it has settled the task, or somebody else has ended it.
@@ -149,22 +141,31 @@ impl Progress {
     }
 
     /// Ends the task as failed, unless it has ended.
-    pub(super) fn end_as_failed(&self, text: &str) -> Result<(), Fault> {
+    pub(super) async fn end_as_failed(&self, text: &str) -> Result<(), Fault> {
         let inner = &self.0;
         let now = inner.tasks.clock.now();
-        let failed = TaskState::Failed;
-        let body = fold::status_event(&inner.row, failed, Some(self.message(text)), now)?;
-        let (tasks, task_id) = (Arc::clone(&inner.tasks), inner.row.task_id.clone());
-        let job_id = task_id.clone();
-        inner.tasks.store.submit(
-            move |tx| tx.append(&job_id, EntryKind::Status, &body, Some((failed, now))),
-            move |appended| match appended {
-                Ok(Some(seq)) => tasks.committed(&task_id, seq),
-                Ok(None) => {}
-                Err(fault) => {
-                    tracing::error!(cause = %fault.chain(), "a failed task could not be ended");
-                }
-            },
-        )
+        let body = fold::failure(&inner.row, text, now)?;
+        let job_id = inner.row.task_id.clone();
+        let failed = Some((TaskState::Failed, now));
+        let job = move |tx: &Transaction<'_>| tx.append(&job_id, EntryKind::Status, &body, failed);
+        inner.tasks.log(&inner.row.task_id, job).await.map(|_| ())
+    }
+}
+
+/// Room for an entry while it waits for the disk. A batch that cannot even begin drops what waits
+/// in it without a word, so an entry is lost unless the store says otherwise.
+struct Receipt {
+    broken: Arc<AtomicBool>,
+    stored: bool,
+    _room: OwnedSemaphorePermit,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        // Before the room is free: whoever waits for that looks at this next.
+        if !self.stored {
+            self.broken.store(true, Ordering::SeqCst);
+        }
     }
 }

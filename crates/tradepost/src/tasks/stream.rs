@@ -34,34 +34,17 @@ pub struct Item {
 /// A stream. Dropping it ends it.
 #[derive(Debug)]
 pub struct TaskStream {
-    tasks: Arc<Tasks>,
-    task_id: String,
+    watch: Watch,
     first: Option<Task>,
     seen: i64,
     until: Until,
-    committed: watch::Receiver<i64>,
     read: VecDeque<Entry>,
     closed: bool,
 }
 
 impl TaskStream {
-    pub(super) fn new(
-        tasks: Arc<Tasks>,
-        task: Task,
-        seen: i64,
-        until: Until,
-        committed: watch::Receiver<i64>,
-    ) -> Self {
-        Self {
-            tasks,
-            task_id: task.id.clone(),
-            first: Some(task),
-            seen,
-            until,
-            committed,
-            read: VecDeque::new(),
-            closed: false,
-        }
+    pub(super) fn new(watch: Watch, task: Task, seen: i64, until: Until) -> Self {
+        Self { watch, first: Some(task), seen, until, read: VecDeque::new(), closed: false }
     }
 
     /// The next item; waits for it, and is `None` at the end.
@@ -83,11 +66,15 @@ impl TaskStream {
                 }
                 continue;
             }
-            let until = *self.committed.borrow_and_update();
-            let range = (self.seen, until.max(self.seen));
-            self.read = self.tasks.store.task_entries(&self.task_id, range, BATCH)?.into();
+            let watch = &mut self.watch;
+            let until = *watch.committed.borrow_and_update();
+            if until > self.seen {
+                let range = (self.seen, until);
+                let read = watch.tasks.store.task_entries(&watch.task_id, range, true, BATCH)?;
+                self.read = read.into();
+            }
             // The sender lives as long as somebody follows; without it nothing more will come.
-            if self.read.is_empty() && self.committed.changed().await.is_err() {
+            if self.read.is_empty() && watch.committed.changed().await.is_err() {
                 self.closed = true;
             }
         }
@@ -95,7 +82,7 @@ impl TaskStream {
     }
 
     fn lags(&self) -> bool {
-        *self.committed.borrow() > self.seen
+        *self.watch.committed.borrow() > self.seen
     }
 
     fn item(&mut self, entry: Entry) -> Result<Option<Item>, Fault> {
@@ -125,7 +112,21 @@ impl TaskStream {
     }
 }
 
-impl Drop for TaskStream {
+/// An eye on a task's log. The task is live as long as there is one.
+#[derive(Debug)]
+pub(super) struct Watch {
+    tasks: Arc<Tasks>,
+    task_id: String,
+    committed: watch::Receiver<i64>,
+}
+
+impl Watch {
+    pub(super) fn new(tasks: Arc<Tasks>, task_id: String, committed: watch::Receiver<i64>) -> Self {
+        Self { tasks, task_id, committed }
+    }
+}
+
+impl Drop for Watch {
     fn drop(&mut self) {
         // The receiver is still counted here; take it out of the count first.
         let (_, nobody) = watch::channel(0);

@@ -24,3 +24,4 @@ mod rest;
 mod server;
 mod signing;
 mod support;
+mod tasks;

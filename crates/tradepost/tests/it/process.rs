@@ -70,7 +70,7 @@ impl Process {
         Self::start(folder, &["--config", config.to_str().unwrap()])
     }
 
-    fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         // The shell's own `kill`: not every machine has it as a program.
         let pid = self.child.id().to_string();
         let script = ["-c", "kill -s \"$1\" \"$2\"", "sh", name, &pid];
@@ -78,7 +78,7 @@ impl Process {
     }
 
     /// Waits until it has ended by itself.
-    fn end(mut self) -> ExitStatus {
+    pub fn end(mut self) -> ExitStatus {
         for _ in 0..1_000 {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;

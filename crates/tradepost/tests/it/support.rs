@@ -15,6 +15,7 @@ use tradepost::http;
 use tradepost::store::Store;
 
 pub mod client;
+pub mod conformance;
 pub mod dealer;
 pub mod layout;
 pub mod schemas;

@@ -66,6 +66,26 @@ pub enum Request {
     GetExtendedAgentCard,
 }
 
+impl Request {
+    /// The operation that it asks for.
+    #[must_use]
+    pub fn operation(&self) -> Operation {
+        match self {
+            Self::SendMessage(_) => Operation::SendMessage,
+            Self::SendStreamingMessage(_) => Operation::SendStreamingMessage,
+            Self::GetTask { .. } => Operation::GetTask,
+            Self::ListTasks(_) => Operation::ListTasks,
+            Self::CancelTask { .. } => Operation::CancelTask,
+            Self::SubscribeToTask { .. } => Operation::SubscribeToTask,
+            Self::CreatePushConfig(_) => Operation::CreateTaskPushNotificationConfig,
+            Self::GetPushConfig { .. } => Operation::GetTaskPushNotificationConfig,
+            Self::ListPushConfigs { .. } => Operation::ListTaskPushNotificationConfigs,
+            Self::DeletePushConfig { .. } => Operation::DeleteTaskPushNotificationConfig,
+            Self::GetExtendedAgentCard => Operation::GetExtendedAgentCard,
+        }
+    }
+}
+
 /// A message with the caller's wishes about the answer.
 #[derive(Debug, Clone)]
 pub struct SendMessage {

@@ -204,22 +204,25 @@ impl Database {
         task_row(&self.0, owner, task_id)
     }
 
-    /// Entries of a task after one and up to another, at most `limit`.
+    /// Entries of a task after one and up to another, at most `limit`; those of artifacts only when
+    /// asked for.
     pub(in crate::store) fn task_entries(
         &self,
         task_id: &str,
         (after, until): (i64, i64),
+        with_artifacts: bool,
         limit: usize,
     ) -> Result<Vec<Entry>, Fault> {
         self.0
             .prepare_cached(
                 "SELECT seq, kind, body FROM task_events
-                 WHERE task_id = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4",
+                 WHERE task_id = ?1 AND seq > ?2 AND seq <= ?3 AND (?5 OR kind <> 2)
+                 ORDER BY seq LIMIT ?4",
             )
             .and_then(|mut statement| {
                 let limit = i64::try_from(limit).unwrap_or(i64::MAX);
                 statement
-                    .query_map(params![task_id, after, until, limit], |row| {
+                    .query_map(params![task_id, after, until, limit, with_artifacts], |row| {
                         let kind = match row.get::<_, i64>(1)? {
                             0 => EntryKind::Message,
                             1 => EntryKind::Status,
@@ -279,17 +282,17 @@ impl Database {
         Ok((rows, usize::try_from(total).unwrap_or_default()))
     }
 
-    /// Tasks that somebody was working on.
-    pub(in crate::store) fn unfinished_tasks(&self) -> Result<Vec<TaskRow>, Fault> {
+    /// An agent's tasks that somebody was working on.
+    pub(in crate::store) fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
         let states = TaskState::ALL.iter().filter(|s| !s.terminal() && !s.interrupted());
         let names: Vec<_> = states.map(|s| format!("'{}'", s.name())).collect();
         self.0
             .prepare(&format!(
                 "SELECT task_id, context_id, state, status_at, last_seq FROM tasks
-                 WHERE state IN ({})",
+                 WHERE agent_id = ?1 AND state IN ({})",
                 names.join(", ")
             ))
-            .and_then(|mut s| s.query_map([], read_row).and_then(Iterator::collect))
+            .and_then(|mut s| s.query_map(params![agent_id], read_row).and_then(Iterator::collect))
             .map_err(Fault::on("reading unfinished tasks"))
     }
 }

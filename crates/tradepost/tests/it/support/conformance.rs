@@ -1,0 +1,270 @@
+//! The conformance agent on a loopback address, and a client that reads streams as slowly as it is
+//! told.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tradepost::auth::key::Fresh;
+use tradepost::clock::{Clock, Hand};
+use tradepost::conformance::{Conformance, Profile};
+use tradepost::desk::{Agent, Desk};
+use tradepost::gate::Scope;
+use tradepost::http;
+use tradepost::store::{ApiKey, Store};
+
+use super::{NOW, Response, at, client};
+
+/// A running conformance agent.
+pub struct ConformanceServer {
+    pub address: SocketAddr,
+    pub hand: Hand,
+    pub store: Arc<Store>,
+    pub desk: Arc<Desk>,
+    directory: Option<tempfile::TempDir>,
+    profile: Profile,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+/// The conformance agent on an empty store.
+pub fn start_conformance(profile: Profile) -> ConformanceServer {
+    start_in(tempfile::tempdir().unwrap(), profile)
+}
+
+fn start_in(directory: tempfile::TempDir, profile: Profile) -> ConformanceServer {
+    let store = Arc::new(Store::open(directory.path()).unwrap());
+    let (clock, hand) = Clock::manual(at(NOW));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}")).unwrap();
+    let server = super::dealer::config().server;
+    let desk = Desk::open_conformance(server.clone(), Arc::clone(&store), clock, agent);
+    let desk = Arc::new(desk);
+    let router = http::router(Arc::clone(&desk));
+    runtime.spawn(async move {
+        http::server::serve(listener, router, &server, std::future::pending()).await;
+    });
+    let (directory, runtime) = (Some(directory), Some(runtime));
+    ConformanceServer { address, hand, store, desk, directory, profile, runtime }
+}
+
+impl Drop for ConformanceServer {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_secs(5));
+        }
+    }
+}
+
+impl ConformanceServer {
+    /// Another process on what this one has left behind.
+    pub fn restart(mut self) -> Self {
+        let (directory, profile) = (self.directory.take().unwrap(), self.profile);
+        drop(self);
+        start_in(directory, profile)
+    }
+
+    /// The whole answer to a request with these headers besides.
+    pub fn ask(&self, headers: &[(&str, &str)], method: &str, params: &Value) -> Response {
+        ask(self.address, headers, method, params)
+    }
+
+    /// The result.
+    pub fn result(&self, method: &str, params: &Value) -> Value {
+        let answer = self.ask(&[], method, params).json();
+        answer.get("result").cloned().unwrap_or_else(|| panic!("{method}: {answer}"))
+    }
+
+    /// The code of the error.
+    pub fn code(&self, method: &str, params: &Value) -> i64 {
+        let answer = self.ask(&[], method, params).json();
+        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
+    }
+
+    /// The task that comes of a message with this id, when it has settled.
+    pub fn task(&self, message_id: &str) -> Value {
+        self.result("SendMessage", &message(message_id))["task"].clone()
+    }
+
+    /// The task that comes of a message with this id, as it begins.
+    pub fn begin(&self, message_id: &str) -> Value {
+        self.result("SendMessage", &at_once(message_id))["task"].clone()
+    }
+
+    /// The task as it stands.
+    pub fn get(&self, id: &Value) -> Value {
+        self.result("GetTask", &json!({"id": id}))
+    }
+
+    /// A stream.
+    pub fn stream(&self, headers: &[(&str, &str)], method: &str, params: &Value) -> Stream {
+        Stream::open(self.address, headers, method, params)
+    }
+
+    /// Gives a caller a key; the value of its `Authorization`.
+    pub fn caller(&self, name: &str, scopes: Option<&[Scope]>) -> String {
+        let fresh = Fresh::generate().unwrap();
+        let key = ApiKey {
+            id: fresh.id,
+            dealer_id: Conformance::ID.to_owned(),
+            name: name.to_owned(),
+            hash: fresh.hash,
+            scopes: scopes.map(|scopes| scopes.iter().copied().collect()),
+            created_at: at(NOW),
+            expires_at: None,
+            revoked_at: None,
+            last_used_on: None,
+        };
+        assert!(self.store.add_api_key(key, false).unwrap());
+        format!("Bearer {}", fresh.text)
+    }
+
+    /// Waits until the process remembers no task.
+    pub fn forgets(&self) {
+        let forgotten = (0..500).any(|_| {
+            let (_sender, receiver) = std::sync::mpsc::channel::<()>();
+            self.live() == 0 || receiver.recv_timeout(Duration::from_millis(20)).is_ok()
+        });
+        assert!(forgotten, "{} tasks are still remembered", self.live());
+    }
+
+    /// How many tasks the process remembers.
+    pub fn live(&self) -> usize {
+        match self.desk.agent(None).unwrap() {
+            Agent::Conformance(agent) => agent.live_tasks(),
+            Agent::Dealer(_) => panic!("no conformance agent"),
+        }
+    }
+}
+
+/// The whole answer to a request.
+pub fn ask(
+    address: SocketAddr,
+    headers: &[(&str, &str)],
+    method: &str,
+    params: &Value,
+) -> Response {
+    let headers = [&[("Content-Type", "application/json")], headers].concat();
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    client::request(address, "POST", "/a2a", &headers, body.to_string().as_bytes())
+}
+
+/// The parameters of a message with this id.
+pub fn message(id: &str) -> Value {
+    json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": "hello"}]}})
+}
+
+/// The same for somebody who does not wait.
+pub fn at_once(id: &str) -> Value {
+    super::with(message(id), &[("/configuration", json!({"returnImmediately": true}))])
+}
+
+/// The same for a task that has begun.
+pub fn follow_up(id: &str, task_id: &Value) -> Value {
+    super::with(message(id), &[("/message/taskId", task_id.clone())])
+}
+
+/// A stream that is being read. It waits 30 seconds for an event at most.
+pub struct Stream {
+    reader: BufReader<TcpStream>,
+    pub head: String,
+    text: String,
+    /// Whether all of it has come.
+    whole: bool,
+}
+
+/// An event of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub id: i64,
+    pub result: Value,
+}
+
+impl Event {
+    /// The state that a task or an update tells.
+    pub fn state(&self) -> Option<&str> {
+        let status = ["/task/status/state", "/statusUpdate/status/state"];
+        status.iter().find_map(|path| self.result.pointer(path)).and_then(Value::as_str)
+    }
+}
+
+impl Stream {
+    /// Sends the request and reads the head of the answer.
+    pub fn open(
+        address: SocketAddr,
+        headers: &[(&str, &str)],
+        method: &str,
+        params: &Value,
+    ) -> Self {
+        let body = json!({"jsonrpc": "2.0", "id": "s", "method": method, "params": params});
+        let body = body.to_string();
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let more: String =
+            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let request = format!(
+            "POST /a2a HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{more}\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut reader = BufReader::with_capacity(4096, stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        let lower = head.to_lowercase();
+        assert!(lower.contains("content-type: text/event-stream"), "{method}: {head}");
+        let mut text = String::new();
+        let whole = lower.contains("content-length:");
+        if whole {
+            reader.read_to_string(&mut text).unwrap();
+        }
+        Self { reader, head, text, whole }
+    }
+
+    /// The next event; `None` when the stream has been closed as it should.
+    pub fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let lines: Vec<_> = event.lines().filter_map(|l| l.split_once(": ")).collect();
+                let field = |name| lines.iter().find(|(known, _)| *known == name).map(|l| l.1);
+                let found = field("data").map(|data| {
+                    let answer: Value = serde_json::from_str(data).unwrap();
+                    assert_eq!(answer["id"], "s");
+                    let id = field("id").map_or(0, |id| id.parse().unwrap());
+                    Event { id, result: answer["result"].clone() }
+                });
+                self.text = rest.to_owned();
+                match found {
+                    Some(event) => return Some(event),
+                    None => continue,
+                }
+            }
+            self.whole = self.whole || !self.read_chunk();
+            if self.whole {
+                assert_eq!(self.text, "");
+                return None;
+            }
+        }
+    }
+
+    fn read_chunk(&mut self) -> bool {
+        let mut size = String::new();
+        self.reader.read_line(&mut size).unwrap();
+        let size = usize::from_str_radix(size.trim(), 16).unwrap();
+        let mut chunk = vec![0; size + 2];
+        self.reader.read_exact(&mut chunk).unwrap();
+        self.text.push_str(std::str::from_utf8(&chunk[..size]).unwrap());
+        size > 0
+    }
+
+    /// Everything that is left.
+    pub fn rest(mut self) -> Vec<Event> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+}

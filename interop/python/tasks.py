@@ -1,0 +1,142 @@
+"""Tasks through the official Python client of A2A, against `tradepost serve --conformance`.
+
+    python tasks.py http://127.0.0.1:8080
+
+Webhooks are not tried: the agent sends none yet, and its card says so.
+"""
+
+import asyncio
+import sys
+import uuid
+
+import httpx
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.types.a2a_pb2 import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    TaskState,
+)
+
+RUN = str(uuid.uuid4())
+
+
+class Tally:
+    """Counts checks and prints a line for each."""
+
+    def __init__(self):
+        self.passed = 0
+        self.failed = 0
+
+    async def check(self, name, work):
+        try:
+            await work
+        except Exception as error:  # whatever it is, the check has failed
+            self.failed += 1
+            text = f'{type(error).__name__}: {error}'.replace('\n', '\n      ')
+            print(f'FAIL  py  {name}\n      {text}')
+        else:
+            self.passed += 1
+            print(f'ok    py  {name}')
+
+
+def same(left, right):
+    """An assertion that `python -O` cannot switch off."""
+    if left != right:
+        raise AssertionError(f'{left!r}\nis not\n{right!r}')
+
+
+def request(prefix, task_id='', return_immediately=False):
+    """A message that the agent knows by the prefix of its id."""
+    return SendMessageRequest(
+        message=Message(
+            message_id=f'{prefix}-{uuid.uuid4()}',
+            context_id='' if task_id else RUN,
+            task_id=task_id,
+            role=Role.ROLE_USER,
+            parts=[Part(text='hello')],
+        ),
+        configuration=SendMessageConfiguration(return_immediately=return_immediately),
+    )
+
+
+class Buyer:
+    """One client that waits, and one that streams."""
+
+    def __init__(self, plain, streaming):
+        self.plain = plain
+        self.streaming = streaming
+
+    async def task(self, prefix, **how):
+        events = [event async for event in self.plain.send_message(request(prefix, **how))]
+        same(len(events), 1)
+        return events[0].task
+
+    async def send(self):
+        task = await self.task('tck-artifact-text')
+        same(task.status.state, TaskState.TASK_STATE_COMPLETED)
+        same(task.artifacts[0].parts[0].text, 'Generated text content')
+
+    async def stream(self):
+        sent = self.streaming.send_message(request('tck-stream-001'))
+        events = [event async for event in sent]
+        kinds = [event.WhichOneof('payload') for event in events]
+        same(kinds, ['task', 'status_update', 'artifact_update', 'status_update'])
+        same(events[-1].status_update.status.state, TaskState.TASK_STATE_COMPLETED)
+
+    async def get(self):
+        paused = await self.task('tck-input-required')
+        task = await self.plain.get_task(GetTaskRequest(id=paused.id))
+        same(task.status.state, TaskState.TASK_STATE_INPUT_REQUIRED)
+        same(task.context_id, RUN)
+
+    async def subscribe(self):
+        paused = await self.task('tck-input-required')
+        events = self.streaming.subscribe(SubscribeToTaskRequest(id=paused.id))
+        first = await anext(events)
+        same(first.task.status.state, TaskState.TASK_STATE_INPUT_REQUIRED)
+        await self.task('tck-complete-task', task_id=paused.id)
+        rest = [event async for event in events]
+        same(rest[-1].status_update.status.state, TaskState.TASK_STATE_COMPLETED)
+
+    async def cancel(self):
+        task = await self.task('tck-long-running', return_immediately=True)
+        canceled = await self.plain.cancel_task(CancelTaskRequest(id=task.id))
+        same(canceled.status.state, TaskState.TASK_STATE_CANCELED)
+
+    async def list(self):
+        page = await self.plain.list_tasks(ListTasksRequest(context_id=RUN, page_size=2))
+        same(len(page.tasks), 2)
+        same(page.total_size, 5)
+        same(page.tasks[0].status.state, TaskState.TASK_STATE_CANCELED)
+        if not page.next_page_token:
+            raise AssertionError('there is more, and no token for it')
+
+
+async def main(base):
+    tally = Tally()
+    async with httpx.AsyncClient(timeout=20) as http:
+        card = await A2ACardResolver(http, base).get_agent_card()
+        plain = ClientFactory(ClientConfig(httpx_client=http, streaming=False)).create(card)
+        streaming = ClientFactory(ClientConfig(httpx_client=http)).create(card)
+        buyer = Buyer(plain, streaming)
+        await tally.check('send waits for the task and gives it', buyer.send())
+        await tally.check('stream brings task, work, artifact and end in order', buyer.stream())
+        await tally.check('get reads the task that waits for input', buyer.get())
+        await tally.check('subscribe stays open until a follow-up', buyer.subscribe())
+        await tally.check('cancel ends a task at work', buyer.cancel())
+        await tally.check('list finds the tasks of the conversation', buyer.list())
+    print(f'{tally.passed} passed, {tally.failed} failed')
+    return 0 if tally.failed == 0 else 1
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 2:
+        sys.exit('usage: python tasks.py BASE_URL')
+    sys.exit(asyncio.run(main(sys.argv[1])))
