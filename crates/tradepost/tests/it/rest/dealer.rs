@@ -318,12 +318,16 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
     check_shape(&lacking);
     let challenge = lacking.header("www-authenticate").unwrap();
     assert!(challenge.ends_with("error=\"insufficient_scope\", scope=\"dealer:read\""));
-    check("A-03", &lacking, &expect![[r#"
+    check(
+        "A-03",
+        &lacking,
+        &expect![[r#"
         403
         {"error":{"code":403,"status":"PERMISSION_DENIED","message":"the credential lacks the scope dealer:read",
             "details":[
               {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org","metadata":{"scope":"dealer:read"}}]}}
-    "#]]);
+    "#]],
+    );
     check(
         "A-01",
         &response,
