@@ -8,6 +8,9 @@ use crate::support::Response;
 use crate::support::conformance::{follow_up, message, start_conformance};
 use crate::support::with;
 
+/// The parameters that name a task.
+type Params<'a> = &'a dyn Fn(&Value) -> Value;
+
 /// Everything that a caller can compare: status, headers and body, except the time.
 fn whole(response: &Response) -> (u16, Vec<(String, String)>, String) {
     let mut headers = response.headers.clone();
@@ -26,7 +29,7 @@ fn a_04_anothers_task_is_an_absent_one_in_every_byte() {
         let refer = |id: &Value| with(message("x"), &[("/message/referenceTaskIds", json!([id]))]);
         let astray = |id: &Value| with(follow_up("x", id), &[("/message/contextId", json!("c"))]);
         let name = |id: &Value| json!({"id": id});
-        let requests: [(&str, &dyn Fn(&Value) -> Value); 8] = [
+        let requests: [(&str, Params<'_>); 8] = [
             ("GetTask", &name),
             ("CancelTask", &name),
             ("SubscribeToTask", &name),
