@@ -8,6 +8,9 @@ use crate::support::Response;
 use crate::support::conformance::{follow_up, message, start_conformance};
 use crate::support::with;
 
+/// The parameters that name a task.
+type Params<'a> = &'a dyn Fn(&Value) -> Value;
+
 /// Everything that a caller can compare: status, headers and body, except the time.
 fn whole(response: &Response) -> (u16, Vec<(String, String)>, String) {
     let mut headers = response.headers.clone();
