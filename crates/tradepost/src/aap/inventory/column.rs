@@ -38,9 +38,9 @@ pub(super) struct Codes {
     strides: Vec<Bitmap>,
 }
 
-/// A column's rows are divided into so many strides. Their bitmaps take four bytes for each row,
-/// as its code does.
-const STRIDES: usize = 32;
+/// A column's rows are divided into so many strides. Their bitmaps take eight bytes for each
+/// row, as its code and its place in the order do.
+const STRIDES: usize = 64;
 
 /// A range of codes, in strides.
 struct Long<'a> {

@@ -159,7 +159,11 @@ impl Index {
             return Matches::Few(rows);
         }
         let mut set = first.to_bitmap(all);
-        let mut survivors = set.len();
+        let mut survivors = match first {
+            // No row has two codes, so that the bound is exact.
+            Constraint::Codes(..) => bound,
+            Constraint::Listed(_) => set.len(),
+        };
         for (_, constraint) in constraints {
             if survivors == 0 {
                 break;
