@@ -18,9 +18,6 @@ fn whole(response: &Response) -> (u16, Vec<(String, String)>, String) {
     (response.status, headers, String::from_utf8(response.body.clone()).unwrap())
 }
 
-/// What to ask about a task of this id.
-type Params<'a> = &'a dyn Fn(&Value) -> Value;
-
 #[test]
 fn a_04_anothers_task_is_an_absent_one_in_every_byte() {
     let server = start_conformance(Profile::Streaming);
