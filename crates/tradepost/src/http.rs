@@ -22,7 +22,7 @@ mod answers;
 mod card;
 mod denied;
 mod health;
-mod intake;
+pub(crate) mod intake;
 mod observe;
 mod rest;
 mod sse;

@@ -12,6 +12,7 @@ pub mod fault;
 pub mod gate;
 pub mod http;
 pub mod limit;
+pub mod sandbox;
 pub mod signing;
 pub mod store;
 pub mod tasks;

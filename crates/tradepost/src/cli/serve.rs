@@ -162,7 +162,7 @@ async fn keep_fresh(desk: Arc<Desk>) {
 }
 
 /// Resolves when the process is asked to stop.
-fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {

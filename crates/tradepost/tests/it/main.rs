@@ -22,6 +22,7 @@ mod leads;
 mod process;
 mod requirements;
 mod rest;
+mod sandbox;
 mod server;
 mod signing;
 mod support;
