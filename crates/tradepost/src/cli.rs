@@ -19,6 +19,7 @@ pub mod init;
 pub mod keys;
 pub mod leads;
 pub mod output;
+pub mod receive;
 pub mod sandbox;
 pub mod serve;
 
@@ -53,6 +54,8 @@ enum Command {
     Discover(discover::Arguments),
     /// Call a skill of a seller.
     Call(Box<call::Arguments>),
+    /// Take the push deliveries of sellers, keep each once, and hand them on.
+    Receive(Box<receive::Arguments>),
     /// Play a scripted seller that grades whoever buys from it.
     Sandbox(sandbox::Arguments),
     /// Sign an agent card, verify one, or make a key for it.
@@ -99,6 +102,7 @@ pub fn run(
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
+        Command::Receive(arguments) => receive::run(*arguments, &context),
         Command::Sandbox(arguments) => sandbox::run(arguments, &context),
         Command::Card(arguments) => card::run(arguments, &context),
         Command::Explain(arguments) => explain::run(arguments, &context),
