@@ -349,7 +349,7 @@ fn part(result: Product) -> Part {
 
 /// Who has an API key is somebody, and everybody else is nobody in particular.
 fn policy() -> Auth {
-    Auth { required: false, api_keys: true, jwt: None }
+    Auth { api_keys: true, ..Auth::default() }
 }
 
 fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {

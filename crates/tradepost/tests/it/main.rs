@@ -26,3 +26,4 @@ mod server;
 mod signing;
 mod support;
 mod tasks;
+mod tls;
