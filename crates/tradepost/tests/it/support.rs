@@ -14,6 +14,7 @@ use tradepost::desk::Desk;
 use tradepost::http;
 use tradepost::store::Store;
 
+pub mod bindings;
 pub mod client;
 pub mod conformance;
 pub mod dealer;
