@@ -115,6 +115,7 @@ fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
         capabilities: Capabilities {
             streaming: false,
             push_notifications: false,
+            extended_agent_card: false,
             // The newest version first: buyers that take the first they know get the best.
             extensions: dealer.versions.iter().rev().map(|v| extension(dealer, *v, id)).collect(),
         },
@@ -171,7 +172,7 @@ pub(crate) fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
 }
 
 /// Each scheme is enough by itself. What is merely offered is not required.
-fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
+pub(crate) fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
     if !auth.required {
         return Vec::new();
     }

@@ -70,14 +70,9 @@ fn come_back(response: &mut Response) {
     }
 }
 
-/// The name of the status. No row of a catalog is about callers that come too often in the
-/// protocol's eyes, or about faults that will be over soon.
+/// The name of the status. No row of a catalog is about faults that will be over soon.
 fn grpc(status: StatusCode, usual: &'static str) -> &'static str {
-    match status {
-        StatusCode::TOO_MANY_REQUESTS => "RESOURCE_EXHAUSTED",
-        StatusCode::SERVICE_UNAVAILABLE => "UNAVAILABLE",
-        _ => usual,
-    }
+    if status == StatusCode::SERVICE_UNAVAILABLE { "UNAVAILABLE" } else { usual }
 }
 
 /// The body of a protocol error.
