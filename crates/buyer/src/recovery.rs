@@ -266,6 +266,11 @@ impl Wait {
         self.at_least + spread.mul_f64(draw)
     }
 
+    /// The same, ending with the time that is left, though never beginning earlier.
+    fn within(self, time: Duration) -> Self {
+        Self { at_most: self.at_most.min(time).max(self.at_least), ..self }
+    }
+
     /// What a seller asked for, and up to a quarter more: never less (`H-1`, `E-2`).
     fn told(delay: Duration) -> Self {
         let at_least = delay.max(Duration::from_secs(1));
@@ -295,7 +300,7 @@ pub fn advise(attempt: &Attempt, failure: &Failure, budget: &Budget) -> Advice {
         Course::Fix { change, fields, suggestion } => {
             let wait = match change {
                 // The one correction of something transient: others hurry for it too.
-                Change::Reread => course::pause(attempt, failure),
+                Change::Reread => course::pause(attempt, failure).within(budget.time),
                 Change::Request
                 | Change::Strip
                 | Change::SearchAgain

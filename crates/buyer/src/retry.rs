@@ -195,8 +195,8 @@ impl<W: World> Recoverer<W> {
                 Some((wait.drawn(self.world.draw()), Key::Same))
             }
             Advice::Fix(fix) => {
-                let spent =
-                    budget.attempts == 0 || budget.tokens == 0 || fix.wait.at_least > budget.time;
+                let in_time = !budget.time.is_zero() && fix.wait.at_least <= budget.time;
+                let spent = budget.attempts == 0 || budget.tokens == 0 || !in_time;
                 if spent || !sender.correct(fix, failure).await {
                     return None;
                 }

@@ -232,7 +232,7 @@ pub(super) fn retry(
     budget: &Budget,
 ) -> Advice {
     let retries = attempt.tried.retries;
-    let mut wait = match pace {
+    let wait = match pace {
         Pace::Backoff | Pace::Throttled => pause(attempt, failure),
         Pace::AtOnce => told(failure).map_or_else(Wait::default, Wait::told),
         Pace::Scope => {
@@ -248,14 +248,13 @@ pub(super) fn retry(
         Some(Spent::Attempts)
     } else if budget.tokens == 0 {
         Some(Spent::Tokens)
-    } else if wait.at_least > budget.time {
+    } else if budget.time.is_zero() || wait.at_least > budget.time {
         Some(Spent::Time(wait.at_least))
     } else {
         None
     };
     let Some(spent) = spent else {
-        wait.at_most = wait.at_most.min(budget.time);
-        return Advice::Retry(Retry { wait, first });
+        return Advice::Retry(Retry { wait: wait.within(budget.time), first });
     };
     Advice::Ask(match pace {
         Pace::Throttled => Why::Throttled,

@@ -43,7 +43,7 @@ fn numbers_and_names_find_their_row_whichever_is_known() {
     let code = |error: Value| match refused(error).by {
         By::Aap { error, .. } => format!("aap {}", error.code),
         By::Protocol(error) => format!("a2a {}", error.code),
-        other => panic!("{other:?}"),
+        by @ (By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. }) => panic!("{by:?}"),
     };
     let info = |reason: &str| json!([{"@type": "google.rpc.ErrorInfo", "reason": reason, "domain": DOMAIN}]);
     for (error, expected) in [
