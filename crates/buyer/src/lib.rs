@@ -5,11 +5,14 @@
 //! came, bounded in size, and goes through [`text`] before a person sees it.
 
 pub mod answer;
+pub mod came;
 pub mod card;
 pub mod client;
 pub mod discover;
 pub mod failure;
+pub mod recovery;
 pub mod refusal;
+pub mod retry;
 pub mod text;
 pub mod transport;
 

@@ -4,12 +4,13 @@
 use serde_json::{Map, Value, json};
 use tradepost_buyer::card::NotAap;
 use tradepost_buyer::failure::{self, Garbled, Unsent};
-use tradepost_buyer::refusal::{By, ProtocolError, Refused};
+use tradepost_buyer::refusal::{Adcp, By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::aap::error::Received;
+use tradepost_wire::adcp::error::Recovery;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::problem::MAX_LISTED;
-use tradepost_wire::{a2a, aap};
+use tradepost_wire::{a2a, aap, adcp};
 
 use super::Failure;
 
@@ -56,6 +57,21 @@ pub fn exit_of_a2a(code: a2a::error::Code) -> u8 {
         | Code::InvalidAgentResponse
         | Code::Unauthenticated
         | Code::PermissionDenied => OTHER,
+    }
+}
+
+/// The exit code of a refusal with this AdCP code: by how one recovers, and by its name where what
+/// was asked for is not there.
+#[must_use]
+pub fn exit_of_adcp(code: adcp::error::Code, recovery: Recovery) -> u8 {
+    match recovery {
+        Recovery::Transient => LATER,
+        Recovery::Correctable | Recovery::Terminal if code.name().ends_with("_NOT_FOUND") => {
+            NOT_FOUND
+        }
+        Recovery::Correctable if code.name().contains("UNSUPPORTED") => UNSUPPORTED,
+        Recovery::Correctable => INVALID,
+        Recovery::Terminal => OTHER,
     }
 }
 
@@ -155,7 +171,18 @@ fn from_refused(message: String, refused: &Refused) -> Failure {
     let mut out = match &refused.by {
         By::Aap { jsonrpc, error } => from_received(message, *jsonrpc, error, refused),
         By::Protocol(error) => from_protocol(message, error, refused),
+        By::Adcp(error) => from_adcp(message, error),
+        By::Grpc { code, .. } => {
+            let data = Some(json!({"grpc_status": code}));
+            let exit = family_of_unknown(refused);
+            Failure { data, ..Failure::new(exit, message).hint("act on what the seller says") }
+        }
         By::Http(status) => from_status(message, *status),
+        By::Words { malformed, .. } => {
+            let mut out = Failure::new(OTHER, message).hint("act on what the seller says");
+            out.lines.extend(malformed.map(|why| format!("the error object {}", why.why())));
+            Failure { data: Some(json!({})), ..out }
+        }
     };
     let waiting = refused.retry_after.map(|delay| format!("{} s", delay.as_secs_f64()));
     out.lines.push(match (refused.is_retryable(), waiting) {
@@ -198,6 +225,34 @@ fn from_received(message: String, jsonrpc: i64, error: &Received, refused: &Refu
     let (exit, hint) = match error.code.known() {
         Some(code) => (exit_of_aap(code), code.hint()),
         None => (family_of_unknown(refused), "act on what the seller says; the code is new to us"),
+    };
+    Failure { lines, data: Some(data), ..Failure::new(exit, message).hint(hint) }
+}
+
+fn from_adcp(message: String, adcp: &Adcp) -> Failure {
+    let error = &adcp.error;
+    let mut lines = Vec::new();
+    for issue in error.issues.iter().take(MAX_LISTED) {
+        lines.push(problem_line(&issue.pointer, &issue.keyword, &issue.message));
+    }
+    push_more(&mut lines, error.issues.len());
+    let field = error.field.as_deref().filter(|_| error.issues.is_empty());
+    lines.extend(field.map(|field| format!("field: {}", plain(field, 2 * WORD))));
+    for (name, value) in error.details.iter().take(MAX_LISTED) {
+        lines.push(format!("details.{}: {}", plain(name, WORD), detail(value)));
+    }
+    let suggestion = error.suggestion.as_deref();
+    lines.extend(suggestion.map(|text| format!("the seller suggests: {}", plain(text, SENTENCE))));
+    let data = json!({
+        "code": error.code.name(), "recovery": error.class().name(), "jsonrpc_code": adcp.jsonrpc,
+        "error": error,
+    });
+    let (exit, hint) = match error.code.known() {
+        Some(code) => (exit_of_adcp(code, error.class()), code.hint()),
+        None => (
+            if error.class() == Recovery::Transient { LATER } else { OTHER },
+            "act on what the seller says; the code is new to us",
+        ),
     };
     Failure { lines, data: Some(data), ..Failure::new(exit, message).hint(hint) }
 }
