@@ -12,10 +12,13 @@
 mod adf;
 mod appointments;
 mod auth;
+mod bindings;
+mod cards;
 mod config;
 mod decisions;
 mod examples;
 mod hostile;
+mod http2;
 mod import;
 mod leads;
 mod process;
@@ -25,3 +28,4 @@ mod server;
 mod signing;
 mod support;
 mod tasks;
+mod tls;
