@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Kept};
+use crate::refusal::{By, Refused};
 
 mod course;
 mod rules;
@@ -318,6 +319,15 @@ pub fn advise(attempt: &Attempt, failure: &Failure, budget: &Budget) -> Advice {
         Course::Ask(why) => Advice::Ask(why),
         Course::Stop(end) => Advice::Stop(end),
     }
+}
+
+/// The advice for a bare error, without details, at the first attempt of a request that only reads
+/// and carried no credential: what a code means in general.
+#[must_use]
+pub fn in_general(by: By) -> Advice {
+    let refused = Refused { retry_after: None, by, kept: Kept::default() };
+    let budget = Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
+    advise(&Attempt::default(), &Failure::Refused(Box::new(refused)), &budget)
 }
 
 /// Looks before sending (`A-9`): a credential among the arguments of an AdCP task is never sent.

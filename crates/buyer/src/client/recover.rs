@@ -103,3 +103,6 @@ impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C
         false
     }
 }
+
+#[cfg(test)]
+mod tests;

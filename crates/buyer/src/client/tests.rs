@@ -18,7 +18,7 @@ fn terms() -> Terms {
     }
 }
 
-fn client(fake: &Fake) -> Client {
+pub(super) fn client(fake: &Fake) -> Client {
     let card = json!({
         "name": "A",
         "supportedInterfaces": [{"url": format!("{}/a2a", fake.url), "protocolBinding": "JSONRPC",
@@ -38,7 +38,7 @@ fn ask(reply: Reply) -> Result<Answer, Failure> {
     fake.run(client(&fake).call(Skill::InventorySearch, json!({})))
 }
 
-fn result(part: &str) -> String {
+pub(super) fn result(part: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":"{{id}}","result":{{"message":{{"parts":[{part}]}}}}}}"#)
 }
 

@@ -1,4 +1,5 @@
-//! An advice in words: a lower-case fragment, as `hint:` lines are.
+//! An advice in words: a lower-case fragment, as `hint:` lines are. The same request has the same
+//! idempotency key; a new one has a fresh key.
 
 use std::fmt;
 use std::time::Duration;
@@ -23,8 +24,8 @@ impl fmt::Display for Retry {
             First::Supply => f.write_str("give a credential, then ")?,
             First::Renew => f.write_str("renew the token, then ")?,
         }
-        f.write_str("send the same request again with the same idempotency key")?;
-        if self.wait == Wait::default() { Ok(()) } else { write!(f, " in {}", self.wait) }
+        f.write_str("send the same request again, unchanged")?;
+        if self.wait == Wait::default() { Ok(()) } else { write!(f, ", in {}", self.wait) }
     }
 }
 
@@ -61,11 +62,11 @@ impl fmt::Display for Fix {
             }
             Change::Reconcile => {
                 return f.write_str(
-                    "find out whether the first request succeeded; only if not, send it with a \
-                     fresh idempotency key",
+                    "find out whether the first request succeeded; only if not, send it as a new \
+                     request, with a fresh idempotency key",
                 );
             }
-            Change::NewKey => f.write_str("treat it as a new request")?,
+            Change::NewKey => f.write_str("take a fresh idempotency key")?,
             Change::DropContext => f.write_str("leave the context id out")?,
             Change::Token => f.write_str("get a token with check_governance")?,
             Change::Billing(billing) => write!(f, "set billing to {billing}")?,
@@ -75,9 +76,9 @@ impl fmt::Display for Fix {
             }
             Change::Account(_) => f.write_str("use the account that the details name")?,
         }
-        f.write_str(" and send with a fresh idempotency key")?;
+        f.write_str(" and send it as a new request")?;
         if self.wait != Wait::default() {
-            write!(f, " in {}", self.wait)?;
+            write!(f, ", in {}", self.wait)?;
         }
         match &self.suggestion {
             Some(suggestion) => write!(f, "; the seller suggests: {suggestion}"),

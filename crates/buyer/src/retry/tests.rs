@@ -1,7 +1,6 @@
 //! In virtual time: every sleep is asserted, and none takes place.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,44 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::came::{Came, Via, read};
 use crate::failure::Unanswered;
+use crate::fake::Virtual;
 use crate::recovery::{Effect, Spent, Why};
-
-/// A world in which time is a number and every draw the same.
-#[derive(Debug, Clone)]
-struct Virtual {
-    state: Arc<Mutex<(Duration, Vec<Duration>)>>,
-    draw: f64,
-}
-
-impl Virtual {
-    fn new(draw: f64) -> Self {
-        Self { state: Arc::default(), draw }
-    }
-
-    fn pass(&self, time: Duration) {
-        self.state.lock().unwrap().0 += time;
-    }
-
-    fn sleeps(&self) -> Vec<f64> {
-        self.state.lock().unwrap().1.iter().map(Duration::as_secs_f64).collect()
-    }
-}
-
-impl World for Virtual {
-    fn now(&self) -> Duration {
-        self.state.lock().unwrap().0
-    }
-
-    async fn sleep(&self, time: Duration) {
-        let mut state = self.state.lock().unwrap();
-        state.0 += time;
-        state.1.push(time);
-    }
-
-    fn draw(&self) -> f64 {
-        self.draw
-    }
-}
 
 /// A sender that gets these answers, the last one for ever.
 struct Script {

@@ -83,6 +83,17 @@ fn adcp_words_are_those_of_the_error_schema() {
 }
 
 #[test]
+fn adcp_statuses_and_decisions_are_those_of_the_published_enums() {
+    let names = |path: &str| Some(published::json(path)?["enum"].clone());
+    let Some(standing) = names("spec/adcp/3.1/enums/task-status.json") else {
+        return;
+    };
+    assert_eq!(standing, json!(adcp::Standing::NAMES));
+    let decisions = names("spec/adcp/3.1/enums/governance-decision.json").unwrap();
+    assert_eq!(decisions, json!(adcp::Decision::NAMES));
+}
+
+#[test]
 fn an_error_of_every_code_satisfies_the_error_schema() {
     let Some(schema) = published::json("spec/adcp/3.1/core/error.json") else {
         return;
