@@ -77,6 +77,8 @@ pub struct Tasks {
     /// Room in the store's queue for the entries of all tasks together: work waits where a
     /// request would be refused.
     room: Arc<tokio::sync::Semaphore>,
+    /// Whether streams are to end: the process stops.
+    closing: watch::Sender<bool>,
 }
 
 /// How many entries of all tasks may wait for the disk: less than the store's queue holds.
@@ -127,7 +129,15 @@ impl Tasks {
             })
         })?;
         let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
-        Ok(Arc::new(Self { store, clock, live: Mutex::new(HashMap::new()), cursors, room }))
+        let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
+        Ok(Arc::new(Self { store, clock, live, cursors, room, closing }))
+    }
+
+    /// Ends every stream after the event that it is at, and each new one after its first: a
+    /// stream could last longer than anybody waits for the process. Who followed resumes
+    /// elsewhere or later with the last event's id. Who waits for a task's end goes on waiting.
+    pub fn close_streams(&self) {
+        self.closing.send_replace(true);
     }
 
     /// How many tasks are worked on or followed.
@@ -457,7 +467,7 @@ impl Tasks {
         begun: &Begun,
         history: Option<u32>,
     ) -> Outcome<Task> {
-        let mut stream = self.stream_begun(owner, begun, Some(0)).await?;
+        let mut stream = self.stream_begun(owner, begun, Some(0)).await?.until_the_end();
         while stream.next().await?.is_some() {}
         self.get(owner, &begun.task_id, history).await
     }
