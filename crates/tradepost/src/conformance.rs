@@ -430,7 +430,7 @@ fn part(result: Product) -> Part {
 
 /// Who has an API key is somebody, and everybody else is nobody in particular.
 fn policy(profile: Profile) -> Auth {
-    Auth { required: profile.requires_credential(), api_keys: true, jwt: None }
+    Auth { required: profile.requires_credential(), api_keys: true, ..Auth::default() }
 }
 
 /// The credentials that the kit's successor sends: everybody knows them, and what they open is
