@@ -8,6 +8,7 @@ pub mod clock;
 pub mod config;
 pub mod conformance;
 pub mod desk;
+pub mod egress;
 pub mod fault;
 pub mod gate;
 pub mod http;
