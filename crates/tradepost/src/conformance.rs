@@ -162,7 +162,7 @@ impl Conformance {
                 }));
             }
         };
-        let begun = match self.tasks.begin(owner, continues, message, work).await? {
+        let begun = match self.tasks.begin(owner, continues, message, None, work).await? {
             Ok(begun) => begun,
             Err(refusal) => return Ok(Err(refusal)),
         };

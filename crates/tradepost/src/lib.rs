@@ -13,6 +13,7 @@ pub mod fault;
 pub mod gate;
 pub mod http;
 pub mod limit;
+pub mod outbox;
 pub mod signing;
 pub mod store;
 pub mod tasks;
