@@ -115,6 +115,7 @@ fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
         capabilities: Capabilities {
             streaming: false,
             push_notifications: false,
+            extended_agent_card: false,
             // The newest version first: buyers that take the first they know get the best.
             extensions: dealer.versions.iter().rev().map(|v| extension(dealer, *v, id)).collect(),
         },

@@ -6,35 +6,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::http::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::Peer;
-use super::observe::observe;
 use crate::config::Server;
+use connection::Protocol;
 
-/// The largest head of a request: request line and headers together.
-const MAX_HEAD_BYTES: usize = 32 * 1024;
+mod connection;
 
 /// Serves until `stop` resolves, and then until every request in progress is answered, at most
-/// `shutdown_grace` long.
+/// `shutdown_grace` long. HTTP/1.1 and HTTP/2 are spoken on the same port.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
     server: &Server,
     stop: impl Future<Output = ()>,
 ) {
-    let mut builder = http1::Builder::new();
-    let patience = Duration::try_from(server.read_timeout).unwrap_or(Duration::MAX);
-    builder.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(MAX_HEAD_BYTES);
-    let connections = GracefulShutdown::new();
+    let protocol = Protocol::new(Duration::try_from(server.read_timeout).unwrap_or(Duration::MAX));
+    // Every connection holds a receiver until it has ended.
+    let (stopping, told) = watch::channel(());
     let room = Arc::new(Semaphore::new(server.max_connections));
     tokio::pin!(stop);
     loop {
@@ -58,24 +49,16 @@ pub async fn serve(
         };
         // Answers are small and complete; waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
-        let router = router.clone();
-        let service = service_fn(move |request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(Peer(peer));
-            observe(router.clone(), request)
-        });
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
-        let connection = connections.watch(connection);
+        let (protocol, router, told) = (protocol.clone(), router.clone(), told.clone());
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended badly");
-            }
+            protocol.serve(stream, Peer(peer), router, told).await;
             drop(place);
         });
     }
-    drop(listener);
+    drop((listener, told));
     let grace = Duration::try_from(server.shutdown_grace).unwrap_or(Duration::MAX);
-    if tokio::time::timeout(grace, connections.shutdown()).await.is_err() {
+    stopping.send_replace(());
+    if tokio::time::timeout(grace, stopping.closed()).await.is_err() {
         tracing::warn!("some requests were still running when the grace period ended");
     }
 }

@@ -16,6 +16,7 @@ mod config;
 mod decisions;
 mod examples;
 mod hostile;
+mod http2;
 mod import;
 mod leads;
 mod process;

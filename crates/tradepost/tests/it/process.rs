@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tradepost::clock::Clock;
 use tradepost::store::Store;
 
-use crate::support::{client, envelope, lead, with};
+use crate::support::{client, envelope, h2, lead, with};
 
 /// A dealer who sells nothing, limits nobody and logs everything.
 const DEALER: &str = r#"
@@ -421,6 +421,10 @@ fn neither_the_log_nor_the_folder_gives_away_who_wrote() {
     let headers = [("User-Agent", "Featherstonehaugh-Planted"), ("X-Forwarded-For", "17 Planted")];
     let target = "/a2a?email=planted.address@mail.example";
     process.post(target, &headers, &envelope(&swapped).to_string());
+    let headers =
+        [("content-type", "application/json"), ("user-agent", "featherstonehaugh-planted")];
+    let connection = h2::Connection::open(process.address);
+    connection.request("POST", target, &headers, envelope(&swapped).to_string());
 
     // The store breaks under the server, and is mended.
     let database =

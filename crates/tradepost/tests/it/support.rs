@@ -17,6 +17,7 @@ use tradepost::store::Store;
 pub mod client;
 pub mod conformance;
 pub mod dealer;
+pub mod h2;
 pub mod layout;
 pub mod schemas;
 

@@ -112,8 +112,16 @@ pub struct Capabilities {
     pub streaming: bool,
     /// Whether it pushes.
     pub push_notifications: bool,
+    /// Whether authenticated callers get a card of their own; left out when not.
+    #[serde(skip_serializing_if = "is_false")]
+    pub extended_agent_card: bool,
     /// The profiles it speaks.
     pub extensions: Vec<Extension>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A profile that an agent speaks.
