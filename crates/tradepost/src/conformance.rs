@@ -17,9 +17,12 @@ use crate::auth::Authenticator;
 use crate::clock::Clock;
 use crate::config::Auth;
 use crate::desk::{Answer, Incoming};
+use crate::egress::{Egress, Resolver};
 use crate::fault::Fault;
+use crate::outbox::sender::HttpSender;
+use crate::outbox::{Edge, Outbox, Settings};
 use crate::store::{Owner, Store};
-use crate::tasks::{Ended, Outcome, Plan, Progress, Tasks};
+use crate::tasks::{Ended, Outcome, Plan, Progress, Tasks, Webhooks};
 
 mod profile;
 
@@ -35,6 +38,8 @@ pub struct Conformance {
     pub card: PublishedCard,
     profile: Profile,
     tasks: Arc<Tasks>,
+    webhooks: Webhooks,
+    egress: Egress,
     /// Lets callers in: those with an API key under its name, and everybody else as nobody.
     pub auth: Authenticator,
 }
@@ -53,13 +58,47 @@ impl Conformance {
         clock: &Clock,
         base_url: &str,
     ) -> Result<Self, Fault> {
+        let egress = Egress::new(Resolver::system(), false);
+        Self::open_with(profile, store, clock, base_url, egress)
+    }
+
+    /// The same with a guard of its own for webhooks.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open_with(
+        profile: Profile,
+        store: &Arc<Store>,
+        clock: &Clock,
+        base_url: &str,
+        egress: Egress,
+    ) -> Result<Self, Fault> {
         let describe = |id: &str| describe(profile, base_url, id);
         let card = card::publish_with(describe, |hash| {
             store.card_identity(Self::ID, hash, uuid::Uuid::now_v7().to_string(), clock.now())
         })?;
         let tasks = Tasks::open(Arc::clone(store), clock.clone(), Self::ID)?;
         let auth = Authenticator::open(Self::ID, policy(), store, clock)?;
-        Ok(Self { card, profile, tasks, auth })
+        let webhooks = Webhooks::new(Arc::clone(&tasks), egress.clone());
+        Ok(Self { card, profile, tasks, webhooks, egress, auth })
+    }
+
+    /// What delivers to its webhooks, if it has any. One of it is to run.
+    #[must_use]
+    pub fn outbox(&self, settings: Settings, edge: Edge) -> Option<Arc<Outbox>> {
+        if !self.has(Capability::Push) {
+            return None;
+        }
+        let sender = Arc::new(HttpSender::new(self.egress.clone(), settings.timeout));
+        let tasks = Arc::clone(&self.tasks);
+        Some(Arc::new(Outbox::new(Self::ID, tasks, sender, edge, settings)))
+    }
+
+    /// Takes over what other processes have changed.
+    pub fn refresh(&self) {
+        self.auth.tidy();
+        // Somebody may have taken a webhook on again.
+        self.tasks.stir();
     }
 
     /// How many tasks are worked on or followed.
@@ -103,12 +142,23 @@ impl Conformance {
                 let stream = self.tasks.subscribe(&owner, &id, incoming.resume_after).await?;
                 Ok(stream.map(Answer::Stream))
             }
-            // `has` says that these are not there, so they are not admitted.
-            Request::CreatePushConfig(_)
-            | Request::GetPushConfig { .. }
-            | Request::ListPushConfigs { .. }
-            | Request::DeletePushConfig { .. }
-            | Request::GetExtendedAgentCard => {
+            Request::CreatePushConfig(config) => {
+                Ok(self.webhooks.create(&owner, config).await?.map(Answer::PushConfig))
+            }
+            Request::GetPushConfig { task_id, id } => {
+                Ok(self.webhooks.get(&owner, &task_id, &id)?.map(Answer::PushConfig))
+            }
+            Request::ListPushConfigs { task_id, page_size, page_token } => {
+                let page =
+                    self.webhooks.list(&owner, &task_id, page_size, page_token.as_deref())?;
+                Ok(page.map(Answer::PushConfigs))
+            }
+            Request::DeletePushConfig { task_id, id } => {
+                let deleted = self.webhooks.delete(&owner, &task_id, &id).await?;
+                Ok(deleted.map(|()| Answer::Done))
+            }
+            // `has` says that this is not there, so it is not admitted.
+            Request::GetExtendedAgentCard => {
                 Ok(Err(Refusal::new(Code::UnsupportedOperation, "Operation is not supported")))
             }
         }
@@ -123,10 +173,19 @@ impl Conformance {
             let message = "a part has a media type that this agent cannot read";
             return Ok(Err(Refusal::new(Code::ContentTypeNotSupported, message)));
         }
+        let webhook = match self.webhooks.of_message(&send) {
+            Ok(webhook) => webhook,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let continues = match self.tasks.addressed(owner, message)? {
             Ok(continues) => continues,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        if let Some(webhook) = &webhook
+            && let Err(refusal) = self.webhooks.admit(owner, continues.as_ref(), webhook).await?
+        {
+            return Ok(Err(refusal));
+        }
         let work = match plan(message) {
             Plan::Work(work) => work,
             Plan::Answer(parts) => {
@@ -138,7 +197,7 @@ impl Conformance {
                 }));
             }
         };
-        let begun = match self.tasks.begin(owner, continues, message, None, work).await? {
+        let begun = match self.tasks.begin(owner, continues, message, webhook, work).await? {
             Ok(begun) => begun,
             Err(refusal) => return Ok(Err(refusal)),
         };

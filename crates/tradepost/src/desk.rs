@@ -324,7 +324,7 @@ impl Desk {
         let refresh = |agent: &Agent| match agent {
             Agent::Dealer(seller) => seller.refresh(),
             Agent::Conformance(agent) => {
-                agent.auth.tidy();
+                agent.refresh();
                 Ok(())
             }
         };
@@ -336,8 +336,11 @@ impl Desk {
     pub async fn perform(&self, agent: &Agent, incoming: Incoming<'_>) -> Outcome {
         // A message's skill is known only when the agent has read it, and is checked there.
         let principal = &incoming.caller.principal;
-        if let Err(denied) = gate::check(principal, incoming.request.operation(), None) {
-            return Outcome::Denied(denied);
+        let operations = [Some(incoming.request.operation()), webhook_within(&incoming.request)];
+        for operation in operations.into_iter().flatten() {
+            if let Err(denied) = gate::check(principal, operation, None) {
+                return Outcome::Denied(denied);
+            }
         }
         match agent {
             Agent::Dealer(seller) => match &incoming.request {
@@ -363,6 +366,24 @@ impl Desk {
                 agent.perform(incoming).await.map_or_else(Outcome::Broken, Outcome::from)
             }
         }
+    }
+}
+
+/// A message that brings a webhook along asks for what creates one, too.
+fn webhook_within(request: &Request) -> Option<Operation> {
+    match request {
+        Request::SendMessage(send) | Request::SendStreamingMessage(send) => {
+            send.push_config.as_ref().map(|_| Operation::CreateTaskPushNotificationConfig)
+        }
+        Request::GetTask { .. }
+        | Request::ListTasks(_)
+        | Request::CancelTask { .. }
+        | Request::SubscribeToTask { .. }
+        | Request::CreatePushConfig(_)
+        | Request::GetPushConfig { .. }
+        | Request::ListPushConfigs { .. }
+        | Request::DeletePushConfig { .. }
+        | Request::GetExtendedAgentCard => None,
     }
 }
 

@@ -89,6 +89,24 @@ impl Default for Limits {
     }
 }
 
+/// How deliveries are made.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// How long an attempt may take (A2A §4.3.3: 10 to 30 seconds).
+    pub timeout: Duration,
+    /// When attempts are repeated.
+    pub schedule: Schedule,
+    /// How many run at once.
+    pub limits: Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let (schedule, limits) = (Schedule::default(), Limits::default());
+        Self { timeout: Duration::from_secs(15), schedule, limits }
+    }
+}
+
 /// What has happened since the process began.
 #[derive(Debug, Default)]
 pub struct Counts {
@@ -145,16 +163,15 @@ impl Outbox {
         tasks: Arc<Tasks>,
         sender: Arc<dyn Sender>,
         edge: Edge,
-        schedule: Schedule,
-        limits: Limits,
+        settings: Settings,
     ) -> Self {
         Self {
             agent_id: agent_id.to_owned(),
             tasks,
             sender,
             edge,
-            schedule,
-            limits,
+            schedule: settings.schedule,
+            limits: settings.limits,
             counts: Counts::default(),
             stopping: AtomicBool::new(false),
         }

@@ -16,8 +16,11 @@ use crate::clock::Clock;
 use crate::config::{Config, Server, read};
 use crate::conformance::{Conformance, Profile};
 use crate::desk::Desk;
+use crate::egress::{Egress, Resolver};
 use crate::fault::Fault;
 use crate::http;
+use crate::outbox::backoff::Schedule;
+use crate::outbox::{Edge, Outbox, Settings};
 use crate::store::Store;
 
 /// How often the server looks for inventories that `tradepost import` has replaced.
@@ -41,12 +44,45 @@ pub struct Arguments {
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
     conformance: Option<Profile>,
+    #[command(flatten)]
+    push: PushArguments,
     /// Where to listen, instead of the configured address; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
     /// The folder that holds all state.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
+}
+
+/// How webhooks are called. Dealers have none, so this is the conformance agent's.
+#[derive(Debug, clap::Args)]
+struct PushArguments {
+    /// Development only: let webhooks call this machine, also without TLS, and take names that do
+    /// not resolve.
+    #[arg(long, requires = "conformance")]
+    push_allow_loopback: bool,
+    /// How long a webhook may take to answer.
+    #[arg(long, value_name = "DURATION", default_value = "15s", requires = "conformance",
+          value_parser = push_timeout)]
+    push_timeout: Duration,
+    /// After how many failures in a row a webhook is given up.
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "conformance",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    push_attempts: u32,
+}
+
+impl PushArguments {
+    fn settings(&self) -> Settings {
+        let default = Settings::default();
+        let schedule = Schedule { attempts: self.push_attempts, ..default.schedule };
+        Settings { timeout: self.push_timeout, schedule, ..default }
+    }
+}
+
+fn push_timeout(text: &str) -> Result<Duration, String> {
+    let read = read::parse_duration(text).and_then(|duration| Duration::try_from(duration).ok());
+    read.filter(|duration| (1..=60).contains(&duration.as_secs()))
+        .ok_or_else(|| "write a duration from 1s to 60s, such as 15s".to_owned())
 }
 
 /// Runs it.
@@ -76,7 +112,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         .enable_all()
         .build()
         .map_err(|error| Failure::fault(&error))?;
-    runtime.block_on(serve(config, arguments.conformance, store, clock, context))
+    runtime.block_on(serve(config, &arguments, store, clock, context))
 }
 
 /// Keeps other servers away from the folder: each would count requests for itself.
@@ -111,7 +147,7 @@ fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Res
 
 async fn serve(
     config: Config,
-    conformance: Option<Profile>,
+    arguments: &Arguments,
     store: Store,
     clock: Clock,
     context: &Context,
@@ -124,29 +160,46 @@ async fn serve(
     let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
     let server = config.server.clone();
     let dealers = config.dealers.len();
-    let desk = open(config, conformance, Arc::new(store), clock, address)
+    let (desk, outbox) = open(config, arguments, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     tokio::spawn(keep_fresh(Arc::clone(&desk)));
+    let (stop_outbox, outbox_stopped) = tokio::sync::oneshot::channel::<()>();
+    let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
+    let deliveries = outbox.map(|outbox| {
+        let stopped = async {
+            let _ = outbox_stopped.await;
+        };
+        tokio::spawn(outbox.run(stopped, grace))
+    });
     tracing::info!(%address, dealers, "started");
     // Scripts wait for this line.
     context.output.line(format!("listening on http://{address}"));
     http::server::serve(listener, http::router(desk), &server, stop).await;
+    drop(stop_outbox);
+    if let Some(deliveries) = deliveries {
+        let _ = deliveries.await;
+    }
     tracing::info!("stopped");
     Ok(())
 }
 
 fn open(
     config: Config,
-    conformance: Option<Profile>,
+    arguments: &Arguments,
     store: Arc<Store>,
     clock: Clock,
     address: SocketAddr,
-) -> Result<Desk, Fault> {
-    let Some(profile) = conformance else { return Desk::open(config, store, clock, address) };
-    let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}"))?;
-    Ok(Desk::open_conformance(config.server, store, clock, agent))
+) -> Result<(Desk, Option<Arc<Outbox>>), Fault> {
+    let Some(profile) = arguments.conformance else {
+        return Ok((Desk::open(config, store, clock, address)?, None));
+    };
+    let base_url = format!("http://{address}");
+    let egress = Egress::new(Resolver::system(), arguments.push.push_allow_loopback);
+    let agent = Conformance::open_with(profile, &store, &clock, &base_url, egress)?;
+    let outbox = agent.outbox(arguments.push.settings(), Edge::system());
+    Ok((Desk::open_conformance(config.server, store, clock, agent), outbox))
 }
 
 async fn keep_fresh(desk: Arc<Desk>) {

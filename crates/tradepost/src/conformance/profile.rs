@@ -40,7 +40,7 @@ impl Profile {
         match self {
             Self::Streaming => Row { streaming: true, ..NOTHING },
             // What the agent does not have yet is off here, so that its card tells the truth.
-            Self::Push => Row { streaming: true, push: false, extended_card: false, ..NOTHING },
+            Self::Push => Row { streaming: true, push: true, extended_card: false, ..NOTHING },
             Self::Plain => NOTHING,
             Self::Strict => Row { requires_extension: true, ..NOTHING },
         }

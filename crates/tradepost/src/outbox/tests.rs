@@ -121,7 +121,8 @@ impl World {
         let schedule = Schedule { attempts: 6, ..Schedule::default() };
         let limits = Limits { all: 6, per_host: 2, per_owner: 4 };
         let sender = Arc::clone(&script) as Arc<dyn Sender>;
-        let outbox = Outbox::new(AGENT, Arc::clone(&tasks), sender, edge, schedule, limits);
+        let settings = Settings { schedule, limits, ..Settings::default() };
+        let outbox = Outbox::new(AGENT, Arc::clone(&tasks), sender, edge, settings);
         let outbox = Arc::new(outbox);
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let stopped = async {

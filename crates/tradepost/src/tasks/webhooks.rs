@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_wire::a2a::error::{FieldViolation, Refusal};
+use tradepost_wire::a2a::error::{Code, FieldViolation, Refusal};
 use tradepost_wire::a2a::request::{invalid_fields, invalid_param};
 use tradepost_wire::a2a::{Authentication, PushConfig, SendMessage};
 
@@ -121,7 +121,9 @@ impl Webhooks {
     pub fn get(&self, owner: &Owner, task_id: &str, id: &str) -> Outcome<PushConfig> {
         let found = self.tasks.store.push_configs(owner, task_id, Some(id), "", 1)?;
         let found = found.into_iter().next().map(|place| shown(task_id, place.target));
-        Ok(found.ok_or_else(not_found))
+        // One answer for a task and for a webhook that are not there, or not the caller's.
+        let none = || Refusal::new(Code::TaskNotFound, "no task of yours has this webhook");
+        Ok(found.ok_or_else(none))
     }
 
     /// A page of a task's webhooks.

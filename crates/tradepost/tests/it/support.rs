@@ -20,6 +20,7 @@ pub mod dealer;
 pub mod h2;
 pub mod layout;
 pub mod schemas;
+pub mod webhook;
 
 pub use client::Response;
 

@@ -11,8 +11,10 @@ use tradepost::auth::key::Fresh;
 use tradepost::clock::{Clock, Hand};
 use tradepost::conformance::{Conformance, Profile};
 use tradepost::desk::{Agent, Desk};
+use tradepost::egress::{Egress, Resolver};
 use tradepost::gate::Scope;
 use tradepost::http;
+use tradepost::outbox::{Edge, Outbox, Settings, Sleeping};
 use tradepost::store::{ApiKey, Store};
 
 use super::{NOW, Response, at, client};
@@ -23,6 +25,8 @@ pub struct ConformanceServer {
     pub hand: Hand,
     pub store: Arc<Store>,
     pub desk: Arc<Desk>,
+    /// What delivers to webhooks.
+    pub outbox: Option<Arc<Outbox>>,
     directory: Option<tempfile::TempDir>,
     profile: Profile,
     runtime: Option<tokio::runtime::Runtime>,
@@ -33,14 +37,42 @@ pub fn start_conformance(profile: Profile) -> ConformanceServer {
     start_in(tempfile::tempdir().unwrap(), profile)
 }
 
+/// The conformance agent with webhooks, which go where `egress` permits, and an outbox.
+pub fn start_pushing(egress: Egress, settings: Settings, edge: Edge) -> ConformanceServer {
+    let directory = tempfile::tempdir().unwrap();
+    launch(directory, Profile::Push, egress, |_| Some((settings, edge)))
+}
+
+/// The same, with an outbox for which waiting is moving the clock.
+pub fn start_pushing_in_virtual_time(egress: Egress, settings: Settings) -> ConformanceServer {
+    launch(tempfile::tempdir().unwrap(), Profile::Push, egress, |hand| {
+        let sleep = move |duration: Duration| -> Sleeping {
+            hand.advance(jiff::SignedDuration::try_from(duration).unwrap());
+            Box::pin(tokio::task::yield_now())
+        };
+        Some((settings, Edge { sleep: Arc::new(sleep), random: Arc::new(|| 1.0) }))
+    })
+}
+
 fn start_in(directory: tempfile::TempDir, profile: Profile) -> ConformanceServer {
+    launch(directory, profile, Egress::new(Resolver::system(), false), |_| None)
+}
+
+fn launch(
+    directory: tempfile::TempDir,
+    profile: Profile,
+    egress: Egress,
+    outbox: impl FnOnce(Hand) -> Option<(Settings, Edge)>,
+) -> ConformanceServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let (clock, hand) = Clock::manual(at(NOW));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
-    let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}")).unwrap();
+    let base_url = format!("http://{address}");
+    let agent = Conformance::open_with(profile, &store, &clock, &base_url, egress).unwrap();
+    let outbox = outbox(hand.clone()).and_then(|(settings, edge)| agent.outbox(settings, edge));
     let server = super::dealer::config().server;
     let desk = Desk::open_conformance(server.clone(), Arc::clone(&store), clock, agent);
     let desk = Arc::new(desk);
@@ -48,8 +80,11 @@ fn start_in(directory: tempfile::TempDir, profile: Profile) -> ConformanceServer
     runtime.spawn(async move {
         http::server::serve(listener, router, &server, std::future::pending()).await;
     });
+    if let Some(outbox) = &outbox {
+        runtime.spawn(Arc::clone(outbox).run(std::future::pending(), Duration::ZERO));
+    }
     let (directory, runtime) = (Some(directory), Some(runtime));
-    ConformanceServer { address, hand, store, desk, directory, profile, runtime }
+    ConformanceServer { address, hand, store, desk, outbox, directory, profile, runtime }
 }
 
 impl Drop for ConformanceServer {
