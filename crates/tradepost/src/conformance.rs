@@ -89,7 +89,7 @@ impl Conformance {
         if !self.has(Capability::Push) {
             return None;
         }
-        let sender = Arc::new(HttpSender::new(self.egress.clone(), settings.timeout));
+        let sender = Arc::new(HttpSender::new(self.egress.apart(), settings.timeout));
         let tasks = Arc::clone(&self.tasks);
         Some(Arc::new(Outbox::new(Self::ID, tasks, sender, edge, settings)))
     }

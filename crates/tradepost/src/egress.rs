@@ -14,6 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tradepost_buyer::Url;
 
 pub mod address;
@@ -25,6 +26,10 @@ pub const LONGEST: usize = 2_048;
 
 /// How long a name may take to resolve.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many names are resolved at once. Each lookup has one of the threads on which the store is
+/// read, too, and keeps it when nobody waits for it any more.
+const LOOKUPS: usize = 32;
 
 /// The addresses of a name, as they come.
 pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
@@ -63,6 +68,7 @@ pub struct Egress {
     resolver: Resolver,
     /// For development: this machine may be called, also without TLS.
     loopback: bool,
+    room: Arc<Semaphore>,
 }
 
 /// A web address that may be called, as far as that shows without resolving its name.
@@ -107,7 +113,13 @@ impl Egress {
     /// Lets requests out to public addresses; with `loopback` also to this machine.
     #[must_use]
     pub fn new(resolver: Resolver, loopback: bool) -> Self {
-        Self { resolver, loopback }
+        Self { resolver, loopback, room: Arc::new(Semaphore::new(LOOKUPS)) }
+    }
+
+    /// The same guard with lookups of its own: it does not wait for those of this one.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self::new(self.resolver.clone(), self.loopback)
     }
 
     /// Reads an address that a caller chose. The text must say what the client will do: whatever
@@ -186,8 +198,7 @@ impl Egress {
     /// When the name does not resolve, or any of its addresses may not be called: a name that
     /// leads to several places may lead to the worst of them.
     pub async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, Unresolved> {
-        let resolving = (self.resolver.0)(host.to_owned());
-        let resolved = tokio::time::timeout(PATIENCE, resolving).await;
+        let resolved = tokio::time::timeout(PATIENCE, self.look_up(host.to_owned())).await;
         let found = resolved
             .map_err(|_| Unresolved::Failed(io::ErrorKind::TimedOut.into()))?
             .map_err(Unresolved::Failed)?;
@@ -197,6 +208,17 @@ impl Egress {
         let local = self.loopback && host == "localhost";
         let may = |ip: &IpAddr| if local { ip.is_loopback() } else { address::is_public(*ip) };
         if found.iter().all(may) { Ok(found) } else { Err(Unresolved::Forbidden) }
+    }
+
+    async fn look_up(&self, host: String) -> io::Result<Vec<IpAddr>> {
+        let place = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
+        let resolving = (self.resolver.0)(host);
+        let looking = tokio::spawn(async move {
+            let found = resolving.await;
+            drop(place);
+            found
+        });
+        looking.await.map_err(io::Error::other)?
     }
 
     fn permits(&self, literal: IpAddr) -> bool {

@@ -257,6 +257,28 @@ async fn p_04_a_name_is_refused_when_any_of_its_addresses_is_forbidden() {
     assert_eq!(admit(true, name, &[]).await, Ok(()), "a machine without the Internet");
 }
 
+#[tokio::test]
+async fn names_that_take_for_ever_to_resolve_hold_up_no_deliveries() {
+    let resolver = Resolver::new(|host| {
+        Box::pin(async move {
+            if host == "slow.example.com" {
+                std::future::pending::<()>().await;
+            }
+            Ok(vec!["8.8.8.8".parse().unwrap()])
+        })
+    });
+    let creating = Egress::new(resolver, false);
+    let delivering = creating.apart();
+    for _ in 0..LOOKUPS {
+        let egress = creating.clone();
+        tokio::spawn(async move { egress.resolve("slow.example.com").await });
+    }
+    while creating.room.available_permits() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(delivering.resolve("quick.example.com").await.is_ok());
+}
+
 /// What the client would connect to must be public, or a name that is resolved and judged later.
 fn check(text: &str) {
     let Ok(read) = egress(false, &[]).read(text) else { return };

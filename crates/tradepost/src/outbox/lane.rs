@@ -98,7 +98,6 @@ impl<'a> Lane<'a> {
 
     async fn failed(&self, place: &PushPlace, failed: Failed) -> Result<(), Fault> {
         let outbox = self.outbox;
-        outbox.counts.failed.fetch_add(1, Ordering::Relaxed);
         let failures = place.failures.saturating_add(1);
         let now = outbox.tasks.clock().now();
         let advice = if failed.why.is_final() {
@@ -106,26 +105,29 @@ impl<'a> Lane<'a> {
         } else {
             outbox.schedule.advise(failures, failed.retry_after, (outbox.edge.random)())
         };
-        let (key, why) = (self.key, failed.why.to_string());
-        let (task_id, host) = (&place.task_id, &place.target.host);
         let next = match advice {
             Advice::Again(pause) => {
-                tracing::info!(webhook = key, %task_id, %host, failures, why, "a delivery failed");
                 // A moment that is still to come, so that it is waited for.
                 let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                 let pause = pause.max(SignedDuration::from_millis(1));
                 Ok(now.checked_add(pause).unwrap_or(jiff::Timestamp::MAX))
             }
-            Advice::GiveUp => {
-                let given_up = outbox.counts.given_up.fetch_add(1, Ordering::Relaxed) + 1;
-                tracing::warn!(
-                    webhook = key, %task_id, %host, failures, why, given_up,
-                    "a webhook was given up; tradepost push retry takes it on again"
-                );
-                Err(now)
-            }
+            Advice::GiveUp => Err(now),
         };
-        self.note(move |tx| tx.push_failed(key, &why, next)).await
+        let (key, why) = (self.key, failed.why.to_string());
+        self.note(move |tx| tx.push_failed(key, &why, next)).await?;
+        outbox.counts.failed.fetch_add(1, Ordering::Relaxed);
+        let (task_id, host, why) = (&place.task_id, &place.target.host, failed.why);
+        if next.is_ok() {
+            tracing::info!(webhook = key, %task_id, %host, failures, %why, "a delivery failed");
+        } else {
+            let given_up = outbox.counts.given_up.fetch_add(1, Ordering::Relaxed) + 1;
+            tracing::warn!(
+                webhook = key, %task_id, %host, failures, %why, given_up,
+                "a webhook was given up; tradepost push retry takes it on again"
+            );
+        }
+        Ok(())
     }
 
     async fn note(

@@ -1,5 +1,6 @@
 //! Where nothing may go (P-04), at create and at connect, and what nobody may see.
 
+use std::io::Read as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -121,6 +122,27 @@ fn p_04_the_client_connects_to_the_address_that_was_judged_and_names_the_host() 
     assert_eq!(strictly(format!("http://127.0.0.1:{port}/")), Why::NotPermitted);
     assert_eq!(strictly("https://buyer.example.com/".to_owned()), Why::Forbidden);
     assert_eq!(webhook.quiet().len(), 1);
+}
+
+#[test]
+fn p_04_tls_is_spoken_with_the_host_that_is_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let hello = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut bytes = [0; 2048];
+        let count = stream.read(&mut bytes).unwrap();
+        bytes[..count].to_vec()
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let here = Resolver::new(|_| Box::pin(async { Ok(vec!["127.0.0.1".parse().unwrap()]) }));
+    let sender = HttpSender::new(Egress::new(here, true), Duration::from_secs(5));
+    let sent = runtime.block_on(sender.send(notification(format!("https://localhost:{port}/"))));
+    assert!(!sent.unwrap_err().why.is_final(), "nobody answers in TLS");
+    let hello = hello.join().unwrap();
+    assert_eq!(hello[0], 22, "a TLS handshake");
+    assert!(hello.windows(9).any(|bytes| bytes == b"localhost"), "with the name, for SNI");
+    assert!(!hello.windows(7).any(|bytes| bytes == b"seekrit"));
 }
 
 #[test]
