@@ -100,6 +100,8 @@ pub enum Answer {
     PushConfigs(PushPage),
     /// It is done, and there is nothing to say.
     Done,
+    /// The card for this caller alone: nobody may keep it for another (A2A §13.3).
+    ExtendedCard(Value),
     /// A stream that is one message.
     MessageStream(Message),
     /// A task's events.
@@ -172,7 +174,7 @@ impl Agent {
     pub fn requires_version(&self) -> bool {
         match self {
             Self::Dealer(seller) => seller.dealer.require_version,
-            Self::Conformance(_) => false,
+            Self::Conformance(agent) => agent.requires_version(),
         }
     }
 
@@ -279,11 +281,12 @@ impl Desk {
         clock: Clock,
         address: std::net::SocketAddr,
     ) -> Result<Self, Fault> {
+        let origin = config.server.origin(address);
         let agents = config
             .dealers
             .into_iter()
             .map(|dealer| {
-                Seller::open(dealer, &store, &clock, address).map(Arc::new).map(Agent::Dealer)
+                Seller::open(dealer, &store, &clock, origin).map(Arc::new).map(Agent::Dealer)
             })
             .collect::<Result<_, _>>()?;
         Ok(Self { server: config.server, clock, store, agents })
@@ -334,13 +337,14 @@ impl Desk {
 
     /// Performs a request that was admitted.
     pub async fn perform(&self, agent: &Agent, incoming: Incoming<'_>) -> Outcome {
-        // A message's skill is known only when the agent has read it, and is checked there.
-        let principal = &incoming.caller.principal;
-        let operations = [Some(incoming.request.operation()), webhook_within(&incoming.request)];
-        for operation in operations.into_iter().flatten() {
-            if let Err(denied) = gate::check(principal, operation, None) {
-                return Outcome::Denied(denied);
-            }
+        let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
+        let permitted = match agent {
+            // A message's skill is known only when the dealer has read it, and is checked there.
+            Agent::Dealer(_) => gate::check(principal, operation, None),
+            Agent::Conformance(_) => gate::check_tasks(principal, operation),
+        };
+        if let Err(denied) = permitted {
+            return Outcome::Denied(denied);
         }
         match agent {
             Agent::Dealer(seller) => match &incoming.request {
@@ -366,24 +370,6 @@ impl Desk {
                 agent.perform(incoming).await.map_or_else(Outcome::Broken, Outcome::from)
             }
         }
-    }
-}
-
-/// A message that brings a webhook along asks for what creates one, too.
-fn webhook_within(request: &Request) -> Option<Operation> {
-    match request {
-        Request::SendMessage(send) | Request::SendStreamingMessage(send) => {
-            send.push_config.as_ref().map(|_| Operation::CreateTaskPushNotificationConfig)
-        }
-        Request::GetTask { .. }
-        | Request::ListTasks(_)
-        | Request::CancelTask { .. }
-        | Request::SubscribeToTask { .. }
-        | Request::CreatePushConfig(_)
-        | Request::GetPushConfig { .. }
-        | Request::ListPushConfigs { .. }
-        | Request::DeletePushConfig { .. }
-        | Request::GetExtendedAgentCard => None,
     }
 }
 

@@ -17,3 +17,4 @@ pub mod outbox;
 pub mod signing;
 pub mod store;
 pub mod tasks;
+pub mod tls;

@@ -21,9 +21,12 @@ use crate::fault::Fault;
 use crate::http;
 use crate::outbox::backoff::Schedule;
 use crate::outbox::{Edge, Outbox, Settings};
+use crate::signing::key::SigningKey;
 use crate::store::Store;
+use crate::tls::Identity;
 
-/// How often the server looks for inventories that `tradepost import` has replaced.
+/// How often the server looks for inventories that `tradepost import` has replaced, and for new
+/// certificates.
 const REFRESH: Duration = Duration::from_secs(1);
 
 /// What a server locks in its data folder.
@@ -46,6 +49,12 @@ pub struct Arguments {
     conformance: Option<Profile>,
     #[command(flatten)]
     push: PushArguments,
+    /// Lets the conformance agent answer requests that name no version of the protocol.
+    #[arg(long, requires = "conformance")]
+    lenient: bool,
+    /// The private key with which the conformance agent signs its cards.
+    #[arg(long, value_name = "FILE", requires = "conformance")]
+    signing_key: Option<PathBuf>,
     /// Where to listen, instead of the configured address; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -101,6 +110,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     check_config::check_keys(&config)?;
     start_log(&config.server)?;
     let clock = Clock::system();
+    let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
+    let tls = tls.map_err(|mistakes| check_config::unusable_tls(&mistakes))?.map(Arc::new);
     let store = dealers::open(&arguments.data)?;
     // Held until the process ends.
     let _lock = lock(&arguments.data)?;
@@ -112,7 +123,21 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         .enable_all()
         .build()
         .map_err(|error| Failure::fault(&error))?;
-    runtime.block_on(serve(config, &arguments, store, clock, context))
+    let fixture = arguments.conformance.map(|profile| Fixture {
+        profile,
+        lenient: arguments.lenient,
+        signing_key: arguments.signing_key,
+        push: arguments.push,
+    });
+    runtime.block_on(serve(config, fixture, store, clock, tls, context))
+}
+
+/// What the conformance agent is to be like.
+struct Fixture {
+    profile: Profile,
+    lenient: bool,
+    signing_key: Option<PathBuf>,
+    push: PushArguments,
 }
 
 /// Keeps other servers away from the folder: each would count requests for itself.
@@ -147,9 +172,10 @@ fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Res
 
 async fn serve(
     config: Config,
-    arguments: &Arguments,
+    conformance: Option<Fixture>,
     store: Store,
     clock: Clock,
+    tls: Option<Arc<Identity>>,
     context: &Context,
 ) -> Outcome {
     let wanted = config.server.listen;
@@ -160,11 +186,11 @@ async fn serve(
     let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
     let server = config.server.clone();
     let dealers = config.dealers.len();
-    let (desk, outbox) = open(config, arguments, Arc::new(store), clock, address)
+    let (desk, outbox) = open(config, conformance, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
-    tokio::spawn(keep_fresh(Arc::clone(&desk)));
+    tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone()));
     let (stop_outbox, outbox_stopped) = tokio::sync::oneshot::channel::<()>();
     let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
     let deliveries = outbox.map(|outbox| {
@@ -175,7 +201,11 @@ async fn serve(
     });
     tracing::info!(%address, dealers, "started");
     // Scripts wait for this line.
-    context.output.line(format!("listening on http://{address}"));
+    context.output.line(format!("listening on {}", server.origin(address)));
+    let listener = match tls {
+        Some(identity) => http::server::Listener::over_tls(listener, identity),
+        None => listener.into(),
+    };
     http::server::serve(listener, http::router(desk), &server, stop).await;
     drop(stop_outbox);
     if let Some(deliveries) = deliveries {
@@ -187,27 +217,41 @@ async fn serve(
 
 fn open(
     config: Config,
-    arguments: &Arguments,
+    conformance: Option<Fixture>,
     store: Arc<Store>,
     clock: Clock,
     address: SocketAddr,
 ) -> Result<(Desk, Option<Arc<Outbox>>), Fault> {
-    let Some(profile) = arguments.conformance else {
+    let Some(fixture) = conformance else {
         return Ok((Desk::open(config, store, clock, address)?, None));
     };
-    let base_url = format!("http://{address}");
-    let egress = Egress::new(Resolver::system(), arguments.push.push_allow_loopback);
-    let agent = Conformance::open_with(profile, &store, &clock, &base_url, egress)?;
-    let outbox = agent.outbox(arguments.push.settings(), Edge::system());
+    let base_url = config.server.origin(address).to_string();
+    let egress = Egress::new(Resolver::system(), fixture.push.push_allow_loopback);
+    let mut agent = Conformance::open(fixture.profile, &store, &clock, &base_url)?.calling(egress);
+    if fixture.lenient {
+        agent = agent.lenient();
+    }
+    if let Some(file) = &fixture.signing_key {
+        let key = SigningKey::load(file, None)
+            .map_err(|why| Fault::new("reading the signing key", why.to_string()))?;
+        agent = agent.signed(key, clock.now())?;
+    }
+    let outbox = agent.outbox(fixture.push.settings(), Edge::system());
     Ok((Desk::open_conformance(config.server, store, clock, agent), outbox))
 }
 
-async fn keep_fresh(desk: Arc<Desk>) {
+async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
     loop {
         tokio::time::sleep(REFRESH).await;
-        let desk = Arc::clone(&desk);
+        let (desk, tls) = (Arc::clone(&desk), tls.clone());
         // Building an index takes a while; requests must not wait for it.
-        let refreshed = tokio::task::spawn_blocking(move || desk.refresh()).await;
+        let refreshed = tokio::task::spawn_blocking(move || {
+            if let Some(identity) = tls {
+                identity.refresh();
+            }
+            desk.refresh()
+        })
+        .await;
         if let Ok(Err(fault)) = refreshed {
             tracing::error!(cause = %fault.chain(), "the inventories could not be refreshed");
         }

@@ -90,6 +90,9 @@ impl Script {
     }
 }
 
+/// What receivers answer, by path.
+type Answers<'a> = &'a [(&'a str, Vec<Result<(), Failed>>)];
+
 /// A store with tasks, and an outbox that waits in virtual time.
 struct World {
     directory: tempfile::TempDir,
@@ -104,7 +107,7 @@ struct World {
 }
 
 impl World {
-    fn new(mute: &[&'static str], answers: &[(&str, Vec<Result<(), Failed>>)]) -> Self {
+    fn new(mute: &[&'static str], answers: Answers<'_>) -> Self {
         let (clock, hand) = Clock::manual(NOW.parse().unwrap());
         Self::on(tempfile::tempdir().unwrap(), (clock, hand), mute, Some(answers))
     }
@@ -113,7 +116,7 @@ impl World {
         directory: tempfile::TempDir,
         (clock, hand): (Clock, Hand),
         mute: &[&'static str],
-        answers: Option<&[(&str, Vec<Result<(), Failed>>)]>,
+        answers: Option<Answers<'_>>,
     ) -> Self {
         let store = Arc::new(Store::open(directory.path()).unwrap());
         let tasks = Tasks::open(store, clock.clone(), AGENT).unwrap();
@@ -156,7 +159,7 @@ impl World {
     }
 
     /// Another process on what this one has left behind; without answers it delivers nothing.
-    async fn restart(self, answers: Option<&[(&str, Vec<Result<(), Failed>>)]>) -> Self {
+    async fn restart(self, answers: Option<Answers<'_>>) -> Self {
         drop(self.stop);
         self.running.await.unwrap();
         Self::on(self.directory, (self.clock, self.hand), &[], answers)

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use tradepost_wire::a2a::error::{Code, FieldViolation, Refusal};
 use tradepost_wire::a2a::request::{invalid_fields, invalid_param};
 use tradepost_wire::a2a::{Authentication, PushConfig, SendMessage};
+use tradepost_wire::problem::clip;
 
 use super::{Outcome, Tasks, not_found};
 use crate::egress::{Destination, Egress};
@@ -92,7 +93,7 @@ impl Webhooks {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let Some(row) = self.tasks.store.task(owner, &task_id)? else {
-            return Ok(Err(not_found()));
+            return Ok(Err(not_found(&task_id)));
         };
         if let Err(refusal) = self.admit(owner, Some(&row), &webhook).await? {
             return Ok(Err(refusal));
@@ -105,7 +106,7 @@ impl Webhooks {
             .store
             .write(move |tx| tx.put_push_config(&job_owner, &job_task, &target, MOST, now));
         match kept.await? {
-            PushKept::NoTask => Ok(Err(not_found())),
+            PushKept::NoTask => Ok(Err(not_found(&task_id))),
             PushKept::TooMany => Ok(Err(too_many("taskId"))),
             PushKept::Kept => {
                 self.tasks.stir();
@@ -122,8 +123,8 @@ impl Webhooks {
         let found = self.tasks.store.push_configs(owner, task_id, Some(id), "", 1)?;
         let found = found.into_iter().next().map(|place| shown(task_id, place.target));
         // One answer for a task and for a webhook that are not there, or not the caller's.
-        let none = || Refusal::new(Code::TaskNotFound, "no task of yours has this webhook");
-        Ok(found.ok_or_else(none))
+        let none = Refusal::new(Code::TaskNotFound, "no task of yours has this webhook");
+        Ok(found.ok_or_else(|| none.with("taskId", clip(task_id))))
     }
 
     /// A page of a task's webhooks.
@@ -138,7 +139,7 @@ impl Webhooks {
         page_token: Option<&str>,
     ) -> Outcome<PushPage> {
         if self.tasks.store.task(owner, task_id)?.is_none() {
-            return Ok(Err(not_found()));
+            return Ok(Err(not_found(task_id)));
         }
         let cursors = &self.tasks.cursors;
         let after = page_token.map(|token| cursors.read_push(owner, task_id, token));
@@ -164,7 +165,7 @@ impl Webhooks {
     /// When the store fails.
     pub async fn delete(&self, owner: &Owner, task_id: &str, id: &str) -> Outcome<()> {
         if self.tasks.store.task(owner, task_id)?.is_none() {
-            return Ok(Err(not_found()));
+            return Ok(Err(not_found(task_id)));
         }
         let (owner, task_id, id) = (owner.clone(), task_id.to_owned(), id.to_owned());
         self.tasks.store.write(move |tx| tx.delete_push_config(&owner, &task_id, &id)).await?;

@@ -38,7 +38,8 @@ fn rest(
         DELETE => ("DELETE", format!("{configs}/{}", text("id")), String::new()),
         other => panic!("{other}"),
     };
-    let headers = [&[("Content-Type", "application/a2a+json")], headers].concat();
+    let own = [("Content-Type", "application/a2a+json"), ("A2A-Version", "1.0")];
+    let headers = [&own, headers].concat();
     client::request(server.address, method, &target, &headers, body.as_bytes())
 }
 
@@ -179,10 +180,11 @@ fn p_05_webhooks_are_kept_shown_without_secrets_replaced_and_deleted() {
             200
             {"jsonrpc":"2.0","id":7,
               "error":{"code":-32001,"message":"no task of yours has this webhook",
-                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
+                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
             404
             {"error":{"code":404,"status":"NOT_FOUND","message":"no task of yours has this webhook",
-                "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
         "#]],
     );
     check(
@@ -209,14 +211,15 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
         row,
         (CREATE, &hook(&absent, "x", URL)),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32001,"message":"the task does not exist, or is not yours",
-            "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
-        404
-        {"error":{"code":404,"status":"NOT_FOUND","message":"the task does not exist, or is not yours",
-            "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32001,"message":"the task does not exist, or is not yours",
+                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
+            404
+            {"error":{"code":404,"status":"NOT_FOUND","message":"the task does not exist, or is not yours",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
+        "#]],
     );
     let named = json!({"taskId": absent, "id": "x"});
     check(
@@ -227,10 +230,11 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
             200
             {"jsonrpc":"2.0","id":7,
               "error":{"code":-32001,"message":"no task of yours has this webhook",
-                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
+                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
             404
             {"error":{"code":404,"status":"NOT_FOUND","message":"no task of yours has this webhook",
-                "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
         "#]],
     );
     check(
@@ -238,28 +242,30 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
         row,
         (LIST, &json!({"taskId": absent})),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32001,"message":"the task does not exist, or is not yours",
-            "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
-        404
-        {"error":{"code":404,"status":"NOT_FOUND","message":"the task does not exist, or is not yours",
-            "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32001,"message":"the task does not exist, or is not yours",
+                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
+            404
+            {"error":{"code":404,"status":"NOT_FOUND","message":"the task does not exist, or is not yours",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
+        "#]],
     );
     check(
         &server,
         row,
         (DELETE, &named),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32001,"message":"the task does not exist, or is not yours",
-            "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
-        404
-        {"error":{"code":404,"status":"NOT_FOUND","message":"the task does not exist, or is not yours",
-            "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32001,"message":"the task does not exist, or is not yours",
+                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
+            404
+            {"error":{"code":404,"status":"NOT_FOUND","message":"the task does not exist, or is not yours",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
+        "#]],
     );
     let row = "unknown webhook";
     check(
@@ -270,10 +276,11 @@ fn e_23_an_unknown_task_and_an_unknown_webhook() {
             200
             {"jsonrpc":"2.0","id":7,
               "error":{"code":-32001,"message":"no task of yours has this webhook",
-                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
+                "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
             404
             {"error":{"code":404,"status":"NOT_FOUND","message":"no task of yours has this webhook",
-                "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"<id>"}}]}}
         "#]],
     );
     check(
@@ -565,11 +572,13 @@ fn e_16_an_agent_without_webhooks_says_so_before_it_reads_anything() {
     }
 }
 
-/// Everything that a caller can compare: status, headers and body, except the time.
-fn whole(response: &Response) -> (u16, Vec<(String, String)>, String) {
+/// Everything that a caller can compare: status, headers and body, except the time and the id
+/// that the caller has sent.
+fn whole(response: &Response, id: &Value) -> (u16, Vec<(String, String)>, String) {
     let mut headers = response.headers.clone();
     headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
-    (response.status, headers, String::from_utf8(response.body.clone()).unwrap())
+    let body = String::from_utf8(response.body.clone()).unwrap();
+    (response.status, headers, body.replace(id.as_str().unwrap(), "<id>"))
 }
 
 /// The parameters that name a task.
@@ -597,12 +606,12 @@ fn e_13_anothers_webhook_is_an_absent_one_in_every_byte() {
     ];
     for (operation, params) in requests {
         for headers in [&[("Authorization", bob.as_str())][..], &[]] {
-            let ask = |id: &Value| server.ask(headers, operation, &params(id));
-            let (theirs, nobodys) = (whole(&ask(&hers)), whole(&ask(&absent)));
+            let ask = |id: &Value| whole(&server.ask(headers, operation, &params(id)), id);
+            let (theirs, nobodys) = (ask(&hers), ask(&absent));
             assert_eq!(theirs, nobodys, "{operation}");
             assert!(theirs.2.contains("-32001"), "{}", theirs.2);
-            let ask = |id: &Value| rest(&server, headers, operation, &params(id));
-            let (theirs, nobodys) = (whole(&ask(&hers)), whole(&ask(&absent)));
+            let ask = |id: &Value| whole(&rest(&server, headers, operation, &params(id)), id);
+            let (theirs, nobodys) = (ask(&hers), ask(&absent));
             assert_eq!(theirs, nobodys, "{operation}");
             assert_eq!(theirs.0, 404);
         }

@@ -11,10 +11,11 @@ use tradepost::auth::key::Fresh;
 use tradepost::clock::{Clock, Hand};
 use tradepost::conformance::{Conformance, Profile};
 use tradepost::desk::{Agent, Desk};
-use tradepost::egress::{Egress, Resolver};
+use tradepost::egress::Egress;
 use tradepost::gate::Scope;
 use tradepost::http;
 use tradepost::outbox::{Edge, Outbox, Settings, Sleeping};
+use tradepost::signing::key::SigningKey;
 use tradepost::store::{ApiKey, Store};
 
 use super::{NOW, Response, at, client};
@@ -34,18 +35,19 @@ pub struct ConformanceServer {
 
 /// The conformance agent on an empty store.
 pub fn start_conformance(profile: Profile) -> ConformanceServer {
-    start_in(tempfile::tempdir().unwrap(), profile)
+    start_in(tempfile::tempdir().unwrap(), profile, |agent| agent)
 }
 
 /// The conformance agent with webhooks, which go where `egress` permits, and an outbox.
 pub fn start_pushing(egress: Egress, settings: Settings, edge: Edge) -> ConformanceServer {
-    let directory = tempfile::tempdir().unwrap();
-    launch(directory, Profile::Push, egress, |_| Some((settings, edge)))
+    let calling = |agent: Conformance| agent.calling(egress);
+    launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |_| Some((settings, edge)))
 }
 
 /// The same, with an outbox for which waiting is moving the clock.
 pub fn start_pushing_in_virtual_time(egress: Egress, settings: Settings) -> ConformanceServer {
-    launch(tempfile::tempdir().unwrap(), Profile::Push, egress, |hand| {
+    let calling = |agent: Conformance| agent.calling(egress);
+    launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |hand| {
         let sleep = move |duration: Duration| -> Sleeping {
             hand.advance(jiff::SignedDuration::try_from(duration).unwrap());
             Box::pin(tokio::task::yield_now())
@@ -54,14 +56,29 @@ pub fn start_pushing_in_virtual_time(egress: Egress, settings: Settings) -> Conf
     })
 }
 
-fn start_in(directory: tempfile::TempDir, profile: Profile) -> ConformanceServer {
-    launch(directory, profile, Egress::new(Resolver::system(), false), |_| None)
+/// The same for clients that name no version.
+pub fn start_lenient(profile: Profile) -> ConformanceServer {
+    start_in(tempfile::tempdir().unwrap(), profile, Conformance::lenient)
+}
+
+/// The same with cards that this key signs.
+pub fn start_signed(profile: Profile, key: SigningKey) -> ConformanceServer {
+    let sign = move |agent: Conformance| agent.signed(key, at(NOW)).unwrap();
+    start_in(tempfile::tempdir().unwrap(), profile, sign)
+}
+
+fn start_in(
+    directory: tempfile::TempDir,
+    profile: Profile,
+    settle: impl FnOnce(Conformance) -> Conformance,
+) -> ConformanceServer {
+    launch(directory, profile, settle, |_| None)
 }
 
 fn launch(
     directory: tempfile::TempDir,
     profile: Profile,
-    egress: Egress,
+    settle: impl FnOnce(Conformance) -> Conformance,
     outbox: impl FnOnce(Hand) -> Option<(Settings, Edge)>,
 ) -> ConformanceServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
@@ -70,8 +87,8 @@ fn launch(
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
-    let base_url = format!("http://{address}");
-    let agent = Conformance::open_with(profile, &store, &clock, &base_url, egress).unwrap();
+    let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}")).unwrap();
+    let agent = settle(agent);
     let outbox = outbox(hand.clone()).and_then(|(settings, edge)| agent.outbox(settings, edge));
     let server = super::dealer::config().server;
     let desk = Desk::open_conformance(server.clone(), Arc::clone(&store), clock, agent);
@@ -100,7 +117,7 @@ impl ConformanceServer {
     pub fn restart(mut self) -> Self {
         let (directory, profile) = (self.directory.take().unwrap(), self.profile);
         drop(self);
-        start_in(directory, profile)
+        start_in(directory, profile, |agent| agent)
     }
 
     /// The whole answer to a request with these headers besides.
@@ -189,9 +206,18 @@ pub fn ask(
     method: &str,
     params: &Value,
 ) -> Response {
-    let headers = [&[("Content-Type", "application/json")], headers].concat();
+    let headers = &versioned(headers);
+    let headers = [&[("Content-Type", "application/json")], headers.as_slice()].concat();
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     client::request(address, "POST", "/a2a", &headers, body.to_string().as_bytes())
+}
+
+/// These headers with the version of the protocol, unless they name one (V-01).
+pub fn versioned<'a>(headers: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    const VERSION: (&str, &str) = ("A2A-Version", "1.0");
+    let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(VERSION.0));
+    let version = (!named).then_some(VERSION);
+    headers.iter().copied().chain(version).collect()
 }
 
 /// The parameters of a message with this id.
@@ -246,7 +272,7 @@ impl Stream {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let more: String =
-            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            versioned(headers).iter().map(|(n, value)| format!("{n}: {value}\r\n")).collect();
         let request = format!(
             "POST /a2a HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{more}\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
