@@ -131,6 +131,11 @@ impl Conformance {
         !self.lenient
     }
 
+    /// Ends every stream; see [`Tasks::close_streams`].
+    pub fn close_streams(&self) {
+        self.tasks.close_streams();
+    }
+
     /// How many tasks are worked on or followed.
     #[must_use]
     pub fn live_tasks(&self) -> usize {

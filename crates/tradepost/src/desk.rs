@@ -335,6 +335,18 @@ impl Desk {
         refreshed.into_iter().collect()
     }
 
+    /// Ends streams, which nobody could wait for when the process stops. What else is in progress
+    /// goes on.
+    pub fn close_streams(&self) {
+        for agent in &self.agents {
+            match agent {
+                // It has no tasks that could be followed.
+                Agent::Dealer(_) => {}
+                Agent::Conformance(agent) => agent.close_streams(),
+            }
+        }
+    }
+
     /// Performs a request that was admitted.
     pub async fn perform(&self, agent: &Agent, incoming: Incoming<'_>) -> Outcome {
         let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());

@@ -79,6 +79,8 @@ pub struct Tasks {
     /// Room in the store's queue for the entries of all tasks together: work waits where a
     /// request would be refused.
     room: Arc<tokio::sync::Semaphore>,
+    /// Whether streams are to end: the process stops.
+    closing: watch::Sender<bool>,
     /// Wakes whoever delivers to webhooks.
     stirred: tokio::sync::Notify,
 }
@@ -131,8 +133,16 @@ impl Tasks {
             })
         })?;
         let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
-        let (live, stirred) = (Mutex::default(), tokio::sync::Notify::new());
-        Ok(Arc::new(Self { store, clock, live, cursors, room, stirred }))
+        let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
+        let stirred = tokio::sync::Notify::new();
+        Ok(Arc::new(Self { store, clock, live, cursors, room, closing, stirred }))
+    }
+
+    /// Ends every stream after the event that it is at, and each new one after its first: a
+    /// stream could last longer than anybody waits for the process. Who followed resumes
+    /// elsewhere or later with the last event's id. Who waits for a task's end goes on waiting.
+    pub fn close_streams(&self) {
+        self.closing.send_replace(true);
     }
 
     /// The store.
@@ -502,7 +512,7 @@ impl Tasks {
         begun: &Begun,
         history: Option<u32>,
     ) -> Outcome<Task> {
-        let mut stream = self.stream_begun(owner, begun, Some(0)).await?;
+        let mut stream = self.stream_begun(owner, begun, Some(0)).await?.until_the_end();
         while stream.next().await?.is_some() {}
         self.get(owner, &begun.task_id, history).await
     }

@@ -6,6 +6,7 @@ use crate::catalog::catalog;
 
 pub mod card;
 pub mod error;
+pub mod http_json;
 pub mod model;
 pub mod request;
 

@@ -206,6 +206,13 @@ async fn serve(
         Some(identity) => http::server::Listener::over_tls(listener, identity),
         None => listener.into(),
     };
+    let stop = {
+        let desk = Arc::clone(&desk);
+        async move {
+            stop.await;
+            desk.close_streams();
+        }
+    };
     http::server::serve(listener, http::router(desk), &server, stop).await;
     drop(stop_outbox);
     if let Some(deliveries) = deliveries {
