@@ -8,6 +8,7 @@ pub mod card;
 pub mod error;
 pub mod model;
 pub mod request;
+pub mod status;
 
 pub use model::{
     Answer, Artifact, ArtifactUpdate, Content, DataPart, Event, Message, MessageResult, Part, Role,

@@ -18,6 +18,7 @@ mod equivalence;
 mod hostile;
 mod mutate;
 mod oracle;
+mod protobuf;
 mod published;
 mod secrets;
 mod seeds;
