@@ -15,6 +15,7 @@ mod auth;
 mod config;
 mod decisions;
 mod examples;
+mod grpc;
 mod hostile;
 mod import;
 mod leads;

@@ -1,0 +1,250 @@
+//! The gRPC binding: every rule of requirements a2a.md §1.3 that applies to it, against the
+//! conformance agent, by tonic's client, with whole answers.
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+use tradepost::conformance::Profile;
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::status::Status;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::support::conformance::{
+    ConformanceServer, at_once, follow_up, message, start_conformance,
+};
+use crate::support::{start, with};
+use client::{Answer, Client, SERVICE};
+
+mod callers;
+mod client;
+mod hostile;
+mod streams;
+mod typed;
+
+const REQUIRED: &str = "urn:a2a:tck:required-extension";
+
+fn start_agent(profile: Profile) -> (ConformanceServer, Client) {
+    let server = start_conformance(profile);
+    let client = Client::connect(server.address);
+    (server, client)
+}
+
+#[track_caller]
+fn check(row: &str, answer: &Answer, expected: &Expect) {
+    assert!(!row.is_empty());
+    expected.assert_eq(&answer.snapshot());
+}
+
+fn state(task: &Value) -> &str {
+    task["status"]["state"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn o_04_and_o_05_a_message_waits_for_its_task_or_does_not() {
+    let (_server, client) = start_agent(Profile::Streaming);
+    check("O-04: waits", &client.ask("SendMessage", &message("tck-artifact-text")), &expect![[""]]);
+    check("O-10", &client.ask("SendMessage", &message("tck-message-response")), &expect![[""]]);
+    let none = with(message("m"), &[("/configuration", json!({"historyLength": 0}))]);
+    check("O-05", &client.ask("SendMessage", &none), &expect![[""]]);
+    let begun = client.ask("SendMessage", &at_once("tck-cancel"));
+    assert!(["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"].contains(&state(&begun.one()["task"])));
+    let id = &begun.one()["task"]["id"];
+    let canceled = client.ask("CancelTask", &json!({"id": id}));
+    assert_eq!(state(canceled.one()), "TASK_STATE_CANCELED");
+    let again = client.ask("CancelTask", &json!({"id": id}));
+    assert_eq!(again.one(), canceled.one(), "E-22, §1.5 row 13");
+}
+
+#[test]
+fn o_06_and_a_06_pages_of_tasks() {
+    let (server, client) = start_agent(Profile::Streaming);
+    let ids: Vec<Value> = ["tck-artifact-data", "b", "tck-input-required"]
+        .map(|id| server.task(id)["id"].clone())
+        .into();
+    let first = client.ask("ListTasks", &json!({"pageSize": 2})).one().clone();
+    let listed = |page: &Value| -> Vec<Value> {
+        page["tasks"].as_array().unwrap().iter().map(|task| task["id"].clone()).collect()
+    };
+    assert_eq!(listed(&first), [ids[2].clone(), ids[1].clone()]);
+    assert_eq!((&first["pageSize"], &first["totalSize"]), (&json!(2), &json!(3)));
+    let next = json!({"pageSize": 2, "pageToken": first["nextPageToken"],
+                      "includeArtifacts": true, "historyLength": 0});
+    check("O-06: the last page", &client.ask("ListTasks", &next), &expect![[""]]);
+    let waiting = json!({"status": "TASK_STATE_INPUT_REQUIRED",
+                         "statusTimestampAfter": "2026-04-30T12:00:00Z"});
+    assert_eq!(listed(client.ask("ListTasks", &waiting).one()), [ids[2].clone()]);
+    let later = json!({"statusTimestampAfter": "2026-04-30T12:00:00.001Z"});
+    assert_eq!(
+        client.ask("ListTasks", &later).one(),
+        &json!({"pageSize": 50}),
+        "defaults are unset"
+    );
+}
+
+#[test]
+fn o_08_a_task_is_the_same_document_on_every_binding() {
+    let (server, client) = start_agent(Profile::Streaming);
+    for kind in
+        ["tck-artifact-file", "tck-artifact-file-url", "tck-artifact-data", "tck-reject-task"]
+    {
+        let task = server.task(kind);
+        let on_grpc = client.ask("GetTask", &json!({"id": task["id"]})).one().clone();
+        // Milliseconds are written with three digits where JSON is written.
+        let text = on_grpc.to_string().replace("00:00Z", "00:00.000Z");
+        assert_eq!(text, task.to_string());
+    }
+}
+
+#[test]
+fn e_03_every_error_of_a2a_that_can_happen_has_its_row() {
+    let (server, client) = start_agent(Profile::Streaming);
+    let done = json!({"id": server.task("done")["id"]});
+    let waits = server.task("tck-input-required")["id"].clone();
+    check("E-12", &client.ask("GetTask", &json!({"id": "absent"})), &expect![[""]]);
+    check("E-18", &client.ask("SendMessage", &follow_up("x", &json!("absent"))), &expect![[""]]);
+    check("E-22", &client.ask("CancelTask", &done), &expect![[""]]);
+    check("E-17", &client.ask("SendMessage", &follow_up("x", &done["id"])), &expect![[""]]);
+    check(
+        "E-17",
+        &client.ask("SendStreamingMessage", &follow_up("x", &done["id"])),
+        &expect![[""]],
+    );
+    check("E-21", &client.ask("SubscribeToTask", &done), &expect![[""]]);
+    check("E-21", &client.ask("SubscribeToTask", &json!({"id": "absent"})), &expect![[""]]);
+    let astray = with(follow_up("x", &waits), &[("/message/contextId", json!("c-other"))]);
+    check("E-19", &client.ask("SendMessage", &astray), &expect![[""]]);
+    let strange = with(message("m"), &[("/message/parts/0/mediaType", json!("application/x-y"))]);
+    check("E-24", &client.ask("SendMessage", &strange), &expect![[""]]);
+    check("D-12", &client.ask("GetExtendedAgentCard", &json!({})), &expect![[""]]);
+    check("V-03", &client.call(&[("a2a-version", "0.3")], "ListTasks", &json!({})), &expect![[""]]);
+    let (_strict, strict) = start_agent(Profile::Strict);
+    check("X-01", &strict.ask("SendMessage", &message("m")), &expect![[""]]);
+}
+
+#[test]
+fn e_16_what_the_card_does_not_offer_is_refused_before_the_parameters_are_read() {
+    let (_server, client) = start_agent(Profile::Strict);
+    let on = [("a2a-extensions", REQUIRED)];
+    let outcome = |method: &str| {
+        let answer = client.call(&on, method, &json!({}));
+        (answer.status, answer.reason().to_owned())
+    };
+    let failed = |reason: &str| (Status::FailedPrecondition, reason.to_owned());
+    for method in ["SendStreamingMessage", "SubscribeToTask", "GetExtendedAgentCard"] {
+        assert_eq!(outcome(method), failed("UNSUPPORTED_OPERATION"), "{method}");
+    }
+    for method in Operation::NAMES.iter().filter(|name| name.contains("Push")) {
+        assert_eq!(outcome(method), failed("PUSH_NOTIFICATION_NOT_SUPPORTED"), "{method}");
+    }
+}
+
+#[test]
+fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings() {
+    let (server, client) = start_agent(Profile::Streaming);
+    let bad = json!({
+        "message": {"role": "ROLE_AGENT", "parts": [{}, {"text": "x"}, {"mediaType": "text/plain"}]},
+        "configuration": {"historyLength": -1},
+    });
+    let answer = client.ask("SendMessage", &bad);
+    check("E-25", &answer, &expect![[""]]);
+    let other = server.ask(&[], "SendMessage", &bad).json();
+    assert_eq!(answer.details["details"][1], other["error"]["data"][0], "one reader");
+    check("E-25: nothing at all", &client.ask("SendMessage", &json!({})), &expect![[""]]);
+    check("E-25: the one field", &client.ask("GetTask", &json!({"id": ""})), &expect![[""]]);
+    let list = json!({"pageSize": 101, "historyLength": -1, "status": 99, "pageToken": "x"});
+    check("E-26", &client.ask("ListTasks", &list), &expect![[""]]);
+    check("E-26: cursor", &client.ask("ListTasks", &json!({"pageToken": "x"})), &expect![[""]]);
+    // A moment that no calendar has: seconds = 2^62.
+    let moment = [0x3a, 0x0a, 0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40];
+    check("E-26: a moment", &client.bytes(&[], "ListTasks", moment.into()), &expect![[""]]);
+    assert_eq!(server.result("ListTasks", &json!({}))["totalSize"], 0, "E-10");
+}
+
+#[test]
+fn v_03_and_v_05_versions_are_read_from_the_metadata_of_every_operation() {
+    let (_server, client) = start_agent(Profile::Streaming);
+    for method in Operation::NAMES {
+        let headers = [("a2a-version", "2.0")];
+        let answer = client.call(&headers, method, &json!({}));
+        assert_eq!(answer.status, Status::FailedPrecondition, "{method}");
+        assert_eq!(answer.reason(), "VERSION_NOT_SUPPORTED", "{method}");
+    }
+    let status = |values: &[&str]| {
+        let headers: Vec<_> = values.iter().map(|value| ("a2a-version", *value)).collect();
+        client.call(&headers, "ListTasks", &json!({})).status
+    };
+    for good in [&["1.0"][..], &["1.0.3"], &[""], &[], &["1.0", "1.0"]] {
+        assert_eq!(status(good), Status::Ok, "{good:?}");
+    }
+    for bad in [&["0.3"][..], &["1.1"], &["one"], &["1.0", "0.3"]] {
+        assert_eq!(status(bad), Status::FailedPrecondition, "{bad:?}");
+    }
+}
+
+#[test]
+fn x_01_x_02_x_04_and_x_05_extensions_are_read_and_echoed() {
+    let (_server, client) = start_agent(Profile::Strict);
+    for method in Operation::NAMES {
+        let answer = client.call(&[("a2a-extensions", "urn:x")], method, &json!({}));
+        assert_eq!(answer.reason(), "EXTENSION_SUPPORT_REQUIRED", "{method}");
+    }
+    let list = format!("urn:unknown , {REQUIRED}");
+    for headers in [
+        vec![("a2a-extensions", list.as_str())],
+        vec![("a2a-extensions", "urn:unknown"), ("a2a-extensions", REQUIRED)],
+    ] {
+        let answer = client.call(&headers, "ListTasks", &json!({}));
+        assert_eq!(answer.status, Status::Ok);
+        assert_eq!(answer.metadata("a2a-extensions"), Some(REQUIRED));
+    }
+    let (_server, lenient) = start_agent(Profile::Streaming);
+    let on = [("a2a-extensions", "urn:tradepost:conformance")];
+    let stream = lenient.call(&on, "SendStreamingMessage", &message("tck-stream-002"));
+    assert_eq!(stream.metadata("a2a-extensions"), Some(on[0].1), "in the initial metadata");
+    assert_eq!(lenient.ask("ListTasks", &json!({})).metadata("a2a-extensions"), None);
+}
+
+#[test]
+fn s_04_a_tenant_is_accepted_in_every_request() {
+    let (server, client) = start_agent(Profile::Streaming);
+    let id = server.task("tck-input-required")["id"].clone();
+    for (method, params) in [
+        ("SendMessage", with(message("m"), &[("/tenant", json!("t"))])),
+        ("GetTask", json!({"tenant": "t", "id": id})),
+        ("ListTasks", json!({"tenant": "t"})),
+        ("CancelTask", json!({"tenant": "t", "id": id, "metadata": {"why": null}})),
+    ] {
+        assert_eq!(client.ask(method, &params).status, Status::Ok, "{method}");
+    }
+}
+
+#[test]
+fn the_card_offers_grpc_where_it_is_answered_and_nowhere_else() {
+    let (server, client) = start_agent(Profile::Streaming);
+    let card = super::support::client::request(
+        server.address,
+        "GET",
+        "/.well-known/agent-card.json",
+        &[],
+        b"",
+    );
+    let address = server.address.to_string();
+    let offered = json!({"url": address, "protocolBinding": "GRPC", "protocolVersion": "1.0"});
+    assert!(card.json()["supportedInterfaces"].as_array().unwrap().contains(&offered), "D-02");
+    // The card over the same connection as the calls.
+    let (status, _, body) = client.http("GET", "/.well-known/agent-card.json", &[], "");
+    assert_eq!((status, body.as_ref()), (200, card.body.as_slice()));
+
+    let dealer = start();
+    assert!(!String::from_utf8(dealer.card().body).unwrap().contains("GRPC"));
+    let dealers = Client::connect(dealer.address);
+    let at_dealer = dealers.bytes(&[], "SendMessage", Vec::new());
+    check("a dealer has no such service", &at_dealer, &expect![[""]]);
+    for path in [&format!("{SERVICE}/SendMessage"), "/lf.a2a.v1.A2AService/Unheard", "/a.B/C"] {
+        let grpc = [("content-type", "application/grpc")];
+        assert_eq!(dealers.http("POST", path, &grpc, ""), dealers.http("POST", "/x/Y", &grpc, ""));
+        let json = [("content-type", "application/json")];
+        assert_eq!(dealers.http("POST", path, &json, ""), dealers.http("POST", "/x/Y", &json, ""));
+    }
+    let ours = client.http("POST", "/x/Y", &[("content-type", "application/grpc")], "");
+    assert_eq!(ours, dealers.http("POST", "/x/Y", &[("content-type", "application/grpc")], ""));
+}
