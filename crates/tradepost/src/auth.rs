@@ -33,7 +33,7 @@ pub const ANONYMOUS: &str = "anonymous";
 /// How often an address may fail: as many times at once, and again in each minute. Whoever fails
 /// more often is put off, and fills no log. Good credentials from the same address still pass,
 /// so that nobody can lock a neighbour out.
-const FAILURES: RateLimit =
+pub(crate) const FAILURES: RateLimit =
     RateLimit { requests: 10, window: SignedDuration::from_mins(1), http_429: true };
 
 /// Somebody who calls.

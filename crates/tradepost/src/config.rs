@@ -1,6 +1,7 @@
 //! The configuration: who sells, where, on which terms. A `Config` is whole and consistent; how
 //! one is read from a file is in [`read`](read::read).
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -40,6 +41,43 @@ pub struct Server {
     pub log_filter: String,
     /// Whether the client's address is taken from the last entry of `X-Forwarded-For`.
     pub trust_forwarded_for: bool,
+    /// How it speaks TLS; it does not when `None`.
+    pub tls: Option<Tls>,
+}
+
+impl Server {
+    /// What it is reached at when it listens on an address.
+    #[must_use]
+    pub fn origin(&self, address: SocketAddr) -> Origin {
+        Origin { secure: self.tls.is_some(), address }
+    }
+}
+
+/// Where a process listens. Displayed as the beginning of a web address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// Whether over TLS.
+    pub secure: bool,
+    /// The address and port.
+    pub address: SocketAddr,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.address)
+    }
+}
+
+/// TLS of the process itself. The files are PEM and are read again when they change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate, and after it those between it and the authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// The authorities whose client certificates are accepted; nobody is asked for one when
+    /// `None`.
+    pub client_ca: Option<PathBuf>,
 }
 
 /// A dealer or dealer group: one agent, one card.

@@ -290,11 +290,12 @@ impl Desk {
         clock: Clock,
         address: std::net::SocketAddr,
     ) -> Result<Self, Fault> {
+        let origin = config.server.origin(address);
         let agents = config
             .dealers
             .into_iter()
             .map(|dealer| {
-                Seller::open(dealer, &store, &clock, address).map(Arc::new).map(Agent::Dealer)
+                Seller::open(dealer, &store, &clock, origin).map(Arc::new).map(Agent::Dealer)
             })
             .collect::<Result<_, _>>()?;
         Ok(Self { server: config.server, clock, store, agents })

@@ -15,3 +15,4 @@ pub mod limit;
 pub mod signing;
 pub mod store;
 pub mod tasks;
+pub mod tls;

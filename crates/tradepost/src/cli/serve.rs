@@ -19,8 +19,10 @@ use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::http;
 use crate::store::Store;
+use crate::tls::Identity;
 
-/// How often the server looks for inventories that `tradepost import` has replaced.
+/// How often the server looks for inventories that `tradepost import` has replaced, and for new
+/// certificates.
 const REFRESH: Duration = Duration::from_secs(1);
 
 /// What a server locks in its data folder.
@@ -65,6 +67,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     check_config::check_keys(&config)?;
     start_log(&config.server)?;
     let clock = Clock::system();
+    let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
+    let tls = tls.map_err(|mistakes| check_config::unusable_tls(&mistakes))?.map(Arc::new);
     let store = dealers::open(&arguments.data)?;
     // Held until the process ends.
     let _lock = lock(&arguments.data)?;
@@ -76,7 +80,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         .enable_all()
         .build()
         .map_err(|error| Failure::fault(&error))?;
-    runtime.block_on(serve(config, arguments.conformance, store, clock, context))
+    runtime.block_on(serve(config, arguments.conformance, store, clock, tls, context))
 }
 
 /// Keeps other servers away from the folder: each would count requests for itself.
@@ -114,6 +118,7 @@ async fn serve(
     conformance: Option<Profile>,
     store: Store,
     clock: Clock,
+    tls: Option<Arc<Identity>>,
     context: &Context,
 ) -> Outcome {
     let wanted = config.server.listen;
@@ -128,10 +133,14 @@ async fn serve(
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
-    tokio::spawn(keep_fresh(Arc::clone(&desk)));
+    tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone()));
     tracing::info!(%address, dealers, "started");
     // Scripts wait for this line.
-    context.output.line(format!("listening on http://{address}"));
+    context.output.line(format!("listening on {}", server.origin(address)));
+    let listener = match tls {
+        Some(identity) => http::server::Listener::over_tls(listener, identity),
+        None => listener.into(),
+    };
     http::server::serve(listener, http::router(desk), &server, stop).await;
     tracing::info!("stopped");
     Ok(())
@@ -145,16 +154,23 @@ fn open(
     address: SocketAddr,
 ) -> Result<Desk, Fault> {
     let Some(profile) = conformance else { return Desk::open(config, store, clock, address) };
-    let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}"))?;
+    let base_url = config.server.origin(address).to_string();
+    let agent = Conformance::open(profile, &store, &clock, &base_url)?;
     Ok(Desk::open_conformance(config.server, store, clock, agent))
 }
 
-async fn keep_fresh(desk: Arc<Desk>) {
+async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
     loop {
         tokio::time::sleep(REFRESH).await;
-        let desk = Arc::clone(&desk);
+        let (desk, tls) = (Arc::clone(&desk), tls.clone());
         // Building an index takes a while; requests must not wait for it.
-        let refreshed = tokio::task::spawn_blocking(move || desk.refresh()).await;
+        let refreshed = tokio::task::spawn_blocking(move || {
+            if let Some(identity) = tls {
+                identity.refresh();
+            }
+            desk.refresh()
+        })
+        .await;
         if let Ok(Err(fault)) = refreshed {
             tracing::error!(cause = %fault.chain(), "the inventories could not be refreshed");
         }

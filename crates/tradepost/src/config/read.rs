@@ -177,6 +177,7 @@ mod tests {
 zz = 0
 [server]
 zz = 0
+tls = { zz = 0 }
 [[dealers]]
 zz = 0
 provider = { zz = 0 }
@@ -197,7 +198,7 @@ appointments = { zz = 0 }
         let known = known_keys(planted);
         // Every table of the plant has answered, and none has been forgotten: a key whose value
         // is a table must be among the planted ones.
-        assert_eq!(planted.matches("zz").count(), 18);
+        assert_eq!(planted.matches("zz").count(), 19);
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
         let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();
