@@ -58,7 +58,8 @@ pub enum Kind {
     Bool,
     /// `int32`.
     Int32,
-    /// An enum: a value's name in JSON, or its number where it has none here.
+    /// An enum: a value's name in JSON. Where it has none here it is its number as a text, so that
+    /// a reader who wants a name has one to refuse.
     Enum(&'static [(i32, &'static str)]),
     /// A message.
     Message(&'static Message),

@@ -42,9 +42,6 @@ const SERVICE: &str = "/lf.a2a.v1.A2AService/";
 /// The path of the service, for the router.
 pub(super) const ROUTE: &str = "/lf.a2a.v1.A2AService/{method}";
 
-/// How the content of requests and answers is called.
-const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/grpc");
-
 /// Every method of the service.
 pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -92,6 +89,18 @@ pub(super) fn template(path: &str) -> Option<&'static str> {
         "/lf.a2a.v1.A2AService/GetExtendedAgentCard",
     ];
     PATHS.into_iter().find(|known| *known == path)
+}
+
+/// An answer of gRPC, which succeeds as far as HTTP is concerned.
+fn head(body: Body) -> Response {
+    let mut response = Response::new(body);
+    for (name, value) in [
+        (header::CONTENT_TYPE, "application/grpc"),
+        (header::HeaderName::from_static("grpc-accept-encoding"), "identity"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 /// The answer to what is no call at all; gRPC leaves it to HTTP to say so.

@@ -162,8 +162,9 @@ impl Reader {
             Kind::Enum(names) => {
                 let number = int32(cursor.varint_of(wire)?);
                 match names.iter().find(|(known, _)| *known == number) {
-                    Some((0, _)) | None => number.into(),
+                    Some((0, _)) => 0.into(),
                     Some((_, name)) => (*name).into(),
+                    None => number.to_string().into(),
                 }
             }
             Kind::Message(message) => self.message(message, before, cursor.chunk(wire)?)?,

@@ -105,10 +105,10 @@ fn write_value(number: u32, kind: Kind, value: &Value, out: &mut Vec<u8>) -> Res
         Kind::Bool => scalar(number, value.as_bool().ok_or(None)?.into(), out),
         Kind::Int32 => scalar(number, int32(value)?, out),
         Kind::Enum(names) => {
-            let known = names.iter().find(|(_, name)| value == name);
-            let value =
-                known.map_or_else(|| int32(value), |(number, _)| Ok(sign_extended(*number)));
-            scalar(number, value?, out);
+            let name = value.as_str().ok_or(None)?;
+            let known = names.iter().find(|(_, known)| *known == name);
+            let known = known.map_or_else(|| name.parse().ok(), |(number, _)| Some(*number));
+            scalar(number, sign_extended(known.ok_or(None)?), out);
         }
         Kind::Message(message) => {
             let mut content = Vec::new();

@@ -3,7 +3,6 @@
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -13,7 +12,6 @@ use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::protobuf::{self, schema};
 
-use super::CONTENT_TYPE;
 use crate::auth::Denied;
 use crate::desk::Agent;
 use crate::http::answers::{Parcel, unstamped};
@@ -42,9 +40,8 @@ pub(super) struct Failure {
 
 impl From<&Refusal> for Failure {
     fn from(refusal: &Refusal) -> Self {
-        let details = match serde_json::to_value(StatusDetails(refusal)) {
-            Ok(Value::Array(details)) => details,
-            Ok(_) | Err(_) => unreachable!("details are an array with text keys"),
+        let Ok(Value::Array(details)) = serde_json::to_value(StatusDetails(refusal)) else {
+            unreachable!("details are an array with text keys")
         };
         let code = refusal.code;
         Self { status: code.into(), message: refusal.message.clone(), details, code: code.name() }
@@ -69,8 +66,7 @@ impl Failure {
     /// An answer that is nothing but a status.
     pub(super) fn into_parcel(self) -> Parcel {
         let stamp = Stamp { code: self.code, ..unstamped() };
-        let mut response = Response::new(Body::empty());
-        response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
+        let mut response = super::head(Body::empty());
         self.write(response.headers_mut());
         (response, stamp)
     }

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 
 use axum::body::Body;
-use axum::http::header;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
@@ -11,7 +10,6 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use tradepost_wire::protobuf::{self, schema};
 
-use super::CONTENT_TYPE;
 use super::call::{Deadline, framed};
 use super::errors::{self, Failure};
 use crate::desk::Agent;
@@ -58,7 +56,5 @@ fn broken(agent: &Agent, fault: &Fault) -> Failure {
 fn response(
     frames: impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static,
 ) -> Response {
-    let mut response = Response::new(Body::new(StreamBody::new(frames)));
-    response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
-    response
+    super::head(Body::new(StreamBody::new(frames)))
 }

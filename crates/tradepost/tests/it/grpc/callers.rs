@@ -74,14 +74,39 @@ fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
         client.call(&[("authorization", who)], method, &json!({"id": "absent"}))
     };
     let wrong = ask("Bearer tp_0000000000000000_wrong", "GetTask");
-    check("A-01", &wrong, &expect![[""]]);
+    check(
+        "A-01",
+        &wrong,
+        &expect![[r#"
+            UNAUTHENTICATED
+            the credential is not valid
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]
+        "#]],
+    );
     let challenge = wrong.metadata("www-authenticate");
-    expect![[""]].assert_eq(challenge.unwrap());
-    check("A-01: another scheme", &ask("Basic YTpi", "ListTasks"), &expect![[""]]);
+    expect![[r#"Bearer realm="conformance", error="invalid_token""#]].assert_eq(challenge.unwrap());
+    check(
+        "A-01: another scheme",
+        &ask("Basic YTpi", "ListTasks"),
+        &expect![[r#"
+            UNAUTHENTICATED
+            the credential is not valid
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]
+        "#]],
+    );
     let reader = server.caller("reader", Some(&[Scope::TasksRead]));
     let denied = ask(&reader, "CancelTask");
-    check("A-03", &denied, &expect![[""]]);
-    expect![[""]].assert_eq(denied.metadata("www-authenticate").unwrap());
+    check(
+        "A-03",
+        &denied,
+        &expect![[r#"
+            PERMISSION_DENIED
+            the credential lacks the scope tasks:write
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED","domain":"a2a-protocol.org","metadata":{"scope":"tasks:write"}}]
+        "#]],
+    );
+    expect![[r#"Bearer realm="conformance", error="insufficient_scope", scope="tasks:write""#]]
+        .assert_eq(denied.metadata("www-authenticate").unwrap());
     assert_eq!(ask(&reader, "GetTask").status, Status::NotFound);
     let writer = server.caller("writer", Some(&[Scope::TasksWrite]));
     for method in ["GetTask", "SubscribeToTask"] {
@@ -96,7 +121,17 @@ fn e_27_who_fails_too_often_is_told_when_to_come_back() {
     for _ in 0..10 {
         assert_eq!(ask().status, Status::Unauthenticated);
     }
-    check("E-27", &ask(), &expect![[""]]);
+    check(
+        "E-27",
+        &ask(),
+        &expect![[r#"
+            RESOURCE_EXHAUSTED
+            the request rate is above the dealer's limit
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"6s"}]
+        "#]],
+    );
     let ada = server.caller("ada", None);
     let answer = client.call(&[("authorization", &ada)], "ListTasks", &json!({}));
     assert_eq!(answer.status, Status::Ok, "nobody locks a neighbour out");

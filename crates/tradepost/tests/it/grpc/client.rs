@@ -1,5 +1,5 @@
-//! tonic as a client: a channel for calls as they should be, and the same channel for bytes that
-//! no client of good will would send.
+//! tonic as a client for calls as they should be, and HTTP/2 without it for those that no client of
+//! good will would make.
 
 use std::time::Duration;
 
@@ -8,11 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bytes::{Buf as _, BufMut as _, Bytes};
 use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::metadata::{KeyAndValueRef, MetadataMap};
 use tonic::transport::Channel;
-use tower::Service as _;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -64,6 +65,7 @@ impl Decoder for Raw {
 pub struct Client {
     pub runtime: tokio::runtime::Runtime,
     pub channel: Channel,
+    address: std::net::SocketAddr,
 }
 
 /// How a call ended.
@@ -98,7 +100,7 @@ impl Answer {
 
     /// All that was said, with what differs from run to run replaced.
     pub fn snapshot(&self) -> String {
-        let mut out = format!("{}: {}\n", self.status, self.message);
+        let mut out = format!("{}\n{}\n", self.status, self.message);
         for value in self.messages.iter().chain(self.details.get("details")) {
             let mut value = value.clone();
             redact(&mut value);
@@ -131,7 +133,7 @@ impl Client {
             let endpoint = Channel::from_shared(format!("http://{address}")).unwrap();
             endpoint.timeout(Duration::from_secs(60)).connect().await.unwrap()
         });
-        Self { runtime, channel }
+        Self { runtime, channel, address }
     }
 
     /// A call with these parameters, in the JSON that they stand for.
@@ -198,7 +200,8 @@ impl Client {
         self.runtime.block_on(stream.message()).unwrap().map(|message| event(&message))
     }
 
-    /// HTTP as it is: the status, the headers with the trailers, and the body.
+    /// HTTP/2 as it is, on a connection of its own: the status, the headers with the trailers, and
+    /// the body.
     pub fn http(
         &self,
         method: &str,
@@ -206,16 +209,18 @@ impl Client {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> (u16, Vec<(String, String)>, Bytes) {
-        let mut request = http::Request::builder().method(method).uri(path);
+        let uri = format!("http://{}{path}", self.address);
+        let mut request = http::Request::builder().method(method).uri(uri);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let body = tonic::body::Body::new(Full::new(body.into()));
-        let request = request.body(body).unwrap();
-        let mut channel = self.channel.clone();
+        let request = request.body(Full::new(body.into())).unwrap();
         self.runtime.block_on(async {
-            std::future::poll_fn(|context| channel.poll_ready(context)).await.unwrap();
-            let (parts, body) = channel.call(request).await.unwrap().into_parts();
+            let stream = tokio::net::TcpStream::connect(self.address).await.unwrap();
+            let (mut sender, connection) =
+                http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+            tokio::spawn(connection);
+            let (parts, body) = sender.send_request(request).await.unwrap().into_parts();
             let body = body.collect().await.unwrap();
             let trailers = body.trailers().cloned().unwrap_or_default();
             let text = |value: &http::HeaderValue| value.to_str().unwrap().to_owned();

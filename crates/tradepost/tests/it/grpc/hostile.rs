@@ -45,16 +45,133 @@ fn row(client: &Client, name: &str, body: Vec<u8>, expected: &Expect) {
 #[test]
 fn bodies_that_are_not_one_message() {
     let (_server, client) = start_agent(Profile::Streaming);
-    row(&client, "nothing", vec![], &expect![[""]]);
-    row(&client, "half a prefix", vec![0, 0, 0], &expect![[""]]);
-    row(&client, "less than it says", framed(0, 9, b"\x12\x01a"), &expect![[""]]);
+    row(
+        &client,
+        "nothing",
+        vec![],
+        &expect![[r#"
+            200
+            content-type: application/grpc
+            grpc-accept-encoding: identity
+            grpc-status: 3
+            grpc-message: send exactly one message
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org"}]
+            content-length: 0
+        "#]],
+    );
+    row(
+        &client,
+        "half a prefix",
+        vec![0, 0, 0],
+        &expect![[r#"
+            200
+            content-type: application/grpc
+            grpc-accept-encoding: identity
+            grpc-status: 3
+            grpc-message: send exactly one message
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org"}]
+            content-length: 0
+        "#]],
+    );
+    row(
+        &client,
+        "less than it says",
+        framed(0, 9, b"\x12\x01a"),
+        &expect![[r#"
+            200
+            content-type: application/grpc
+            grpc-accept-encoding: identity
+            grpc-status: 3
+            grpc-message: the message ended early
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org"}]
+            content-length: 0
+        "#]],
+    );
     let two = [framed(0, 3, b"\x12\x01a"), framed(0, 3, b"\x12\x01a")].concat();
-    row(&client, "two messages", two, &expect![[""]]);
-    row(&client, "compressed", framed(1, 3, b"\x12\x01a"), &expect![[""]]);
-    row(&client, "an unknown flag", framed(7, 3, b"\x12\x01a"), &expect![[""]]);
-    row(&client, "garbage", framed(0, 3, b"\xff\xff\xff"), &expect![[""]]);
-    row(&client, "not Unicode", framed(0, 3, b"\x12\x01\xff"), &expect![[""]]);
-    row(&client, "longer than memory", framed(0, u32::MAX, b""), &expect![[""]]);
+    row(
+        &client,
+        "two messages",
+        two,
+        &expect![[r#"
+            200
+            content-type: application/grpc
+            grpc-accept-encoding: identity
+            grpc-status: 3
+            grpc-message: send exactly one message
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org"}]
+            content-length: 0
+        "#]],
+    );
+    row(
+        &client,
+        "compressed",
+        framed(1, 3, b"\x12\x01a"),
+        &expect![[r#"
+            200
+            content-type: application/grpc
+            grpc-accept-encoding: identity
+            grpc-status: 12
+            grpc-message: this agent reads no compressed messages; send it as it is
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org","metadata":{"acceptEncoding":"identity"}}]
+            content-length: 0
+        "#]],
+    );
+    row(
+        &client,
+        "an unknown flag",
+        framed(7, 3, b"\x12\x01a"),
+        &expect![[r#"
+            200
+            content-type: application/grpc
+            grpc-accept-encoding: identity
+            grpc-status: 3
+            grpc-message: the message has an unknown flag
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org"}]
+            content-length: 0
+        "#]],
+    );
+    row(
+        &client,
+        "garbage",
+        framed(0, 3, b"\xff\xff\xff"),
+        &expect![[r#"
+            200
+            content-type: application/grpc
+            grpc-accept-encoding: identity
+            grpc-status: 3
+            grpc-message: the message is not valid protocol buffers
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PARSE_ERROR","domain":"a2a-protocol.org"}]
+            content-length: 0
+        "#]],
+    );
+    row(
+        &client,
+        "not Unicode",
+        framed(0, 3, b"\x12\x01\xff"),
+        &expect![[r#"
+            200
+            content-type: application/grpc
+            grpc-accept-encoding: identity
+            grpc-status: 3
+            grpc-message: the message has a text that is not valid UTF-8
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PARSE_ERROR","domain":"a2a-protocol.org"}]
+            content-length: 0
+        "#]],
+    );
+    row(
+        &client,
+        "longer than memory",
+        framed(0, u32::MAX, b""),
+        &expect![[r#"
+            200
+            content-type: application/grpc
+            grpc-accept-encoding: identity
+            grpc-status: 3
+            grpc-message: the message ended early
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org"}]
+            content-length: 0
+        "#]],
+    );
 }
 
 #[test]
@@ -71,7 +188,15 @@ fn e_27_a_message_may_be_as_large_as_a_body_and_no_larger() {
         bytes
     };
     assert_eq!(client.bytes(&[], "ListTasks", of(limit)).status, Status::Ok);
-    check("E-27", &client.bytes(&[], "ListTasks", of(limit + 1)), &expect![[""]]);
+    check(
+        "E-27",
+        &client.bytes(&[], "ListTasks", of(limit + 1)),
+        &expect![[r#"
+            RESOURCE_EXHAUSTED
+            the message is larger than this agent accepts
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org","metadata":{"maxBytes":"262144"}}]
+        "#]],
+    );
 }
 
 #[test]
@@ -86,9 +211,16 @@ fn http_says_what_is_no_call_at_all() {
     assert_eq!(client.http("POST", &path, &[], framed(0, 0, b"")).0, 415);
     let (status, headers, body) = client.http("GET", &path, &[GRPC], "");
     assert!(headers.contains(&("allow".to_owned(), "POST".to_owned())));
-    expect![[""]].assert_eq(&format!("{status} {}\n", String::from_utf8_lossy(&body)));
+    expect![[r#"
+        405 {"error":{"code":405,"status":"UNIMPLEMENTED","message":"call methods with POST"}}
+    "#]]
+    .assert_eq(&format!("{status} {}\n", String::from_utf8_lossy(&body)));
     let old = http1::request(server.address, "POST", &path, &[GRPC], &framed(0, 0, b""));
-    expect![[""]].assert_eq(&old.snapshot());
+    expect![[r#"
+        505
+        {"error":{"code":505,"status":"UNIMPLEMENTED","message":"gRPC needs HTTP/2"}}
+    "#]]
+    .assert_eq(&old.snapshot());
     let proto = [("content-type", "application/grpc+proto")];
     let (status, headers, body) = client.http("POST", &path, &proto, framed(0, 0, b""));
     assert!(headers.contains(&("grpc-status".to_owned(), "0".to_owned())));
@@ -99,8 +231,24 @@ fn http_says_what_is_no_call_at_all() {
 fn methods_that_there_are_not() {
     let (_server, client) = start_agent(Profile::Streaming);
     let body = || framed(0, 0, b"");
-    expect![[""]].assert_eq(&answer(&client, "message/send", &[], body()));
-    expect![[""]].assert_eq(&answer(&client, "Unheard", &[], body()));
+    expect![[r#"
+        200
+        content-type: application/grpc
+        grpc-accept-encoding: identity
+        grpc-status: 12
+        grpc-message: nothing is here
+        content-length: 0
+    "#]]
+    .assert_eq(&answer(&client, "message/send", &[], body()));
+    expect![[r#"
+        200
+        content-type: application/grpc
+        grpc-accept-encoding: identity
+        grpc-status: 12
+        grpc-message: method not found; read A2A %C2%A710.3 for those that there are
+        [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"METHOD_NOT_FOUND","domain":"a2a-protocol.org"}]
+        content-length: 0
+    "#]].assert_eq(&answer(&client, "Unheard", &[], body()));
 }
 
 #[test]
@@ -110,7 +258,14 @@ fn deadlines_are_kept_and_wrong_ones_refused() {
         protobuf::write(&schema::SEND_MESSAGE_REQUEST, &message("tck-long-running")).unwrap();
     let body = framed(0, u32::try_from(send.len()).unwrap(), &send);
     let late = |method: &str| answer(&client, method, &[("grpc-timeout", "50m")], body.clone());
-    expect![[""]].assert_eq(&late("SendMessage"));
+    expect![[r#"
+        200
+        content-type: application/grpc
+        grpc-accept-encoding: identity
+        grpc-status: 4
+        grpc-message: the deadline of the call has passed
+        content-length: 0
+    "#]].assert_eq(&late("SendMessage"));
     // The stream has begun by then: its events stay, and the status says that it was too late.
     let headers = [GRPC, ("grpc-timeout", "900m")];
     let path = format!("{SERVICE}/SendStreamingMessage");
@@ -118,7 +273,15 @@ fn deadlines_are_kept_and_wrong_ones_refused() {
     assert!(status == 200 && sent.len() > 100);
     assert!(trailers.contains(&("grpc-status".to_owned(), "4".to_owned())), "{trailers:?}");
     let wrong = answer(&client, "ListTasks", &[("grpc-timeout", "soon")], framed(0, 0, b""));
-    expect![[""]].assert_eq(&wrong);
+    expect![[r#"
+        200
+        content-type: application/grpc
+        grpc-accept-encoding: identity
+        grpc-status: 3
+        grpc-message: grpc-timeout must be up to eight digits and a unit
+        [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org"}]
+        content-length: 0
+    "#]].assert_eq(&wrong);
 }
 
 #[test]
@@ -133,18 +296,25 @@ fn a_message_nests_as_deep_as_json_may_and_no_deeper() {
         params["message"]["parts"][0] = json!({"data": data});
         params
     };
-    // Around the data are the request, the message, its parts and the part.
-    let deepest = client.ask("SendMessage", &send(60));
-    let mut data = &deepest.one()["task"]["history"][0]["parts"][0]["data"];
+    // Around the data are the request, the message, its parts and the part; and around a task's
+    // two more, so that our own reader would refuse the answer to the deepest.
+    let deep = client.ask("SendMessage", &send(58));
+    let mut data = &deep.one()["task"]["history"][0]["parts"][0]["data"];
     while let Some(inner) = data.get(0) {
         data = inner;
     }
     assert_eq!(data, "core");
-    check("E-27", &client.ask("SendMessage", &send(61)), &expect![[""]]);
-    assert_eq!(
-        client.ask("SendMessage", &send(20_000)).message,
-        "the message nests deeper than 64 levels"
-    );
+    let mut deepest = send(60);
+    deepest["message"]["messageId"] = json!("tck-message-response");
+    assert_eq!(client.ask("SendMessage", &deepest).status, Status::Ok);
+    check("E-27", &client.ask("SendMessage", &send(61)), &expect![[r#"
+        INVALID_ARGUMENT
+        the message nests deeper than 64 levels
+        [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PARSE_ERROR","domain":"a2a-protocol.org"}]
+    "#]]);
+    // A hundred times as deep; our own writer recurses, so it goes no further.
+    let deeper = client.ask("SendMessage", &send(600));
+    assert_eq!(deeper.message, "the message nests deeper than 64 levels");
 }
 
 #[test]

@@ -30,9 +30,26 @@ fn o_01_o_02_and_o_03_events_come_in_order_and_subscriptions_outlive_a_pause() {
     check(
         "O-01",
         &client.ask("SendStreamingMessage", &message("tck-message-response")),
-        &expect![[""]],
+        &expect![[r#"
+            OK
+
+            {"message":{"messageId":"<id>","contextId":"<id>","role":"ROLE_AGENT","parts":[{"text":"Direct message response"}]}}
+        "#]],
     );
-    check("O-02", &client.ask("SendStreamingMessage", &message("tck-stream-001")), &expect![[""]]);
+    check(
+        "O-02",
+        &client.ask("SendStreamingMessage", &message("tck-stream-001")),
+        &expect![[r#"
+            OK
+
+            {"task":{"id":"<id>","contextId":"<id>","status":{"state":"TASK_STATE_SUBMITTED","timestamp":"2026-04-30T12:00:00Z"},
+                "history":[{"messageId":"tck-stream-001","contextId":"<id>","taskId":"<id>","role":"ROLE_USER","parts":[{"text":"hello"}]}]}}
+            {"statusUpdate":{"taskId":"<id>","contextId":"<id>","status":{"state":"TASK_STATE_WORKING","timestamp":"2026-04-30T12:00:00Z"}}}
+            {"artifactUpdate":{"taskId":"<id>","contextId":"<id>","artifact":{"artifactId":"artifact-1","parts":[{"text":"Stream hello from TCK"}]},
+                "lastChunk":true}}
+            {"statusUpdate":{"taskId":"<id>","contextId":"<id>","status":{"state":"TASK_STATE_COMPLETED","timestamp":"2026-04-30T12:00:00Z"}}}
+        "#]],
+    );
     let paused = client.ask("SendStreamingMessage", &message("tck-input-required"));
     assert_eq!(
         kinds(&paused.messages),
@@ -123,7 +140,23 @@ fn a_stream_that_breaks_ends_with_a_status_that_says_nothing_of_the_cause() {
     let mut broken = subscription.join().unwrap();
     assert_eq!(kinds(&broken.messages), ["task"]);
     broken.messages.clear();
-    check("E-28", &broken, &expect![[""]]);
+    check(
+        "E-28",
+        &broken,
+        &expect![[r#"
+            INTERNAL
+            the agent failed; try again later
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":"err_<id>"}}]
+        "#]],
+    );
     let unary = client.ask("GetTask", &json!({"id": id}));
-    check("E-28: and so does a call", &unary, &expect![[""]]);
+    check(
+        "E-28: and so does a call",
+        &unary,
+        &expect![[r#"
+            INTERNAL
+            the agent failed; try again later
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":"err_<id>"}}]
+        "#]],
+    );
 }
