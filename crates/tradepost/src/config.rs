@@ -11,6 +11,9 @@ use jiff::tz::TimeZone;
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::aap::{self, Skill, Version};
 
+use crate::gate::Scopes;
+use crate::tls::client::Subject;
+
 pub mod read;
 
 /// Everything that the server needs to know.
@@ -157,6 +160,28 @@ pub struct Auth {
     pub api_keys: bool,
     /// Whose access tokens are accepted.
     pub jwt: Option<Jwt>,
+    /// Whose client certificates are accepted; the first that fits counts. They are asked for
+    /// when the process has a `client_ca`.
+    pub certificates: Vec<KnownCertificate>,
+}
+
+impl Auth {
+    /// Whether a credential in the header `Authorization` can be good.
+    #[must_use]
+    pub fn takes_bearer(&self) -> bool {
+        self.api_keys || self.jwt.is_some()
+    }
+}
+
+/// A client certificate, or those of one client, by what is in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownCertificate {
+    /// The client's name.
+    pub name: String,
+    /// Which certificate.
+    pub subject: Subject,
+    /// What it permits.
+    pub scopes: Scopes,
 }
 
 /// Access tokens of an issuer.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Skill};
+use tradepost_wire::a2a::card::{self as model, AgentCard, Capabilities, Skill};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{
     Artifact, Capability, Content, Message, Part, Request, Role, SendMessage, TaskState,
@@ -21,20 +21,9 @@ use crate::fault::Fault;
 use crate::store::{Owner, Store};
 use crate::tasks::{Ended, Outcome, Plan, Progress, Tasks};
 
-/// What the agent says that it can do; the kit needs more than one answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Profile {
-    /// Streams.
-    Streaming,
-    /// Neither streams, and requires an extension.
-    Strict,
-}
+mod profile;
 
-/// The extension that the kit expects of an agent that requires one.
-const REQUIRED_EXTENSION: &str = "urn:a2a:tck:required-extension";
-
-/// An extension that changes nothing.
-const OPTIONAL_EXTENSION: &str = "urn:tradepost:conformance";
+pub use profile::{Extension, Profile};
 
 /// How long the kit's long task works: twice its own patience.
 const LONG: Duration = Duration::from_secs(4);
@@ -82,26 +71,13 @@ impl Conformance {
     /// Whether it can.
     #[must_use]
     pub fn has(&self, capability: Capability) -> bool {
-        match capability {
-            Capability::Tasks => true,
-            Capability::Streaming => self.profile == Profile::Streaming,
-            Capability::Push | Capability::ExtendedCard => false,
-        }
-    }
-
-    /// The extension without which it does nothing.
-    #[must_use]
-    pub fn required_extension(&self) -> Option<&'static str> {
-        (self.profile == Profile::Strict).then_some(REQUIRED_EXTENSION)
+        self.profile.has(capability)
     }
 
     /// The extension of its card.
     #[must_use]
-    pub fn extension(&self) -> &'static str {
-        match self.profile {
-            Profile::Streaming => OPTIONAL_EXTENSION,
-            Profile::Strict => REQUIRED_EXTENSION,
-        }
+    pub fn extension(&self) -> Extension {
+        self.profile.extension()
     }
 
     /// Performs a request.
@@ -373,11 +349,12 @@ fn part(result: Product) -> Part {
 
 /// Who has an API key is somebody, and everybody else is nobody in particular.
 fn policy() -> Auth {
-    Auth { required: false, api_keys: true, jwt: None }
+    Auth { api_keys: true, ..Auth::default() }
 }
 
 fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
-    let extension = |uri: &str, required| Extension {
+    let Extension { uri, required } = profile.extension();
+    let extension = model::Extension {
         uri: uri.to_owned(),
         description: "Lets the kit see how extensions are handled.".to_owned(),
         required,
@@ -394,12 +371,10 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
         ]
         .concat(),
         capabilities: Capabilities {
-            streaming: profile == Profile::Streaming,
-            push_notifications: false,
-            extensions: vec![match profile {
-                Profile::Streaming => extension(OPTIONAL_EXTENSION, false),
-                Profile::Strict => extension(REQUIRED_EXTENSION, true),
-            }],
+            streaming: profile.has(Capability::Streaming),
+            push_notifications: profile.has(Capability::Push),
+            extended_agent_card: profile.has(Capability::ExtendedCard),
+            extensions: vec![extension],
         },
         default_input_modes: vec!["text/plain".to_owned(), "application/json".to_owned()],
         default_output_modes: vec!["text/plain".to_owned(), "application/json".to_owned()],

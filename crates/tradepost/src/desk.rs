@@ -15,7 +15,7 @@ use crate::aap::seller::Seller;
 use crate::auth::{Authenticator, Denied, Principal};
 use crate::clock::Clock;
 use crate::config::{Config, Dealer, Server};
-use crate::conformance::Conformance;
+use crate::conformance::{Conformance, Extension};
 use crate::fault::Fault;
 use crate::gate;
 use crate::limit::Key;
@@ -194,7 +194,7 @@ impl Agent {
     pub fn extensions(&self) -> Vec<&str> {
         match self {
             Self::Dealer(seller) => seller.dealer.versions.iter().map(|v| v.uri()).collect(),
-            Self::Conformance(agent) => vec![agent.extension()],
+            Self::Conformance(agent) => vec![agent.extension().uri],
         }
     }
 
@@ -257,9 +257,11 @@ impl Agent {
     ) -> Result<Request, ProtocolRefusal> {
         let required = match self {
             Self::Dealer(_) => None,
-            Self::Conformance(agent) => agent.required_extension(),
+            Self::Conformance(agent) => Some(agent.extension()).filter(|known| known.required),
         };
-        if let Some(uri) = required.filter(|uri| !activated.iter().any(|known| known == uri)) {
+        if let Some(Extension { uri, .. }) = required
+            && !activated.iter().any(|known| known == uri)
+        {
             let message = format!("name the extension {uri} in A2A-Extensions");
             return Err(ProtocolRefusal::new(Code::ExtensionSupportRequired, message)
                 .with("extensionUri", uri));

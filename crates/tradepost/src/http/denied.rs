@@ -16,11 +16,11 @@ pub(super) fn respond(
     dialect: &impl Dialect,
     denied: Denied,
 ) -> Parcel {
-    if let Some(refusal) = denied.refusal() {
+    if let Some(refusal) = agent.auth().refusal(&denied) {
         let status = StatusCode::from_u16(refusal.code.http());
         let status = status.unwrap_or(StatusCode::UNAUTHORIZED);
         let (mut response, stamp) = dialect.protocol(&refusal, Some(status));
-        let challenge = denied.challenge(agent.id());
+        let challenge = agent.auth().challenge(&denied);
         if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
         }

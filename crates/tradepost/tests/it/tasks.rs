@@ -1,6 +1,7 @@
 //! Tasks over JSON-RPC, rule by rule (requirements a2a.md §1.3, §1.5, §3), against the conformance
 //! agent.
 
+use clap::ValueEnum as _;
 use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 
@@ -201,17 +202,25 @@ fn x_01_and_x_04_required_extensions_are_enforced_and_active_ones_named() {
 
 #[test]
 fn e_16_what_the_card_does_not_offer_is_refused_before_the_parameters_are_read() {
-    let server = start_conformance(Profile::Strict);
-    let headers = [("A2A-Extensions", "urn:a2a:tck:required-extension")];
-    let code =
-        |method: &str| server.ask(&headers, method, &json!({})).json()["error"]["code"].clone();
-    assert_eq!(code("SendStreamingMessage"), -32004);
-    assert_eq!(code("SubscribeToTask"), -32004);
-    assert_eq!(code("CreateTaskPushNotificationConfig"), -32003);
-    assert_eq!(code("GetTaskPushNotificationConfig"), -32003);
-    assert_eq!(code("ListTaskPushNotificationConfigs"), -32003);
-    assert_eq!(code("DeleteTaskPushNotificationConfig"), -32003);
-    assert_eq!(code("GetExtendedAgentCard"), -32004);
+    for profile in Profile::value_variants() {
+        let server = start_conformance(*profile);
+        let headers = [("A2A-Extensions", "urn:a2a:tck:required-extension")];
+        let card = server.card();
+        for (operation, flag, refusal) in [
+            ("SendStreamingMessage", "streaming", -32004),
+            ("SubscribeToTask", "streaming", -32004),
+            ("CreateTaskPushNotificationConfig", "pushNotifications", -32003),
+            ("GetTaskPushNotificationConfig", "pushNotifications", -32003),
+            ("ListTaskPushNotificationConfigs", "pushNotifications", -32003),
+            ("DeleteTaskPushNotificationConfig", "pushNotifications", -32003),
+            ("GetExtendedAgentCard", "extendedAgentCard", -32004),
+        ] {
+            let offered = card["capabilities"][flag] == true;
+            let answer = server.ask(&headers, operation, &json!({})).json();
+            let refused = answer["error"]["code"] == refusal;
+            assert_eq!(refused, !offered, "{profile:?} {operation}: {answer}");
+        }
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use tradepost::config::Config;
 use crate::support::tls::{self, Authority, NAME, connect, request};
 use crate::support::{TestServer, client, envelope, h2, start_with};
 
+mod clients;
 mod files;
 
 const CARD: (&str, &str) = ("GET", "/.well-known/agent-card.json");

@@ -6,11 +6,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use jiff::SignedDuration;
 use serde_json::Value;
 use tradepost_wire::aap::{Skill, Version};
-use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{self, duration, line, prose, reject, whole};
+use super::values::{self, duration, line, prose, reject, whole, words};
 use super::{auth, rooftop};
 use crate::config::{CardSigning, Dealer, LeadPolicy, RateLimit, SearchPolicy, Server, Tls};
 
@@ -191,19 +191,6 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         card_signing,
         name,
     })
-}
-
-/// Words of a vocabulary, at least one and none twice, in the vocabulary's order.
-fn words<T: Vocabulary + PartialEq>(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-) -> Option<Vec<T>> {
-    let chosen = parse::list(value, at, problems, (1, None), parse::word::<T>);
-    parse::unique(value, at, problems);
-    let chosen = chosen?;
-    let in_order = T::ALL.iter().filter(|word| chosen.contains(word));
-    Some(in_order.copied().collect())
 }
 
 fn read_provider(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(String, String)> {

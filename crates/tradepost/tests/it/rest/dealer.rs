@@ -305,7 +305,7 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
 
     let closed = start_with(|config| {
         switched_on(config);
-        config.dealers[0].auth = Auth { required: true, api_keys: true, jwt: None };
+        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
     });
     let response = send(&closed, "POST", "/rest/message:send", &body(&payload));
     check_shape(&response);

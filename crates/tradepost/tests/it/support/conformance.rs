@@ -73,6 +73,12 @@ impl ConformanceServer {
         ask(self.address, headers, method, params)
     }
 
+    /// The public card.
+    pub fn card(&self) -> Value {
+        let target = "/.well-known/agent-card.json";
+        client::request(self.address, "GET", target, &[], b"").json()
+    }
+
     /// The result.
     pub fn result(&self, method: &str, params: &Value) -> Value {
         let answer = self.ask(&[], method, params).json();

@@ -51,6 +51,14 @@ impl Authority {
         })
     }
 
+    /// A client's certificate, changed.
+    pub fn client(&self, change: impl FnOnce(&mut CertificateParams)) -> Pair {
+        self.issue(|params| {
+            params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+            change(params);
+        })
+    }
+
     fn issue(&self, change: impl FnOnce(&mut CertificateParams)) -> Pair {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         change(&mut params);

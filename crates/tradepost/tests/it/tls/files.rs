@@ -89,11 +89,16 @@ fn whatever_is_wrong_with_the_files_is_said_and_nothing_of_their_content() {
 }
 
 /// The configuration of a dealer over TLS.
-fn configure(folder: &Path, files: &Tls) -> String {
+pub fn configure(folder: &Path, files: &Tls, auth: &str) -> String {
+    let client_ca = files
+        .client_ca
+        .as_ref()
+        .map_or_else(String::new, |path| format!("client_ca = \"{}\"\n", path.display()));
     let text = format!(
-        "[server]\nlisten = \"127.0.0.1:0\"\nread_timeout = \"5m\"\n\
-         [server.tls]\ncertificate = \"{}\"\nkey = \"{}\"\n\
+        "[server]\nlisten = \"127.0.0.1:0\"\nread_timeout = \"5m\"\nlog_filter = \"trace\"\n\
+         [server.tls]\ncertificate = \"{}\"\nkey = \"{}\"\n{client_ca}\
          [[dealers]]\nid = \"bare\"\nname = \"Bare Motors\"\n\
+         [dealers.auth]\n{auth}\n\
          [[dealers.rooftops]]\nname = \"Bare Motors Downtown\"\n",
         files.certificate.display(),
         files.key.display(),
@@ -113,7 +118,7 @@ fn check_config_and_serve_refuse_a_key_of_another_certificate() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::new("an authority");
     let files = authority.server().write(directory.path());
-    let config = configure(directory.path(), &files);
+    let config = configure(directory.path(), &files, "");
     let (code, document) = tradepost(&["check-config", "--json", &config]);
     assert_eq!((code, &document["tls"]), (Some(0), &json!(true)), "{document}");
     std::fs::write(&files.key, authority.server().key).unwrap();
@@ -143,7 +148,7 @@ fn a_new_certificate_is_taken_over_and_open_connections_stay() {
     let authority = Authority::new("an authority");
     let first = authority.server();
     let files = first.write(folder);
-    let process = Process::start(folder, &["--config", &configure(folder, &files)]);
+    let process = Process::start(folder, &["--config", &configure(folder, &files, "")]);
     let config = tls::config(&authority, None, &[]);
     let card = request(process.address, &config, ("GET", "/.well-known/agent-card.json"), &[], b"");
     let endpoint = format!("https://{}/a2a", process.address);

@@ -1,0 +1,70 @@
+//! What the agent offers in each profile: one table, from which its card and its answers follow.
+
+use tradepost_wire::a2a::Capability;
+
+/// What the agent says that it can do; the kit needs more than one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Profile {
+    /// Streams.
+    Streaming,
+    /// Streams, pushes, and has a card for authenticated callers.
+    Push,
+    /// Does nothing beyond answering and keeping tasks.
+    Plain,
+    /// Does not stream, and requires an extension.
+    Strict,
+}
+
+/// What a profile turns on.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    streaming: bool,
+    push: bool,
+    extended_card: bool,
+    requires_extension: bool,
+}
+
+/// An extension of the agent's card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extension {
+    /// Its name.
+    pub uri: &'static str,
+    /// Whether nothing is done without it.
+    pub required: bool,
+}
+
+impl Profile {
+    const fn row(self) -> Row {
+        const NOTHING: Row =
+            Row { streaming: false, push: false, extended_card: false, requires_extension: false };
+        match self {
+            Self::Streaming => Row { streaming: true, ..NOTHING },
+            // What the agent does not have yet is off here, so that its card tells the truth.
+            Self::Push => Row { streaming: true, push: false, extended_card: false, ..NOTHING },
+            Self::Plain => NOTHING,
+            Self::Strict => Row { requires_extension: true, ..NOTHING },
+        }
+    }
+
+    /// Whether the agent can. Its card says the same.
+    #[must_use]
+    pub const fn has(self, capability: Capability) -> bool {
+        let row = self.row();
+        match capability {
+            Capability::Tasks => true,
+            Capability::Streaming => row.streaming,
+            Capability::Push => row.push,
+            Capability::ExtendedCard => row.extended_card,
+        }
+    }
+
+    /// The extension of the card: the one that the kit expects of an agent that requires one, or
+    /// one that changes nothing.
+    #[must_use]
+    pub const fn extension(self) -> Extension {
+        let required = self.row().requires_extension;
+        let uri =
+            if required { "urn:a2a:tck:required-extension" } else { "urn:tradepost:conformance" };
+        Extension { uri, required }
+    }
+}
