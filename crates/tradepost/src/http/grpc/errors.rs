@@ -143,9 +143,9 @@ fn bare(status: Status, message: &str) -> Failure {
 /// The answer to a caller that is not let in. What a credential must be is in the metadata, as it
 /// is in a header on the other bindings.
 pub(super) fn denied(agent: &Agent, denied: Denied) -> Parcel {
-    if let Some(refusal) = denied.refusal() {
+    if let Some(refusal) = agent.auth().refusal(&denied) {
         let (mut response, stamp) = Failure::from(&refusal).into_parcel();
-        let challenge = denied.challenge(agent.id());
+        let challenge = agent.auth().challenge(&denied);
         if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
         }
