@@ -265,7 +265,8 @@ fn deadlines_are_kept_and_wrong_ones_refused() {
         grpc-status: 4
         grpc-message: the deadline of the call has passed
         content-length: 0
-    "#]].assert_eq(&late("SendMessage"));
+    "#]]
+    .assert_eq(&late("SendMessage"));
     // The stream has begun by then: its events stay, and the status says that it was too late.
     let headers = [GRPC, ("grpc-timeout", "900m")];
     let path = format!("{SERVICE}/SendStreamingMessage");
@@ -307,11 +308,15 @@ fn a_message_nests_as_deep_as_json_may_and_no_deeper() {
     let mut deepest = send(60);
     deepest["message"]["messageId"] = json!("tck-message-response");
     assert_eq!(client.ask("SendMessage", &deepest).status, Status::Ok);
-    check("E-27", &client.ask("SendMessage", &send(61)), &expect![[r#"
+    check(
+        "E-27",
+        &client.ask("SendMessage", &send(61)),
+        &expect![[r#"
         INVALID_ARGUMENT
         the message nests deeper than 64 levels
         [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PARSE_ERROR","domain":"a2a-protocol.org"}]
-    "#]]);
+    "#]],
+    );
     // A hundred times as deep; our own writer recurses, so it goes no further.
     let deeper = client.ask("SendMessage", &send(600));
     assert_eq!(deeper.message, "the message nests deeper than 64 levels");
