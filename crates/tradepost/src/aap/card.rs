@@ -190,7 +190,7 @@ pub(crate) fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
 }
 
 /// Each scheme is enough by itself. What is merely offered is not required.
-fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
+pub(crate) fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
     if !auth.required {
         return Vec::new();
     }

@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_number_finds_everything_that_shares_it() {
         assert_eq!(names("-32002"), ["AAP RATE_LIMITED", "A2A TASK_NOT_CANCELABLE"]);
-        assert_eq!(names("-32000").len(), 8);
+        assert_eq!(names("-32000").len(), 9);
         assert_eq!(names("-32009"), ["A2A VERSION_NOT_SUPPORTED"]);
     }
 

@@ -18,6 +18,7 @@ use crate::conformance::{Conformance, Profile};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::http;
+use crate::signing::key::SigningKey;
 use crate::store::Store;
 use crate::tls::Identity;
 
@@ -43,6 +44,12 @@ pub struct Arguments {
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
     conformance: Option<Profile>,
+    /// Lets the conformance agent answer requests that name no version of the protocol.
+    #[arg(long, requires = "conformance")]
+    lenient: bool,
+    /// The private key with which the conformance agent signs its cards.
+    #[arg(long, value_name = "FILE", requires = "conformance")]
+    signing_key: Option<PathBuf>,
     /// Where to listen, instead of the configured address; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -80,7 +87,19 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         .enable_all()
         .build()
         .map_err(|error| Failure::fault(&error))?;
-    runtime.block_on(serve(config, arguments.conformance, store, clock, tls, context))
+    let fixture = arguments.conformance.map(|profile| Fixture {
+        profile,
+        lenient: arguments.lenient,
+        signing_key: arguments.signing_key,
+    });
+    runtime.block_on(serve(config, fixture, store, clock, tls, context))
+}
+
+/// What the conformance agent is to be like.
+struct Fixture {
+    profile: Profile,
+    lenient: bool,
+    signing_key: Option<PathBuf>,
 }
 
 /// Keeps other servers away from the folder: each would count requests for itself.
@@ -115,7 +134,7 @@ fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Res
 
 async fn serve(
     config: Config,
-    conformance: Option<Profile>,
+    conformance: Option<Fixture>,
     store: Store,
     clock: Clock,
     tls: Option<Arc<Identity>>,
@@ -148,14 +167,22 @@ async fn serve(
 
 fn open(
     config: Config,
-    conformance: Option<Profile>,
+    conformance: Option<Fixture>,
     store: Arc<Store>,
     clock: Clock,
     address: SocketAddr,
 ) -> Result<Desk, Fault> {
-    let Some(profile) = conformance else { return Desk::open(config, store, clock, address) };
+    let Some(fixture) = conformance else { return Desk::open(config, store, clock, address) };
     let base_url = config.server.origin(address).to_string();
-    let agent = Conformance::open(profile, &store, &clock, &base_url)?;
+    let mut agent = Conformance::open(fixture.profile, &store, &clock, &base_url)?;
+    if fixture.lenient {
+        agent = agent.lenient();
+    }
+    if let Some(file) = &fixture.signing_key {
+        let key = SigningKey::load(file, None)
+            .map_err(|why| Fault::new("reading the signing key", why.to_string()))?;
+        agent = agent.signed(key, clock.now())?;
+    }
     Ok(Desk::open_conformance(config.server, store, clock, agent))
 }
 

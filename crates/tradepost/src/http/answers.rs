@@ -73,6 +73,13 @@ pub(super) fn echo_extensions(response: &mut Response, agent: &Agent, activated:
     }
 }
 
+/// An answer that is for one caller: no cache keeps it for another.
+pub(super) fn private(mut response: Response) -> Response {
+    let value = HeaderValue::from_static("private, no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, value);
+    response
+}
+
 /// The conversation that a message names.
 pub(super) fn context_of(request: &a2a::Request) -> Option<String> {
     match request {

@@ -36,7 +36,10 @@ pub(super) fn respond(
                     dialect.refused(stamp_error(desk, version, *refusal), status),
                 );
             }
-            let said = Refusal::new(Code::InternalError, refusal.message.clone());
+            let mut said = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
+            if let Some(seconds) = refusal.details.get("retry_after_seconds") {
+                said = said.with("retryAfterSeconds", seconds.to_string());
+            }
             let (mut response, stamp) = dialect.protocol(&said, status);
             answers::retry_after(&mut response, &refusal);
             (response, stamp)

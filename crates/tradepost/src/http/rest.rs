@@ -205,6 +205,7 @@ fn result(agent: &Agent, answer: Answer) -> Response {
         Answer::PushConfig(config) => succeed(config),
         Answer::PushConfigs(configs) => succeed(answers::push_configs(&configs)),
         Answer::Done => succeed(json!({})),
+        Answer::ExtendedCard(card) => answers::private(succeed(card)),
         Answer::MessageStream(message) => {
             let frame = Frame { agent: agent.clone() };
             sse::one_event(&answers::json(&Event::Message(message)), &frame)

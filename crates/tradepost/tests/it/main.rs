@@ -12,6 +12,8 @@
 mod adf;
 mod appointments;
 mod auth;
+mod bindings;
+mod cards;
 mod config;
 mod decisions;
 mod examples;

@@ -89,6 +89,9 @@ fn protocol_example(code: A2a) -> Option<a2a::error::Refusal> {
         A2a::PermissionDenied => {
             Some(a2a::error::Refusal::new(code, code.title()).with("scope", "lead:write"))
         }
+        A2a::ResourceExhausted => {
+            Some(a2a::error::Refusal::new(code, code.title()).with("retryAfterSeconds", "6"))
+        }
         A2a::ParseError
         | A2a::InvalidRequest
         | A2a::MethodNotFound

@@ -44,7 +44,7 @@ pub fn exit_of_a2a(code: a2a::error::Code) -> u8 {
     match code {
         Code::ParseError | Code::InvalidRequest | Code::InvalidParams => INVALID,
         Code::TaskNotFound => NOT_FOUND,
-        Code::InternalError => LATER,
+        Code::InternalError | Code::ResourceExhausted => LATER,
         Code::MethodNotFound
         | Code::PushNotificationNotSupported
         | Code::UnsupportedOperation

@@ -55,15 +55,9 @@ impl Dialect for HttpJson {
 
 /// The body of a protocol error.
 pub(super) fn body(refusal: &Refusal, status: Option<StatusCode>) -> String {
-    // No row of the protocol's catalog is about callers that come too often.
-    let name = if status == Some(StatusCode::TOO_MANY_REQUESTS) {
-        "RESOURCE_EXHAUSTED"
-    } else {
-        refusal.code.grpc()
-    };
     let error = json!({
         "code": code(refusal, status).as_u16(),
-        "status": name,
+        "status": refusal.code.grpc(),
         "message": refusal.message,
         "details": StatusDetails(refusal),
     });
