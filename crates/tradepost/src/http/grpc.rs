@@ -210,6 +210,10 @@ fn result(
         Answer::PushConfig(config) => document(&config),
         Answer::PushConfigs(configs) => Ok(answers::push_configs(&configs)),
         Answer::Done => Ok(json!({})),
+        Answer::ExtendedCard(card) => {
+            let response = stream::one_message(message(operation, &card)?);
+            return Ok(answers::private(response));
+        }
         Answer::Stream(events) => {
             return Ok(stream::task_events(events, agent.clone(), deadline));
         }

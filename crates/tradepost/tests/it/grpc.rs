@@ -145,7 +145,7 @@ fn e_03_every_error_of_a2a_that_can_happen_has_its_row() {
         &expect![[r#"
             NOT_FOUND
             the task does not exist, or is not yours
-            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"absent"}}]
         "#]],
     );
     check(
@@ -154,7 +154,7 @@ fn e_03_every_error_of_a2a_that_can_happen_has_its_row() {
         &expect![[r#"
             NOT_FOUND
             the task does not exist, or is not yours
-            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"absent"}}]
         "#]],
     );
     check(
@@ -199,7 +199,7 @@ fn e_03_every_error_of_a2a_that_can_happen_has_its_row() {
         &expect![[r#"
             NOT_FOUND
             the task does not exist, or is not yours
-            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]
+            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"absent"}}]
         "#]],
     );
     let astray = with(follow_up("x", &waits), &[("/message/contextId", json!("c-other"))]);
@@ -387,12 +387,15 @@ fn v_03_and_v_05_versions_are_read_from_the_metadata_of_every_operation() {
         let headers: Vec<_> = values.iter().map(|value| ("a2a-version", *value)).collect();
         client.call(&headers, "ListTasks", &json!({})).status
     };
-    for good in [&["1.0"][..], &["1.0.3"], &[""], &[], &["1.0", "1.0"]] {
+    for good in [&["1.0"][..], &["1.0.3"], &["1.0", "1.0"]] {
         assert_eq!(status(good), Status::Ok, "{good:?}");
     }
-    for bad in [&["0.3"][..], &["1.1"], &["one"], &["1.0", "0.3"]] {
+    for bad in [&["0.3"][..], &["1.1"], &["one"], &["1.0", "0.3"], &[""]] {
         assert_eq!(status(bad), Status::FailedPrecondition, "{bad:?}");
     }
+    let grpc = [("content-type", "application/grpc")];
+    let absent = client.http("POST", &format!("{SERVICE}/ListTasks"), &grpc, vec![0; 5]);
+    assert!(absent.1.contains(&("grpc-status".to_owned(), "9".to_owned())), "V-04: {absent:?}");
 }
 
 #[test]
@@ -416,6 +419,77 @@ fn x_01_x_02_x_04_and_x_05_extensions_are_read_and_echoed() {
     let stream = lenient.call(&on, "SendStreamingMessage", &message("tck-stream-002"));
     assert_eq!(stream.metadata("a2a-extensions"), Some(on[0].1), "in the initial metadata");
     assert_eq!(lenient.ask("ListTasks", &json!({})).metadata("a2a-extensions"), None);
+}
+
+#[test]
+fn rows_of_section_3_that_official_servers_get_wrong() {
+    let (server, client) = start_agent(Profile::Streaming);
+    let task = |params: &Value| client.ask("SendMessage", params).one()["task"].clone();
+    let first = task(&message("tck-multi-turn"));
+    assert_eq!(state(&task(&follow_up("more", &first["id"]))), "TASK_STATE_INPUT_REQUIRED");
+    let third = task(&follow_up("tck-complete-task", &first["id"]));
+    assert_eq!(state(&third), "TASK_STATE_COMPLETED", "a third turn with the task alone");
+    assert_eq!(third["contextId"], first["contextId"], "O-07");
+
+    for id in ["tck-task-failure", "tradepost-panic"] {
+        let failed = task(&message(id));
+        assert_eq!(state(&failed), "TASK_STATE_FAILED");
+        for secret in ["kit asked", "a test asked", "panicked", ".rs"] {
+            assert!(!failed.to_string().contains(secret), "E-28: {failed}");
+        }
+    }
+
+    let begun = task(&at_once("tck-cancel"));
+    let next = with(at_once("more"), &[("/message/taskId", begun["id"].clone())]);
+    assert_eq!(task(&next)["id"], begun["id"], "a message to a running task");
+    client.ask("CancelTask", &json!({"id": begun["id"]}));
+
+    let before = client.ask("ListTasks", &json!({})).one()["totalSize"].clone();
+    client.ask("SendMessage", &message("tck-message-response"));
+    client.ask("SendStreamingMessage", &message("tck-message-response"));
+    let after = client.ask("ListTasks", &json!({})).one()["totalSize"].clone();
+    assert_eq!(before, after, "O-01: a message-only reply leaves no task");
+    server.forgets();
+}
+
+#[test]
+fn a_08_the_extended_card_is_for_its_caller_alone() {
+    let (server, client) = start_agent(Profile::Push);
+    let ada = server.caller("ada", None);
+    let denied = client.ask("GetExtendedAgentCard", &json!({}));
+    check(
+        "A-08",
+        &denied,
+        &expect![[r#"
+        UNAUTHENTICATED
+        this agent requires a credential; send one of a scheme that its card declares, in the header Authorization
+        [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]
+    "#]],
+    );
+    let answer = client.call(&[("authorization", &ada)], "GetExtendedAgentCard", &json!({}));
+    assert_eq!(answer.metadata("cache-control"), Some("private, no-store"));
+    let other = server.ask(&[("Authorization", &ada)], "GetExtendedAgentCard", &json!({})).json();
+    let mut card = other["result"].clone();
+    // What is false or empty is not there in protocol buffers, unless it was set.
+    for extension in card["capabilities"]["extensions"].as_array_mut().unwrap() {
+        extension.as_object_mut().unwrap().retain(|_, value| *value != false);
+    }
+    let sorted = |card: &Value| {
+        let mut card = card.clone();
+        card.sort_all_objects();
+        card
+    };
+    assert_eq!(sorted(answer.one()), sorted(&card), "O-08");
+    let (_server, unset) = start_agent(Profile::Unset);
+    check(
+        "D-12",
+        &unset.ask("GetExtendedAgentCard", &json!({})),
+        &expect![[r#"
+        UNAUTHENTICATED
+        this agent requires a credential; send one of a scheme that its card declares, in the header Authorization
+        [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]
+    "#]],
+    );
 }
 
 #[test]

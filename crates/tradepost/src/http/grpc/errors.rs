@@ -15,6 +15,7 @@ use tradepost_wire::protobuf::{self, schema};
 use crate::auth::Denied;
 use crate::desk::Agent;
 use crate::http::answers::{Parcel, unstamped};
+use crate::http::denied;
 use crate::http::observe::Stamp;
 
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
@@ -153,8 +154,7 @@ pub(super) fn denied(agent: &Agent, denied: Denied) -> Parcel {
     }
     match denied {
         Denied::Limited(refusal) => {
-            let said = Refusal::new(Code::InternalError, refusal.message.clone());
-            let failure = Failure::from(&said).with_status(Status::ResourceExhausted);
+            let failure = Failure::from(&denied::too_often(&refusal));
             let millis = refusal.details.get("retry_after_ms").and_then(Value::as_u64);
             match millis {
                 Some(millis) => failure.with_retry(millis).into_parcel(),

@@ -1,11 +1,14 @@
 //! Two callers (A-01 to A-07, E-12, E-13, E-28): what is not yours is not there, and who may not is
 //! told what is missing.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use expect_test::expect;
 use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 use tradepost::gate::Scope;
 use tradepost_wire::a2a::status::Status;
+use tradepost_wire::protobuf::{self, schema};
 
 use super::client::{Answer, Client, SERVICE};
 use super::{check, start_agent};
@@ -14,21 +17,37 @@ use crate::support::with;
 
 type Params<'a> = &'a dyn Fn(&Value) -> Value;
 
-/// Everything that a caller can compare: headers, trailers and bytes as they came.
+/// Everything that a caller can compare: headers, trailers and bytes as they came, of a call that
+/// is about this task.
 fn whole(
     client: &Client,
     who: &str,
     method: &str,
     params: &Value,
+    id: &Value,
 ) -> (u16, Vec<(String, String)>, bytes::Bytes) {
     let operation = tradepost_wire::catalog::Vocabulary::from_name(method).unwrap();
-    let request = tradepost_wire::protobuf::schema::request(operation);
-    let bytes = tradepost_wire::protobuf::write(request, params).unwrap();
+    let request = schema::request(operation);
+    let bytes = protobuf::write(request, params).unwrap();
     let length = u32::try_from(bytes.len()).unwrap();
-    let headers =
-        [("content-type", "application/grpc"), ("te", "trailers"), ("authorization", who)];
+    let headers = [
+        ("content-type", "application/grpc"),
+        ("a2a-version", "1.0"),
+        ("te", "trailers"),
+        ("authorization", who),
+    ];
     let body = super::client::framed(0, length, &bytes);
-    client.http("POST", &format!("{SERVICE}/{method}"), &headers, body)
+    let (status, mut headers, body) =
+        client.http("POST", &format!("{SERVICE}/{method}"), &headers, body);
+    // The id that was asked for is told again, and nothing else may differ.
+    for (name, value) in &mut headers {
+        if name == "grpc-status-details-bin" {
+            let bytes = STANDARD_NO_PAD.decode(&value).unwrap();
+            let details = protobuf::read(&schema::STATUS, &bytes).unwrap();
+            *value = details.to_string().replace(id.as_str().unwrap(), "<asked>");
+        }
+    }
+    (status, headers, body)
 }
 
 #[test]
@@ -53,8 +72,8 @@ fn a_04_and_e_13_anothers_task_is_an_absent_one_in_every_byte() {
             ("SendStreamingMessage", &refer),
         ];
         for (method, params) in requests {
-            let hers = whole(&client, &bob, method, &params(&task["id"]));
-            let nobodys = whole(&client, &bob, method, &params(&absent));
+            let hers = whole(&client, &bob, method, &params(&task["id"]), &task["id"]);
+            let nobodys = whole(&client, &bob, method, &params(&absent), &absent);
             assert_eq!(hers, nobodys, "{method} of a task of {kind}");
             let answer = client.call(&[("authorization", &bob)], method, &params(&task["id"]));
             assert_eq!(answer.reason(), "TASK_NOT_FOUND", "{method}");
@@ -126,9 +145,9 @@ fn e_27_who_fails_too_often_is_told_when_to_come_back() {
         &ask(),
         &expect![[r#"
             RESOURCE_EXHAUSTED
-            the request rate is above the dealer's limit
+            Too many requests
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RESOURCE_EXHAUSTED","domain":"a2a-protocol.org","metadata":{"retryAfterSeconds":"6"}},
               {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"6s"}]
         "#]],
     );

@@ -19,6 +19,7 @@ use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::protobuf::{self, schema};
 
+use crate::support::conformance::versioned;
 use crate::support::layout;
 
 pub const SERVICE: &str = "/lf.a2a.v1.A2AService";
@@ -151,7 +152,7 @@ impl Client {
     /// A call with this message.
     pub fn bytes(&self, headers: &[(&str, &str)], method: &str, message: Vec<u8>) -> Answer {
         let mut request = tonic::Request::new(message);
-        put(request.metadata_mut(), headers);
+        put(request.metadata_mut(), &versioned(headers));
         let path = format!("{SERVICE}/{method}").parse().unwrap();
         let streams = Operation::from_name(method).is_some_and(Operation::streams);
         self.runtime.block_on(async {
@@ -190,7 +191,8 @@ impl Client {
         self.runtime.block_on(async {
             let mut client = tonic::client::Grpc::new(self.channel.clone());
             client.ready().await.unwrap();
-            let request = tonic::Request::new(request);
+            let mut request = tonic::Request::new(request);
+            put(request.metadata_mut(), &versioned(&[]));
             client.server_streaming(request, path, Raw).await.unwrap().into_inner()
         })
     }
@@ -244,7 +246,7 @@ pub fn event(message: &[u8]) -> Value {
 
 fn put(metadata: &mut MetadataMap, headers: &[(&str, &str)]) {
     for (name, value) in headers {
-        let name: tonic::metadata::MetadataKey<_> = name.parse().unwrap();
+        let name: tonic::metadata::MetadataKey<_> = name.to_lowercase().parse().unwrap();
         metadata.append(name, value.parse().unwrap());
     }
 }

@@ -18,9 +18,11 @@ use crate::support::layout;
 
 const GRPC: (&str, &str) = ("content-type", "application/grpc");
 
+const VERSION: (&str, &str) = ("a2a-version", "1.0");
+
 /// The whole answer to a body, and every header that is about it.
 fn answer(client: &Client, method: &str, headers: &[(&str, &str)], body: Vec<u8>) -> String {
-    let headers = [&[GRPC, ("te", "trailers")], headers].concat();
+    let headers = [&[GRPC, VERSION, ("te", "trailers")], headers].concat();
     let (status, headers, body) =
         client.http("POST", &format!("{SERVICE}/{method}"), &headers, body);
     let mut out = format!("{status}\n");
@@ -221,7 +223,7 @@ fn http_says_what_is_no_call_at_all() {
         {"error":{"code":505,"status":"UNIMPLEMENTED","message":"gRPC needs HTTP/2"}}
     "#]]
     .assert_eq(&old.snapshot());
-    let proto = [("content-type", "application/grpc+proto")];
+    let proto = [("content-type", "application/grpc+proto"), VERSION];
     let (status, headers, body) = client.http("POST", &path, &proto, framed(0, 0, b""));
     assert!(headers.contains(&("grpc-status".to_owned(), "0".to_owned())));
     assert_eq!((status, &body[..]), (200, &[0, 0, 0, 0, 2, 0x18, 50][..]), "a page of 50");
@@ -268,7 +270,7 @@ fn deadlines_are_kept_and_wrong_ones_refused() {
     "#]]
     .assert_eq(&late("SendMessage"));
     // The stream has begun by then: its events stay, and the status says that it was too late.
-    let headers = [GRPC, ("grpc-timeout", "900m")];
+    let headers = [GRPC, VERSION, ("grpc-timeout", "900m")];
     let path = format!("{SERVICE}/SendStreamingMessage");
     let (status, trailers, sent) = client.http("POST", &path, &headers, body.clone());
     assert!(status == 200 && sent.len() > 100);

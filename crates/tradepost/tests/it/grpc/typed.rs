@@ -40,7 +40,8 @@ fn stream(
     request: &impl prost::Message,
 ) -> tonic::Streaming<bytes::Bytes> {
     let path = format!("{SERVICE}/{method}").parse().unwrap();
-    let request = tonic::Request::new(request.encode_to_vec());
+    let mut request = tonic::Request::new(request.encode_to_vec());
+    request.metadata_mut().insert("a2a-version", "1.0".parse().unwrap());
     client.runtime.block_on(async {
         let mut grpc = tonic::client::Grpc::new(client.channel.clone());
         grpc.ready().await.unwrap();
