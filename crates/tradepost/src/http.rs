@@ -1,5 +1,6 @@
 //! The HTTP server. The router is the table of contents; the layer order is in [`router`].
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -63,17 +64,13 @@ pub fn router(desk: Arc<Desk>) -> Router {
 }
 
 /// A path as the log names it: those of the router, and nothing that a caller made up.
-fn known_path(path: &str) -> &'static str {
+fn known_path(path: &str) -> Cow<'static, str> {
     let known = [ENDPOINT_PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
     let is = |known: &&str| {
         path == *known || *known == ENDPOINT_PATH && path.strip_suffix('/') == Some(*known)
     };
-    known
-        .into_iter()
-        .find(is)
-        .or_else(|| rest::template(path))
-        .or_else(|| grpc::template(path))
-        .unwrap_or("(unknown)")
+    let known = known.into_iter().find(is).or_else(|| grpc::template(path)).map(Cow::Borrowed);
+    known.or_else(|| rest::template(path).map(Cow::Owned)).unwrap_or("(unknown)".into())
 }
 
 /// Refuses a request that names no host or several (RFC 9112 §3.2): proxies in front of us could

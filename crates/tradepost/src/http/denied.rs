@@ -7,6 +7,7 @@ use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::aap::{self, Version};
 
 use super::answers::{self, Dialect, Parcel, stamp_error, told};
+use super::observe::Stamp;
 use crate::auth::Denied;
 use crate::desk::{Agent, Binding, Desk};
 
@@ -40,12 +41,20 @@ pub(super) fn respond(
             answers::retry_after(&mut response, &refusal);
             (response, stamp)
         }
-        Denied::Unavailable(fault) => match version {
-            Some(version) => {
-                told(version, dialect.refused(answers::failed(desk, agent, version, &fault), None))
+        Denied::Unavailable(fault) => {
+            let status = dialect.status_of(&fault);
+            match version {
+                Some(version) => {
+                    let error = answers::failed(desk, agent, version, &fault);
+                    told(version, dialect.refused(error, status))
+                }
+                None => {
+                    let (refusal, error_id) = answers::broken(agent, &fault);
+                    let (response, stamp) = dialect.protocol(&refusal, status);
+                    (response, Stamp { error_id: Some(error_id), ..stamp })
+                }
             }
-            None => dialect.protocol(&answers::broken(agent, &fault).0, None),
-        },
+        }
         Denied::Missing | Denied::Invalid { .. } | Denied::Expired | Denied::Scope { .. } => {
             unreachable!("these have a row in the protocol's catalog")
         }
