@@ -211,7 +211,7 @@ fn result(agent: &Agent, answer: Answer) -> Response {
         Answer::Begun(task) => succeed(Event::Task(task)),
         Answer::Tasks(page) => succeed(answers::page(&page)),
         Answer::PushConfig(config) => succeed(config),
-        Answer::PushConfigs(configs) => succeed(answers::push_configs(&configs)),
+        Answer::PushConfigs(page) => succeed(answers::push_configs(&page)),
         Answer::Done => succeed(json!({})),
         Answer::ExtendedCard(card) => answers::private(succeed(card)),
         Answer::MessageStream(message) => {
