@@ -17,6 +17,7 @@ mod cards;
 mod config;
 mod decisions;
 mod examples;
+mod grpc;
 mod hostile;
 mod http2;
 mod import;
