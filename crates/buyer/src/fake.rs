@@ -10,6 +10,12 @@ use std::time::Duration;
 use crate::retry::World;
 use crate::transport::{Limits, Transport};
 
+/// How long the client of these tests waits: long enough for a busy machine.
+pub(crate) const STALLED: Duration = Duration::from_secs(2);
+
+/// The largest answer that it takes: small, so that a larger one is sent quickly.
+pub(crate) const MAX_BODY: usize = 64 * 1024;
+
 /// A canned reply. `{id}` in it becomes the id of the request.
 pub(crate) enum Reply {
     /// These bytes, and the connection is closed.
@@ -67,7 +73,7 @@ impl Fake {
 
 /// A transport with a short patience.
 pub(crate) fn transport() -> Transport {
-    Transport::new(Limits { timeout: Duration::from_millis(400), ..Limits::default() })
+    Transport::new(Limits { timeout: STALLED, max_body: MAX_BODY, ..Limits::default() })
 }
 
 fn answer(mut stream: TcpStream, reply: Reply, requests: &Sender<String>) {
