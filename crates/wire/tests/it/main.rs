@@ -19,6 +19,7 @@ mod hostile;
 mod mutate;
 mod oracle;
 mod published;
+mod schema;
 mod secrets;
 mod seeds;
 mod vehicles;
