@@ -10,6 +10,7 @@ pub mod client;
 pub mod discover;
 pub mod failure;
 pub mod refusal;
+pub mod shown;
 pub mod text;
 pub mod transport;
 
