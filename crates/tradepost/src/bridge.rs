@@ -130,7 +130,9 @@ impl Bridge {
     async fn information(&self, arguments: &Value) -> Result<Said, Trouble> {
         let asked = arguments::read_dealers(arguments, &self.names);
         let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
-        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, introduce).await;
+        let count = asked.dealers.len();
+        let ask = |dealer| introduce(dealer, Cleaner::share(count));
+        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
         let (found, errors) = sort_out(outcomes)?;
         let mut cut = false;
         let dealers: Vec<_> = found
@@ -156,8 +158,9 @@ impl Bridge {
         let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
         let (found, errors) = sort_out(outcomes)?;
         let (mut sum, mut cut, mut dealers) = (Map::new(), false, Vec::new());
+        let count = found.len();
         for (dealer, answer) in found {
-            let mut cleaner = Cleaner::full();
+            let mut cleaner = Cleaner::share(count);
             search::add_facets(&mut sum, &cleaner.clean(answer.data()));
             cut |= cleaner.cut;
             dealers.push(json!({"dealer": dealer.id}));
@@ -226,7 +229,7 @@ impl Bridge {
 }
 
 /// What a dealer says of itself, and whether something of it was cut.
-async fn introduce(dealer: Arc<Dealer>) -> Result<(Value, bool), Trouble> {
+async fn introduce(dealer: Arc<Dealer>, mut cleaner: Cleaner) -> Result<(Value, bool), Trouble> {
     let connection = dealer.connect().await.map_err(|failure| dealer.trouble(&failure))?;
     let card = &connection.found.card;
     let choice = connection.client.choice();
@@ -240,7 +243,6 @@ async fn introduce(dealer: Arc<Dealer>) -> Result<(Value, bool), Trouble> {
         "aap_versions": versions,
         "skills": skills,
     });
-    let mut cleaner = Cleaner::full();
     if choice.skills.contains(&Skill::DealerInformation) {
         let answer = dealer.call(Skill::DealerInformation, json!({})).await?;
         if let Some(members) = about.as_object_mut() {

@@ -10,6 +10,12 @@ const MAX_DIGITS: usize = 32;
 /// How many members of an object are passed on: a listing has 31, and dealers add their own.
 const MAX_MEMBERS: usize = 80;
 
+/// How many characters of one answer are passed on.
+const MAX_LENGTH: usize = 60_000;
+
+/// How many characters every dealer gets, however many there are.
+const MIN_SHARE: usize = 4_000;
+
 /// Cleans values, and notes whether something had to be cut.
 #[derive(Debug)]
 pub(super) struct Cleaner {
@@ -25,12 +31,18 @@ pub(super) struct Cleaner {
 impl Cleaner {
     /// For one of many: a row of a list, the details of an error.
     pub(super) fn brief() -> Self {
-        Self { text: 200, items: 8, depth: 4, left: 4_000, cut: false }
+        Self { text: 200, items: 5, depth: 4, left: 4_000, cut: false }
     }
 
     /// For what was asked for by itself.
     pub(super) fn full() -> Self {
-        Self { text: 2_000, items: 200, depth: 8, left: 60_000, cut: false }
+        Self { text: 2_000, items: 200, depth: 8, left: MAX_LENGTH, cut: false }
+    }
+
+    /// For one of so many answers: together they are about as long as one.
+    pub(super) fn share(answers: usize) -> Self {
+        let left = (MAX_LENGTH / answers.max(1)).max(MIN_SHARE);
+        Self { left, ..Self::full() }
     }
 
     /// The value that may be passed on.

@@ -22,7 +22,7 @@ use crate::clock::Clock;
 const CARD_LIFETIME: SignedDuration = SignedDuration::from_mins(5);
 
 /// How many dealers are asked at the same time.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 16;
 
 /// A dealer, by its address.
 pub(super) struct Dealer {
@@ -109,8 +109,8 @@ pub(super) fn terms(clock: &Clock) -> Terms {
     Terms { now: clock.now(), clock_skew: SignedDuration::from_mins(5), consent_lifetime: None }
 }
 
-/// Asks several dealers at once, a few at a time and none for longer than `patience`. The outcomes
-/// are in the order of the dealers.
+/// Asks several dealers at once, so many at a time, and all of them for no longer than `patience`.
+/// The outcomes are in the order of the dealers.
 pub(super) async fn ask_all<T, F>(
     dealers: Vec<Arc<Dealer>>,
     patience: Duration,
@@ -119,8 +119,9 @@ pub(super) async fn ask_all<T, F>(
 where
     F: Future<Output = Result<T, Trouble>>,
 {
+    let deadline = tokio::time::Instant::now() + patience;
     let asked = dealers.into_iter().map(|dealer| {
-        let answer = tokio::time::timeout(patience, ask(Arc::clone(&dealer)));
+        let answer = tokio::time::timeout_at(deadline, ask(Arc::clone(&dealer)));
         async move {
             let outcome = match answer.await {
                 Ok(outcome) => outcome,

@@ -51,7 +51,9 @@ pub struct Arguments {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let server = Server { log_filter: arguments.log.clone(), log_json: false, ..Server::default() };
+    // The library logs whole messages, which hold personal data.
+    let log_filter = format!("{},rmcp=off", arguments.log);
+    let server = Server { log_filter, log_json: false, ..Server::default() };
     start_log(&server)?;
     let bridge = Arc::new(bridge(&arguments, context)?);
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -19,6 +19,7 @@ mod hostile;
 mod http2;
 mod import;
 mod leads;
+mod mcp;
 mod process;
 mod requirements;
 mod rest;
