@@ -114,8 +114,12 @@ fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
 
 /// An error outside every binding, in the shape of google.rpc.Status (A2A §11.6).
 fn plain_error(status: StatusCode, name: &str, message: &str) -> Response {
+    json_response(status, plain_error_body(status, name, message))
+}
+
+fn plain_error_body(status: StatusCode, name: &str, message: &str) -> String {
     let error = json!({"code": status.as_u16(), "status": name, "message": message});
-    json_response(status, json!({"error": error}).to_string())
+    json!({"error": error}).to_string()
 }
 
 /// An unknown path or an unknown host: both look the same (`E-111`).

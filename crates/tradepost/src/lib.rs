@@ -16,3 +16,4 @@ pub mod limit;
 pub mod signing;
 pub mod store;
 pub mod tasks;
+pub mod tls;

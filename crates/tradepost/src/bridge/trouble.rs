@@ -33,8 +33,8 @@ pub enum Code {
     DealerUnusable,
     /// The agent does not offer what the tool needs.
     SkillNotOffered,
-    /// An HTTP status and no answer of the protocol.
-    DealerHttpStatus,
+    /// A no without an error object of AAP or A2A: an HTTP status, for example.
+    DealerRefused,
     /// Every dealer that was asked failed; `errors` has each one's reason.
     AllDealersFailed,
     /// This machine cannot send.
@@ -52,7 +52,7 @@ impl Code {
         Self::DealerGarbled,
         Self::DealerUnusable,
         Self::SkillNotOffered,
-        Self::DealerHttpStatus,
+        Self::DealerRefused,
         Self::AllDealersFailed,
         Self::BridgeFault,
     ];
@@ -88,8 +88,8 @@ impl Code {
             Self::SkillNotOffered => {
                 ("SKILL_NOT_OFFERED", false, "see aap_dealer_information for what it offers")
             }
-            Self::DealerHttpStatus => {
-                ("DEALER_HTTP_STATUS", false, "go on without this dealer, or try again later")
+            Self::DealerRefused => {
+                ("DEALER_REFUSED", false, "go on without this dealer, or try again later")
             }
             Self::AllDealersFailed => {
                 ("ALL_DEALERS_FAILED", false, "see errors for the reason of each dealer")
@@ -328,7 +328,9 @@ fn of_refused(refused: &Refused, message: String) -> Trouble {
     let mut trouble = match &refused.by {
         By::Aap { error, .. } => of_received(error, message),
         By::Protocol(error) => of_protocol(error, message),
-        By::Http(_) => Trouble::new(Code::DealerHttpStatus, message),
+        By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
+            Trouble::new(Code::DealerRefused, message)
+        }
     };
     trouble.retryable = refused.is_retryable();
     trouble.retry_after = refused.retry_after;
@@ -358,7 +360,7 @@ fn of_received(error: &Received, message: String) -> Trouble {
         total: error.problems().count(),
         error_id: Some(plain(&error.error_id, WORD)).filter(|id| !id.is_empty()),
         details: said_more.then(|| Box::new(Cleaner::brief().clean(&details))),
-        ..Trouble::new(Code::DealerHttpStatus, message).hint(hint)
+        ..Trouble::new(Code::DealerRefused, message).hint(hint)
     }
 }
 
@@ -378,6 +380,6 @@ fn of_protocol(error: &ProtocolError, message: String) -> Trouble {
         by_dealer: true,
         problems: problems.collect(),
         total: error.violations.len(),
-        ..Trouble::new(Code::DealerHttpStatus, message).hint(hint)
+        ..Trouble::new(Code::DealerRefused, message).hint(hint)
     }
 }

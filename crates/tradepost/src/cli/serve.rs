@@ -18,9 +18,12 @@ use crate::conformance::{Conformance, Profile};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::http;
+use crate::signing::key::SigningKey;
 use crate::store::Store;
+use crate::tls::Identity;
 
-/// How often the server looks for inventories that `tradepost import` has replaced.
+/// How often the server looks for inventories that `tradepost import` has replaced, and for new
+/// certificates.
 const REFRESH: Duration = Duration::from_secs(1);
 
 /// What a server locks in its data folder.
@@ -41,6 +44,12 @@ pub struct Arguments {
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
     conformance: Option<Profile>,
+    /// Lets the conformance agent answer requests that name no version of the protocol.
+    #[arg(long, requires = "conformance")]
+    lenient: bool,
+    /// The private key with which the conformance agent signs its cards.
+    #[arg(long, value_name = "FILE", requires = "conformance")]
+    signing_key: Option<PathBuf>,
     /// Where to listen, instead of the configured address; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -65,6 +74,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     check_config::check_keys(&config)?;
     start_log(&config.server)?;
     let clock = Clock::system();
+    let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
+    let tls = tls.map_err(|mistakes| check_config::unusable_tls(&mistakes))?.map(Arc::new);
     let store = dealers::open(&arguments.data)?;
     // Held until the process ends.
     let _lock = lock(&arguments.data)?;
@@ -76,7 +87,19 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         .enable_all()
         .build()
         .map_err(|error| Failure::fault(&error))?;
-    runtime.block_on(serve(config, arguments.conformance, store, clock, context))
+    let fixture = arguments.conformance.map(|profile| Fixture {
+        profile,
+        lenient: arguments.lenient,
+        signing_key: arguments.signing_key,
+    });
+    runtime.block_on(serve(config, fixture, store, clock, tls, context))
+}
+
+/// What the conformance agent is to be like.
+struct Fixture {
+    profile: Profile,
+    lenient: bool,
+    signing_key: Option<PathBuf>,
 }
 
 /// Keeps other servers away from the folder: each would count requests for itself.
@@ -111,9 +134,10 @@ fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Res
 
 async fn serve(
     config: Config,
-    conformance: Option<Profile>,
+    conformance: Option<Fixture>,
     store: Store,
     clock: Clock,
+    tls: Option<Arc<Identity>>,
     context: &Context,
 ) -> Outcome {
     let wanted = config.server.listen;
@@ -128,10 +152,21 @@ async fn serve(
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
-    tokio::spawn(keep_fresh(Arc::clone(&desk)));
+    tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone()));
     tracing::info!(%address, dealers, "started");
     // Scripts wait for this line.
-    context.output.line(format!("listening on http://{address}"));
+    context.output.line(format!("listening on {}", server.origin(address)));
+    let listener = match tls {
+        Some(identity) => http::server::Listener::over_tls(listener, identity),
+        None => listener.into(),
+    };
+    let stop = {
+        let desk = Arc::clone(&desk);
+        async move {
+            stop.await;
+            desk.close_streams();
+        }
+    };
     http::server::serve(listener, http::router(desk), &server, stop).await;
     tracing::info!("stopped");
     Ok(())
@@ -139,22 +174,37 @@ async fn serve(
 
 fn open(
     config: Config,
-    conformance: Option<Profile>,
+    conformance: Option<Fixture>,
     store: Arc<Store>,
     clock: Clock,
     address: SocketAddr,
 ) -> Result<Desk, Fault> {
-    let Some(profile) = conformance else { return Desk::open(config, store, clock, address) };
-    let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}"))?;
+    let Some(fixture) = conformance else { return Desk::open(config, store, clock, address) };
+    let base_url = config.server.origin(address).to_string();
+    let mut agent = Conformance::open(fixture.profile, &store, &clock, &base_url)?;
+    if fixture.lenient {
+        agent = agent.lenient();
+    }
+    if let Some(file) = &fixture.signing_key {
+        let key = SigningKey::load(file, None)
+            .map_err(|why| Fault::new("reading the signing key", why.to_string()))?;
+        agent = agent.signed(key, clock.now())?;
+    }
     Ok(Desk::open_conformance(config.server, store, clock, agent))
 }
 
-async fn keep_fresh(desk: Arc<Desk>) {
+async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
     loop {
         tokio::time::sleep(REFRESH).await;
-        let desk = Arc::clone(&desk);
+        let (desk, tls) = (Arc::clone(&desk), tls.clone());
         // Building an index takes a while; requests must not wait for it.
-        let refreshed = tokio::task::spawn_blocking(move || desk.refresh()).await;
+        let refreshed = tokio::task::spawn_blocking(move || {
+            if let Some(identity) = tls {
+                identity.refresh();
+            }
+            desk.refresh()
+        })
+        .await;
         if let Ok(Err(fault)) = refreshed {
             tracing::error!(cause = %fault.chain(), "the inventories could not be refreshed");
         }

@@ -28,6 +28,14 @@ pub(super) trait Dialect {
     fn refused(&self, error: ErrorObject, status: Option<StatusCode>) -> Parcel;
     /// The binding.
     fn binding(&self) -> Binding;
+    /// The status by which it tells a fault that will be over soon from others, if it does (E-14).
+    fn unavailable(&self) -> Option<StatusCode> {
+        None
+    }
+    /// The status of a fault, where it is not the usual one.
+    fn status_of(&self, fault: &Fault) -> Option<StatusCode> {
+        if fault.is_transient() { self.unavailable() } else { None }
+    }
 }
 
 /// JSON text of something of ours.
@@ -71,6 +79,13 @@ pub(super) fn echo_extensions(response: &mut Response, agent: &Agent, activated:
     {
         response.headers_mut().insert(a2a::EXTENSIONS_HEADER, value);
     }
+}
+
+/// An answer that is for one caller: no cache keeps it for another.
+pub(super) fn private(mut response: Response) -> Response {
+    let value = HeaderValue::from_static("private, no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, value);
+    response
 }
 
 /// The conversation that a message names.

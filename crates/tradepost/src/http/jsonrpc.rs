@@ -177,6 +177,7 @@ fn result(agent: &Agent, id: &Id, answer: Answer) -> Response {
         Answer::PushConfig(config) => succeed(id, config),
         Answer::PushConfigs(configs) => succeed(id, answers::push_configs(&configs)),
         Answer::Done => succeed(id, serde_json::Value::Null),
+        Answer::ExtendedCard(card) => answers::private(succeed(id, card)),
         Answer::MessageStream(message) => {
             let frame = Frame { id: id.clone(), agent: agent.clone() };
             sse::one_event(&answers::json(&Event::Message(message)), &frame)

@@ -12,6 +12,8 @@
 mod adf;
 mod appointments;
 mod auth;
+mod bindings;
+mod cards;
 mod config;
 mod decisions;
 mod examples;
@@ -27,3 +29,4 @@ mod server;
 mod signing;
 mod support;
 mod tasks;
+mod tls;

@@ -13,6 +13,7 @@ use tradepost::conformance::{Conformance, Profile};
 use tradepost::desk::{Agent, Desk};
 use tradepost::gate::Scope;
 use tradepost::http;
+use tradepost::signing::key::SigningKey;
 use tradepost::store::{ApiKey, Store};
 
 use super::{NOW, Response, at, client};
@@ -30,10 +31,25 @@ pub struct ConformanceServer {
 
 /// The conformance agent on an empty store.
 pub fn start_conformance(profile: Profile) -> ConformanceServer {
-    start_in(tempfile::tempdir().unwrap(), profile)
+    start_in(tempfile::tempdir().unwrap(), profile, |agent| agent)
 }
 
-fn start_in(directory: tempfile::TempDir, profile: Profile) -> ConformanceServer {
+/// The same for clients that name no version.
+pub fn start_lenient(profile: Profile) -> ConformanceServer {
+    start_in(tempfile::tempdir().unwrap(), profile, Conformance::lenient)
+}
+
+/// The same with cards that this key signs.
+pub fn start_signed(profile: Profile, key: SigningKey) -> ConformanceServer {
+    let sign = move |agent: Conformance| agent.signed(key, at(NOW)).unwrap();
+    start_in(tempfile::tempdir().unwrap(), profile, sign)
+}
+
+fn start_in(
+    directory: tempfile::TempDir,
+    profile: Profile,
+    settle: impl FnOnce(Conformance) -> Conformance,
+) -> ConformanceServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let (clock, hand) = Clock::manual(at(NOW));
     let runtime =
@@ -41,6 +57,7 @@ fn start_in(directory: tempfile::TempDir, profile: Profile) -> ConformanceServer
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}")).unwrap();
+    let agent = settle(agent);
     let server = super::dealer::config().server;
     let desk = Desk::open_conformance(server.clone(), Arc::clone(&store), clock, agent);
     let desk = Arc::new(desk);
@@ -65,7 +82,7 @@ impl ConformanceServer {
     pub fn restart(mut self) -> Self {
         let (directory, profile) = (self.directory.take().unwrap(), self.profile);
         drop(self);
-        start_in(directory, profile)
+        start_in(directory, profile, |agent| agent)
     }
 
     /// The whole answer to a request with these headers besides.
@@ -154,9 +171,18 @@ pub fn ask(
     method: &str,
     params: &Value,
 ) -> Response {
-    let headers = [&[("Content-Type", "application/json")], headers].concat();
+    let headers = &versioned(headers);
+    let headers = [&[("Content-Type", "application/json")], headers.as_slice()].concat();
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     client::request(address, "POST", "/a2a", &headers, body.to_string().as_bytes())
+}
+
+/// These headers with the version of the protocol, unless they name one (V-01).
+pub fn versioned<'a>(headers: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    const VERSION: (&str, &str) = ("A2A-Version", "1.0");
+    let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(VERSION.0));
+    let version = (!named).then_some(VERSION);
+    headers.iter().copied().chain(version).collect()
 }
 
 /// The parameters of a message with this id.
@@ -211,7 +237,7 @@ impl Stream {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let more: String =
-            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            versioned(headers).iter().map(|(n, value)| format!("{n}: {value}\r\n")).collect();
         let request = format!(
             "POST /a2a HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{more}\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
