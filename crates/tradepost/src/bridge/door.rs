@@ -41,6 +41,7 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
+const INVALID_PARAMS: i32 = -32602;
 
 struct Behind {
     door: Door,
@@ -157,7 +158,7 @@ fn check_message(bytes: &[u8]) -> Result<(), Refused> {
     }
     let params = members.get("params");
     if params.is_some_and(|params| !params.is_object()) {
-        return Err(Refused { id, ..bad("params must be an object") });
+        return Err(Refused { id, code: INVALID_PARAMS, ..bad("params must be an object") });
     }
     Ok(())
 }

@@ -51,6 +51,8 @@ pub struct Arguments {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    tracing_subscriber::EnvFilter::try_new(&arguments.log)
+        .map_err(|error| Failure::usage(format!("--log: {error}")))?;
     // The library logs whole messages, which hold personal data.
     let log_filter = format!("{},rmcp=off", arguments.log);
     let server = Server { log_filter, log_json: false, ..Server::default() };

@@ -382,6 +382,7 @@ fn a_command_line_that_makes_no_bridge_is_refused() {
         (&["one.example", "two.example"], "secret", "there are several dealers"),
         (&["one.example", "--allow-origin", "https://x.example"], "", "--http"),
         (&["one.example", "--http", "192.0.2.1:80"], "", "cannot listen on 192.0.2.1:80"),
+        (&["one.example", "--log", "a=b=c"], "", "--log: "),
     ] {
         let output = run(arguments, token);
         let talk = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -131,5 +131,24 @@ fn what_is_refused_is_refused_in_json_rpc() {
     assert_eq!(get.header("allow"), Some("POST"));
     row("GET", get);
     row("elsewhere", client::request(served.address, "POST", "/", &[], b""));
-    expect![[r#""#]].assert_eq(&out);
+    expect![[r#"
+        no JSON: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the body is not valid JSON"}}
+        too deep: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the body is not valid JSON"}}
+        a batch: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"MCP has no batches; send one message"}}
+        a text: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a message is a JSON object"}}
+        another version: 400 {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"message":"jsonrpc must be \"2.0\""}}
+        no method: 400 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"method is missing"}}
+        a number as method: 400 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"method must be a string"}}
+        an object as id: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id must be a string or a number"}}
+        a list as params: 400 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"params must be an object"}}
+        another method: 200 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"this server has tools/list and tools/call"}}
+        no such tool: 200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool; there are aap_dealer_information, aap_inventory_facets, aap_inventory_search, aap_inventory_vehicle, aap_lead_submit","data":{"tools":["aap_dealer_information","aap_inventory_facets","aap_inventory_search","aap_inventory_vehicle","aap_lead_submit"]}}}
+        a tool without name: 200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"params must be {\"name\": a tool, \"arguments\": an object}"}}
+        plain text: 415 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Content-Type must be application/json"}}
+        no event stream: 406 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Accept header must name application/json and text/event-stream"}}
+        version of MCP: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the MCP-Protocol-Version header names a version unknown here"}}
+        too large: 413 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body is larger than this bridge accepts"}}
+        GET: 405 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"send messages with POST; there are no sessions here"}}
+        elsewhere: 404 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"MCP is at /mcp"}}
+    "#]].assert_eq(&out);
 }

@@ -138,5 +138,11 @@ fn the_tools_are_what_clients_expect_of_tools() {
         let required = schema.get("required").map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(out, "{} ({access}): {} {required}", tool.name, members.join(", "));
     }
-    expect![[r#""#]].assert_eq(&out);
+    expect![[r#"
+        aap_dealer_information (reads): dealers, type 
+        aap_inventory_facets (reads): dealers, type, filters 
+        aap_inventory_search (reads): dealers, type, filters, pagination, sort 
+        aap_inventory_vehicle (reads): dealer, type, vin, stock, vehicle_id ["dealer"]
+        aap_lead_submit (writes): dealer, type, customer, consent, vehicle_of_interest, trade_in, appointment, message, confirmation, consent_shown_to_user ["dealer","customer","consent"]
+    "#]].assert_eq(&out);
 }
