@@ -19,6 +19,7 @@ mod equivalence;
 mod hostile;
 mod mutate;
 mod oracle;
+mod protobuf;
 mod published;
 mod schema;
 mod secrets;
