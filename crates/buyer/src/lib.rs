@@ -15,6 +15,7 @@ pub mod outcome;
 pub mod recovery;
 pub mod refusal;
 pub mod retry;
+pub mod shown;
 pub mod text;
 pub mod transport;
 

@@ -22,6 +22,7 @@ mod hostile;
 mod http2;
 mod import;
 mod leads;
+mod mcp;
 mod process;
 mod push;
 mod requirements;
