@@ -1,5 +1,6 @@
 //! A client of seller agents: [`mod@discover`] reads a seller's card and chooses how to speak to it,
 //! [`client`] calls a skill, and [`failure`] says what went wrong and whether the request left.
+//! [`mod@probe`] finds out how well an agent keeps to what it should.
 //!
 //! This crate has never heard of our own server. Whatever a seller sends is data: it is kept as it
 //! came, bounded in size, and goes through [`text`] before a person sees it.
@@ -9,6 +10,7 @@ pub mod card;
 pub mod client;
 pub mod discover;
 pub mod failure;
+pub mod probe;
 pub mod refusal;
 pub mod text;
 pub mod transport;

@@ -19,6 +19,7 @@ pub mod init;
 pub mod keys;
 pub mod leads;
 pub mod output;
+pub mod probe;
 pub mod serve;
 
 use output::{Failure, Output};
@@ -52,6 +53,8 @@ enum Command {
     Discover(discover::Arguments),
     /// Call a skill of a seller.
     Call(Box<call::Arguments>),
+    /// Find out how well an agent keeps to A2A and AAP, and grade it.
+    Probe(Box<probe::Arguments>),
     /// Sign an agent card, verify one, or make a key for it.
     Card(card::Arguments),
     /// Explain an error code.
@@ -96,6 +99,7 @@ pub fn run(
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
+        Command::Probe(arguments) => probe::run(*arguments, &context),
         Command::Card(arguments) => card::run(arguments, &context),
         Command::Explain(arguments) => explain::run(arguments, &context),
     };
