@@ -138,7 +138,8 @@ struct Step {
 
 fn plan(run: &Run, with_a2a: bool, with_aap: bool, versions: &[Version]) -> Vec<Step> {
     let mut steps = Vec::new();
-    let step = |check, on: &str, binding, version| Step { check, on: on.to_owned(), binding, version };
+    let step =
+        |check, on: &str, binding, version| Step { check, on: on.to_owned(), binding, version };
     let a2a = || checks().filter(|check| with_a2a && check.profile() == Profile::A2a);
     let aap = || checks().filter(|check| with_aap && check.profile() == Profile::Aap);
     steps.extend(a2a().filter(|it| it.on == On::Card).map(|it| step(it, "card", None, None)));
@@ -213,7 +214,10 @@ async fn read_card(run: &mut Run) -> Result<(), Failure> {
         };
         let known = run.endpoints.iter().any(|endpoint| endpoint.binding == binding);
         if let (false, Ok(url)) = (known, endpoint(&run.card_url, interface)) {
-            run.endpoints.push(Endpoint { binding, url, declared: interface.clone() });
+            // An empty tenant is an absent one (ProtoJSON).
+            let tenant = interface.tenant.clone().filter(|tenant| !tenant.is_empty());
+            let declared = Interface { tenant, ..interface.clone() };
+            run.endpoints.push(Endpoint { binding, url, declared });
         }
     }
     for endpoint in &run.endpoints {
@@ -244,7 +248,10 @@ fn left_out(run: &Run, versions: &[Version]) -> Vec<String> {
         match interface.binding.as_str() {
             "GRPC" => left_out.push(format!("{what}: gRPC is not probed yet")),
             "JSONRPC" | "HTTP+JSON" => {
-                let probed = run.endpoints.iter().any(|endpoint| endpoint.declared == *interface);
+                let probed = run.endpoints.iter().any(|endpoint| {
+                    endpoint.declared.url == interface.url
+                        && endpoint.binding.name() == interface.binding
+                });
                 if !probed {
                     left_out.push(format!("{what} at {}: not probed", interface.url));
                 }
@@ -268,4 +275,3 @@ impl Report {
 
 #[cfg(test)]
 mod tests;
-

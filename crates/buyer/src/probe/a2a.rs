@@ -94,10 +94,9 @@ impl Run {
                     self.memo.insert(format!("asked {}", self.binding.name()), Ok(message));
                     Ok(result.clone())
                 }
-                Err(_) => not_here(format!(
-                    "the agent does not take our message: {}",
-                    reply.describe()
-                )),
+                Err(_) => {
+                    not_here(format!("the agent does not take our message: {}", reply.describe()))
+                }
             },
             Err(verdict) => Err(verdict),
         };
@@ -178,7 +177,11 @@ impl Run {
     }
 
     /// The same where the answer must be a task.
-    pub(super) async fn scenario_task(&mut self, prefix: &str, more: Value) -> Result<Value, Verdict> {
+    pub(super) async fn scenario_task(
+        &mut self,
+        prefix: &str,
+        more: Value,
+    ) -> Result<Value, Verdict> {
         let result = self.scenario(prefix, more).await?;
         match result.get("task") {
             Some(task) => Ok(task.clone()),

@@ -217,9 +217,9 @@ impl Run {
     /// The total of a search.
     async fn total(&mut self, members: &str) -> Result<u64, Verdict> {
         let page = self.data(Skill::InventorySearch, members).await?;
-        page.get("total").and_then(Value::as_u64).ok_or_else(|| {
-            Verdict::Fail("the answer has no total".to_owned())
-        })
+        page.get("total")
+            .and_then(Value::as_u64)
+            .ok_or_else(|| Verdict::Fail("the answer has no total".to_owned()))
     }
 }
 

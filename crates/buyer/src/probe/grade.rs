@@ -41,7 +41,9 @@ impl Grade {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::A => "keeps every MUST and every SHOULD that was checked",
-            Self::B => "keeps every MUST that was checked, but not every SHOULD, or much was skipped",
+            Self::B => {
+                "keeps every MUST that was checked, but not every SHOULD, or much was skipped"
+            }
             Self::C => "breaks a few MUSTs",
             Self::D => "breaks several MUSTs",
             Self::E => "breaks many MUSTs",
@@ -65,9 +67,8 @@ pub(super) fn of(findings: &[Finding], has_card: bool) -> Grade {
         counted.count()
     };
     let failed = |verdict: &Verdict| matches!(verdict, Verdict::Fail(_));
-    let judged = |verdict: &Verdict| {
-        matches!(verdict, Verdict::Fail(_) | Verdict::Pass | Verdict::Warn(_))
-    };
+    let judged =
+        |verdict: &Verdict| matches!(verdict, Verdict::Fail(_) | Verdict::Pass | Verdict::Warn(_));
     let skipped = |verdict: &Verdict| matches!(verdict, Verdict::Skipped(_));
     let (broken, musts) = (count(Level::Must, failed), count(Level::Must, judged));
     if !has_card {

@@ -53,7 +53,8 @@ fn head(out: &mut String, report: &Report, title: &str) {
         let _ = write!(out, " · version {}", escape(&report.agent_version));
     }
     let moment = report.probed_at.to_string();
-    let moment = moment.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ");
+    let moment =
+        moment.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ");
     let _ = write!(out, " · {} UTC · {} requests</p>\n", escape(&moment), report.requests);
     if !report.left_out.is_empty() {
         out.push_str("<ul class=\"left\">");
@@ -83,8 +84,12 @@ fn summary(out: &mut String, report: &Report) {
             kept,
             counts.fail
         );
-        let parts =
-            [("pass", counts.pass), ("warn", counts.warn), ("waived", counts.waived), ("fail", counts.fail)];
+        let parts = [
+            ("pass", counts.pass),
+            ("warn", counts.warn),
+            ("waived", counts.waived),
+            ("fail", counts.fail),
+        ];
         for (class, count) in parts.iter().filter(|(_, count)| *count > 0) {
             let _ = write!(out, "<span class=\"{class}\" style=\"flex:{count}\"></span>");
         }
@@ -178,14 +183,12 @@ fn show(out: &mut String, exchange: &Exchange) {
         headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect::<String>()
     };
     let sent = &exchange.request;
-    let request = format!("{} {}\n{}\n{}", sent.method, sent.url, lines(&sent.headers), pretty(&sent.body));
+    let request =
+        format!("{} {}\n{}\n{}", sent.method, sent.url, lines(&sent.headers), pretty(&sent.body));
     let answer = match (&exchange.answer, &exchange.failure) {
-        (Some(answer), _) => format!(
-            "HTTP {}\n{}\n{}",
-            answer.status,
-            lines(&answer.headers),
-            pretty(&answer.body)
-        ),
+        (Some(answer), _) => {
+            format!("HTTP {}\n{}\n{}", answer.status, lines(&answer.headers), pretty(&answer.body))
+        }
         (None, Some(failure)) => failure.clone(),
         (None, None) => "no answer".to_owned(),
     };

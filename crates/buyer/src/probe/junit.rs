@@ -94,7 +94,9 @@ fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\t' | '\n' | '\r' => out.push(' '),
-            other if other.is_control() || matches!(other, '\u{fffe}' | '\u{ffff}') => out.push('?'),
+            other if other.is_control() || matches!(other, '\u{fffe}' | '\u{ffff}') => {
+                out.push('?')
+            }
             other => out.push(other),
         }
     }

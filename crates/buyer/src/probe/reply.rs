@@ -89,7 +89,8 @@ impl Reply {
         } else if (200..300).contains(&got.status) {
             Said::Result(body.unwrap_or_default())
         } else {
-            let error = body.as_ref().and_then(|body| body.get("error")).filter(|it| it.is_object());
+            let error =
+                body.as_ref().and_then(|body| body.get("error")).filter(|it| it.is_object());
             error.map_or(Said::Other, |error| Said::Error(ErrorView::read(error, "details")))
         };
         Self { got, said, binding: Binding::Rest }
@@ -124,7 +125,9 @@ impl Reply {
         let status = self.got.status;
         match &self.said {
             Said::Result(_) => format!("HTTP {status} with a result"),
-            Said::Stream(events) => format!("HTTP {status} with a stream of {} events", events.len()),
+            Said::Stream(events) => {
+                format!("HTTP {status} with a stream of {} events", events.len())
+            }
             Said::Error(error) => {
                 let code = error.code.map(|code| code.to_string()).unwrap_or_default();
                 let message = plain(error.message.as_deref().unwrap_or_default(), WORD);

@@ -26,6 +26,9 @@ const KEPT: usize = 8;
 const WAITS: usize = 4;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// How long we wait for an agent in all; then it has said often enough that we are not welcome.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// How much of an answer is read, and how long a stream may be silent.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 const SILENCE: Duration = Duration::from_secs(10);
@@ -133,6 +136,7 @@ pub(crate) struct Run {
     recorded: Vec<Exchange>,
     next_at: Option<Instant>,
     counter: u64,
+    waited: Duration,
 }
 
 impl Run {
@@ -155,6 +159,7 @@ impl Run {
             recorded: Vec::new(),
             next_at: None,
             counter: 0,
+            waited: Duration::ZERO,
         }
     }
 
@@ -211,7 +216,11 @@ impl Run {
     }
 
     /// Performs an operation on the binding that is being probed.
-    pub(crate) async fn call(&mut self, operation: Operation, params: Value) -> Result<Reply, Verdict> {
+    pub(crate) async fn call(
+        &mut self,
+        operation: Operation,
+        params: Value,
+    ) -> Result<Reply, Verdict> {
         self.ask(Ask::default(), operation, params).await
     }
 
@@ -270,7 +279,8 @@ impl Run {
 
     /// The headers of a request.
     pub(crate) fn headers(&self, ask: &Ask<'_>, has_body: bool) -> Vec<(&'static str, String)> {
-        let mut headers = vec![("accept", "application/json, text/event-stream, */*;q=0.1".to_owned())];
+        let mut headers =
+            vec![("accept", "application/json, text/event-stream, */*;q=0.1".to_owned())];
         let mut add = |name, field: Field<'_>, usual: Option<String>| match field {
             Field::Usual => headers.extend(usual.map(|value| (name, value))),
             Field::Absent => {}
@@ -309,7 +319,11 @@ impl Run {
             let Some(wait) = wait else {
                 let wants_token = got.status == 401 && !ask.expects_401;
                 return if wants_token {
-                    let hint = if self.options.token.is_some() { "does not accept the token" } else { "wants a credential; give one with --token" };
+                    let hint = if self.options.token.is_some() {
+                        "does not accept the token"
+                    } else {
+                        "wants a credential; give one with --token"
+                    };
                     Err(Verdict::Skipped(format!("the agent {hint}")))
                 } else {
                     Ok(got)
@@ -317,7 +331,12 @@ impl Run {
             };
             waits += 1;
             self.recorded.pop();
-            tokio::time::sleep(wait.min(LONGEST_WAIT)).await;
+            let wait = wait.min(LONGEST_WAIT);
+            self.waited += wait;
+            if self.waited > PATIENCE {
+                return Err(Verdict::Skipped("the agent limits our requests".to_owned()));
+            }
+            tokio::time::sleep(wait).await;
         }
     }
 
@@ -337,7 +356,8 @@ impl Run {
                 .iter()
                 .map(|(name, value)| {
                     let hidden = *name == "authorization";
-                    let value = if hidden { "Bearer ***".to_owned() } else { blank(value, &secrets) };
+                    let value =
+                        if hidden { "Bearer ***".to_owned() } else { blank(value, &secrets) };
                     ((*name).to_owned(), value)
                 })
                 .collect(),

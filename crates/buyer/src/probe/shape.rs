@@ -91,7 +91,9 @@ pub(crate) fn is_terminal(state: &str) -> bool {
 pub(crate) fn message(message: &Value, wrong: &mut Wrong) {
     wrong.text(message, "messageId", "the message");
     let role = text(message, "role").unwrap_or_default();
-    wrong.unless(role == "ROLE_AGENT", || format!("the message has the role {role:?}, not ROLE_AGENT"));
+    wrong.unless(role == "ROLE_AGENT", || {
+        format!("the message has the role {role:?}, not ROLE_AGENT")
+    });
     wrong.unless(items(message, "parts").count() > 0, || "the message has no parts".to_owned());
     parts(message, "the message", wrong);
 }
@@ -99,7 +101,8 @@ pub(crate) fn message(message: &Value, wrong: &mut Wrong) {
 /// What is wrong with parts.
 pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut Wrong) {
     for part in items(holder, "parts") {
-        let contents = ["text", "raw", "url", "data"].iter().filter(|name| part.get(name).is_some());
+        let contents =
+            ["text", "raw", "url", "data"].iter().filter(|name| part.get(name).is_some());
         let count = contents.count();
         wrong.unless(count == 1, || {
             format!("a part of {place} has {count} of text, raw, url and data instead of one")
@@ -119,7 +122,8 @@ pub(crate) fn task(task: &Value, wrong: &mut Wrong) {
     });
     for artifact in items(task, "artifacts") {
         wrong.text(artifact, "artifactId", "an artifact");
-        wrong.unless(items(artifact, "parts").count() > 0, || "an artifact has no parts".to_owned());
+        wrong
+            .unless(items(artifact, "parts").count() > 0, || "an artifact has no parts".to_owned());
         parts(artifact, "an artifact", wrong);
     }
 }

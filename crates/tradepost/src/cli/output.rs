@@ -55,7 +55,14 @@ impl Failure {
     /// A failure with an exit code and a message.
     #[must_use]
     pub fn new(exit: u8, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), hint: None, lines: Vec::new(), data: None, told: false }
+        Self {
+            exit,
+            message: message.into(),
+            hint: None,
+            lines: Vec::new(),
+            data: None,
+            told: false,
+        }
     }
 
     /// A usage mistake.

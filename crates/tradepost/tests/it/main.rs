@@ -18,6 +18,7 @@ mod examples;
 mod hostile;
 mod import;
 mod leads;
+mod probe;
 mod process;
 mod requirements;
 mod rest;

@@ -18,6 +18,7 @@ pub mod client;
 pub mod conformance;
 pub mod dealer;
 pub mod layout;
+pub mod proxy;
 pub mod schemas;
 
 pub use client::Response;

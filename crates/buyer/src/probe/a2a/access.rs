@@ -11,7 +11,8 @@ use crate::probe::run::{Ask, Run, Who};
 use crate::probe::shape::{Wrong, items, text};
 
 const WHY_AUTH: &str = "A card that asks for credentials promises that nobody gets in without.";
-const WHY_OWN: &str = "A task holds what a buyer said; whoever learns that it exists knows too much.";
+const WHY_OWN: &str =
+    "A task holds what a buyer said; whoever learns that it exists knows too much.";
 const MEND_OWN: &str = "look tasks up by id and owner together, and answer as if there were none";
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -41,7 +42,9 @@ pub(super) const CHECKS: &[Check] = checks![
 /// Whether the card requires a credential.
 fn requires_credential(run: &Run) -> bool {
     let card = &run.card_json;
-    let count = |name| items(card, name).filter(|it| it.as_object().is_some_and(|it| !it.is_empty())).count();
+    let count = |name| {
+        items(card, name).filter(|it| it.as_object().is_some_and(|it| !it.is_empty())).count()
+    };
     count("securityRequirements") + count("security") > 0
 }
 
@@ -89,7 +92,12 @@ fn stranger(run: &Run) -> Result<Who<'static>, Verdict> {
     }
 }
 
-async fn ask_for(run: &mut Run, who: Who<'_>, operation: Operation, id: &str) -> Result<Reply, Verdict> {
+async fn ask_for(
+    run: &mut Run,
+    who: Who<'_>,
+    operation: Operation,
+    id: &str,
+) -> Result<Reply, Verdict> {
     let params = if operation == Operation::SendMessage {
         let mut message = run.message("probe");
         message["taskId"] = json!(id);

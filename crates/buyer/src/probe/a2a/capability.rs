@@ -8,9 +8,11 @@ use tradepost_wire::a2a::error::Code;
 use crate::probe::check::{Check, Judged, checks, not_here};
 use crate::probe::run::Run;
 
-const WHY: &str = "A client that did not read the card has to learn that it never will work, not that it failed.";
+const WHY: &str =
+    "A client that did not read the card has to learn that it never will work, not that it failed.";
 const PUSH: &str = "answer PushNotificationNotSupported (-32003) where the card does not declare pushNotifications";
-const STREAM: &str = "answer UnsupportedOperation (-32004) where the card does not declare streaming";
+const STREAM: &str =
+    "answer UnsupportedOperation (-32004) where the card does not declare streaming";
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.capability.push-create", Binding, Must, ["E-16"], "A2A §3.3.4",

@@ -10,8 +10,10 @@ use crate::probe::exchange::Got;
 use crate::probe::run::{Ask, Out, Run};
 use crate::probe::shape::{Wrong, items, text};
 
-const WHY_CARD: &str = "Buyers know an agent by its card alone; what is missing there does not exist for them.";
-const WHY_CACHE: &str = "Every buyer reads the card before every conversation; caching spares both sides.";
+const WHY_CARD: &str =
+    "Buyers know an agent by its card alone; what is missing there does not exist for them.";
+const WHY_CACHE: &str =
+    "Every buyer reads the card before every conversation; caching spares both sides.";
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.card.served", Card, Must, ["D-01"], "A2A §8.2",
@@ -159,7 +161,9 @@ async fn interfaces(run: &mut Run) -> Judged {
 async fn reachable(run: &mut Run) -> Judged {
     card(run)?;
     if run.endpoints.is_empty() {
-        return fail("the card offers no interface of A2A 1.0 over JSON-RPC or HTTP+JSON that a client may use");
+        return fail(
+            "the card offers no interface of A2A 1.0 over JSON-RPC or HTTP+JSON that a client may use",
+        );
     }
     Ok(Verdict::Pass)
 }
@@ -191,7 +195,9 @@ async fn https(run: &mut Run) -> Judged {
         return not_here("the agent is on this machine or in its network");
     }
     let mut wrong = Wrong::default();
-    wrong.unless(run.card_url.scheme() == "https", || "the card is not served over https".to_owned());
+    wrong.unless(run.card_url.scheme() == "https", || {
+        "the card is not served over https".to_owned()
+    });
     for interface in items(&card, "supportedInterfaces") {
         let url = text(interface, "url").unwrap_or_default();
         wrong.unless(!url.starts_with("http://"), || "an interface is not https".to_owned());
@@ -208,7 +214,9 @@ async fn public(run: &mut Run) -> Judged {
         wrong.say(format!("the card contains {sign:?}"));
     }
     if !is_local(&run.card_url) {
-        for sign in ["://localhost", "://127.", "://10.", "://192.168.", "://169.254.", ".internal/"] {
+        for sign in
+            ["://localhost", "://127.", "://10.", "://192.168.", "://169.254.", ".internal/"]
+        {
             wrong.unless(!whole.contains(sign), || "the card names an internal address".to_owned());
         }
     }

@@ -9,7 +9,8 @@ use crate::probe::reply::{Reply, Said};
 use crate::probe::run::{Ask, Field, Run};
 use crate::probe::shape::Wrong;
 
-const WHY_CODE: &str = "A client decides by the code what to do next: mend its request, or give up.";
+const WHY_CODE: &str =
+    "A client decides by the code what to do next: mend its request, or give up.";
 const WHY_ID: &str = "Clients match answers to requests by the id; the official JavaScript client compares with ===.";
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -45,7 +46,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "answer -32601; offer 0.3 as an interface of its own" => old_method();
     "a2a.jsonrpc.params-type", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "Parameters that are no object are -32602", WHY_CODE,
-    "answer -32602" => body(br#"{"jsonrpc":"2.0","id":"p-1","method":"GetTask","params":"x"}"#, &[Code::InvalidParams, Code::InvalidRequest]);
+    "answer -32602" => body(br#"{"jsonrpc":"2.0","id":"p-1","method":"SendMessage","params":"x"}"#, &[Code::InvalidParams, Code::InvalidRequest]);
     "a2a.jsonrpc.id-text", JsonRpc, Must, ["E-08"], "A2A §9.3",
     "An id that is text comes back unchanged", WHY_ID,
     "echo the id as it came" => echo("\"probe-\\u00e9-1\"");
@@ -173,7 +174,8 @@ async fn request_type(run: &mut Run) -> Judged {
 async fn nesting(run: &mut Run) -> Judged {
     const DEPTH: usize = 20_000;
     let deep = format!("{}{}", "[".repeat(DEPTH), "]".repeat(DEPTH));
-    let text = format!(r#"{{"jsonrpc":"2.0","id":"p-1","method":"GetTask","params":{{"id":{deep}}}}}"#);
+    let text =
+        format!(r#"{{"jsonrpc":"2.0","id":"p-1","method":"GetTask","params":{{"id":{deep}}}}}"#);
     let reply = run.post(Ask::default(), text.into_bytes()).await?;
     match &reply.said {
         Said::Error(_) => Ok(Verdict::Pass),

@@ -6,10 +6,11 @@ use tradepost_wire::a2a::error::Code;
 
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::probe::reply::{Reply, Said};
-use crate::probe::run::Run;
+use crate::probe::run::{Binding, Run};
 
 const WHY: &str = "What is not checked is acted upon; a client that erred has to hear of it.";
-const MEND: &str = "check the parameters before any work, and answer invalid params (-32602, HTTP 400)";
+const MEND: &str =
+    "check the parameters before any work, and answer invalid params (-32602, HTTP 400)";
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.input.message-missing", Binding, Must, ["E-10", "E-25"], "A2A §3.3.2",
@@ -80,10 +81,11 @@ async fn spoilt(run: &mut Run, pointers: &[&str], text: &str) -> Result<Reply, V
 
 async fn id_missing(run: &mut Run) -> Judged {
     match run.binding {
-        super::super::run::Binding::Rest => not_here("on HTTP+JSON the id is part of the path"),
-        super::super::run::Binding::JsonRpc => {
+        Binding::Rest => not_here("on HTTP+JSON the id is part of the path"),
+        Binding::JsonRpc => {
             let reply = run.call(Operation::GetTask, json!({})).await?;
-            reply.refused(&[Code::InvalidParams])
+            // That there is no such task is a refusal too.
+            reply.refused(&[Code::InvalidParams, Code::TaskNotFound])
         }
     }
 }
@@ -102,7 +104,9 @@ async fn names_the_field(run: &mut Run) -> Judged {
     }
     let place = run.binding.field_name();
     if error.whole.to_string().contains("parts") {
-        return Ok(Verdict::Warn(format!("the field is named, and not in a BadRequest of {place}")));
+        return Ok(Verdict::Warn(format!(
+            "the field is named, and not in a BadRequest of {place}"
+        )));
     }
     fail("the refusal does not name message.parts")
 }

@@ -44,7 +44,9 @@ async fn page(run: &mut Run) -> Judged {
     let page = ask(run, json!({"pageSize": 1})).await?;
     let mut wrong = Wrong::default();
     wrong.list(&page, "tasks", "the page");
-    wrong.unless(text(&page, "nextPageToken").is_some(), || "the page has no nextPageToken".to_owned());
+    wrong.unless(text(&page, "nextPageToken").is_some(), || {
+        "the page has no nextPageToken".to_owned()
+    });
     for name in ["pageSize", "totalSize"] {
         let is_number = page.get(name).is_some_and(|value| value.as_i64().is_some());
         wrong.unless(is_number, || format!("the page has no {name}"));
@@ -55,7 +57,9 @@ async fn page(run: &mut Run) -> Judged {
 async fn contains(run: &mut Run) -> Judged {
     run.lists_tasks().await?;
     let task = run.task().await?;
-    let Some(context) = text(&task, "contextId") else { return not_here("the task has no context") };
+    let Some(context) = text(&task, "contextId") else {
+        return not_here("the task has no context");
+    };
     let page = ask(run, json!({"contextId": context})).await?;
     let mut wrong = Wrong::default();
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
@@ -134,7 +138,11 @@ async fn pages(run: &mut Run) -> Judged {
         token = text(&page, "nextPageToken").unwrap_or_default().to_owned();
         if token.is_empty() {
             let count = seen.len();
-            return if count == 3 { Ok(Verdict::Pass) } else { fail(format!("of 3 tasks {count} came")) };
+            return if count == 3 {
+                Ok(Verdict::Pass)
+            } else {
+                fail(format!("of 3 tasks {count} came"))
+            };
         }
     }
     fail("the tokens do not end")

@@ -66,7 +66,11 @@ async fn own_id(run: &mut Run) -> Judged {
     let ours = text(&asked, "messageId").unwrap_or_default();
     let answers = [sample.get("message"), sample.pointer("/task/status/message")];
     let mut ids = answers.into_iter().flatten().filter_map(|message| text(message, "messageId"));
-    if ids.any(|id| id == ours) { fail("the answer has the id of the question") } else { Ok(Verdict::Pass) }
+    if ids.any(|id| id == ours) {
+        fail("the answer has the id of the question")
+    } else {
+        Ok(Verdict::Pass)
+    }
 }
 
 async fn context(run: &mut Run) -> Judged {
@@ -80,6 +84,9 @@ async fn context(run: &mut Run) -> Judged {
     if sample.get("message").is_some() {
         // Optional in a message; a client may still need it for the next one.
         return Ok(Verdict::Warn("the message names no context".to_owned()));
+    }
+    if sample.get("task").is_none() {
+        return not_here("the answer is neither a task nor a message");
     }
     fail("the task names no context")
 }

@@ -30,7 +30,11 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 fn declared(run: &Run) -> Result<(), Verdict> {
-    if run.can("pushNotifications") { Ok(()) } else { not_here("the card declares no push notifications") }
+    if run.can("pushNotifications") {
+        Ok(())
+    } else {
+        not_here("the card declares no push notifications")
+    }
 }
 
 async fn unknown_task(run: &mut Run, operation: Operation) -> Judged {

@@ -12,7 +12,8 @@ use crate::probe::run::{Ask, Field, Out, Run};
 use crate::probe::shape::Wrong;
 
 const WHY: &str = "A framework's own error page is nothing that a client of A2A can read.";
-const MEND: &str = "answer {\"error\": {code, status, message, details}} from every layer, the router included";
+const MEND: &str =
+    "answer {\"error\": {code, status, message, details}} from every layer, the router included";
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.rest.unknown-route", Rest, Must, ["E-09"], "A2A §11.6",
@@ -42,7 +43,10 @@ pub(super) const CHECKS: &[Check] = checks![
 /// Whether it is an error of this binding; `status` when the status matters.
 fn shaped(reply: &Reply, statuses: &[u16]) -> Judged {
     let Some(error) = reply.error() else {
-        return fail(format!("expected an error in the shape of §11.6, and got {}", reply.describe()));
+        return fail(format!(
+            "expected an error in the shape of §11.6, and got {}",
+            reply.describe()
+        ));
     };
     let mut wrong = Wrong::default();
     wrong.unless(error.code == Some(reply.got.status.into()), || {

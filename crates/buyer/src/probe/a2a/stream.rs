@@ -76,16 +76,18 @@ async fn frames(run: &mut Run) -> Judged {
     for (index, event) in events.iter().enumerate() {
         match run.binding {
             Binding::JsonRpc => {
-                wrong.unless(event.get("jsonrpc").is_some() && event.get("result").is_some(), || {
-                    format!("event {index} is no JSON-RPC answer")
-                });
+                wrong.unless(
+                    event.get("jsonrpc").is_some() && event.get("result").is_some(),
+                    || format!("event {index} is no JSON-RPC answer"),
+                );
                 wrong.unless(event.get("id") == sent.get("id"), || {
                     format!("event {index} has another id than the request")
                 });
             }
-            Binding::Rest => wrong.unless(event.is_object() && event.get("jsonrpc").is_none(), || {
-                format!("event {index} is no event of A2A")
-            }),
+            Binding::Rest => wrong
+                .unless(event.is_object() && event.get("jsonrpc").is_none(), || {
+                    format!("event {index} is no event of A2A")
+                }),
         }
     }
     judge(&wrong.0)
@@ -105,7 +107,11 @@ async fn begins(run: &mut Run) -> Judged {
     match events.split_first() {
         Some((first, _)) if first.get("task").is_some() => Ok(Verdict::Pass),
         Some((first, rest)) if first.get("message").is_some() => {
-            if rest.is_empty() { Ok(Verdict::Pass) } else { fail("there is more after the message") }
+            if rest.is_empty() {
+                Ok(Verdict::Pass)
+            } else {
+                fail("there is more after the message")
+            }
         }
         Some(_) => fail("it begins with an update"),
         None => fail("there are no events"),

@@ -9,7 +9,8 @@ use crate::probe::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::probe::run::{Binding, Run};
 use crate::probe::shape::{self, items};
 
-const WHY_END: &str = "What has ended stays as it is; a client that tries has to hear that it came too late.";
+const WHY_END: &str =
+    "What has ended stays as it is; a client that tries has to hear that it came too late.";
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.task.get", Binding, Must, ["O-08"], "A2A §3.1.3",

@@ -8,8 +8,10 @@ use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here}
 use crate::probe::reply::Reply;
 use crate::probe::run::{Ask, Field, Run};
 
-const WHY: &str = "A client of another version would misread the answers; it has to be told before work starts.";
-const MEND: &str = "compare Major.Minor of A2A-Version with the interface's protocolVersion before anything else";
+const WHY: &str =
+    "A client of another version would misread the answers; it has to be told before work starts.";
+const MEND: &str =
+    "compare Major.Minor of A2A-Version with the interface's protocolVersion before anything else";
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.version.card-is-true", Binding, Must, ["V-09"], "A2A §8.3.1",

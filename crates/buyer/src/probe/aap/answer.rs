@@ -110,7 +110,8 @@ async fn data_part(run: &mut Run) -> Judged {
     for data in parts {
         let kind = text(data, "type").unwrap_or_default();
         wrong.unless(kind == skill.response_type(), || format!("its type is {kind:?}"));
-        wrong.unless(data.get("data").is_some_and(Value::is_object), || "it has no data".to_owned());
+        wrong
+            .unless(data.get("data").is_some_and(Value::is_object), || "it has no data".to_owned());
     }
     let old = items(&message, "parts").any(|part| part.get("kind").is_some());
     wrong.unless(!old, || "a part has kind, as in A2A 0.3".to_owned());

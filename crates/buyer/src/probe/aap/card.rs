@@ -9,7 +9,8 @@ use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here}
 use crate::probe::run::Run;
 use crate::probe::shape::{Wrong, items, text};
 
-const WHY: &str = "A buyer agent recognises a dealer by its card, and calls only what the card lists.";
+const WHY: &str =
+    "A buyer agent recognises a dealer by its card, and calls only what the card lists.";
 
 pub(super) const CHECKS: &[Check] = checks![
     "aap.card.extension", Card, Must, ["R-CARD-02"], "AAP discovery",

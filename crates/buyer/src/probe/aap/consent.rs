@@ -58,7 +58,9 @@ async fn refused(run: &mut Run, changes: &[(&str, &str)], codes: &[Code]) -> Jud
 async fn expired(run: &mut Run) -> Judged {
     run.may_send_leads()?;
     let mut lead = run.valid_lead();
-    let ago = |hours| Value::String((run.options.now - jiff::SignedDuration::from_hours(hours)).to_string());
+    let ago = |hours| {
+        Value::String((run.options.now - jiff::SignedDuration::from_hours(hours)).to_string())
+    };
     lead["consent"]["granted_at"] = json!(ago(48));
     lead["consent"]["expires_at"] = json!(ago(24));
     run.tell(&lead).await?.refused(&[BAD_CONSENT, NO_CONSENT])

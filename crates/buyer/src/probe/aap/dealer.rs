@@ -48,10 +48,20 @@ async fn answer(run: &mut Run) -> Judged {
 
 async fn closed(run: &mut Run) -> Judged {
     const ROOFTOP: &[&str] = &[
-        "name", "legal_name", "website", "geo", "emails", "phones", "address", "schedules",
-        "timezone", "notes", "capabilities",
+        "name",
+        "legal_name",
+        "website",
+        "geo",
+        "emails",
+        "phones",
+        "address",
+        "schedules",
+        "timezone",
+        "notes",
+        "capabilities",
     ];
-    const ADDRESS: &[&str] = &["country", "state", "city", "address_line_1", "address_line_2", "zip"];
+    const ADDRESS: &[&str] =
+        &["country", "state", "city", "address_line_1", "address_line_2", "zip"];
     const DAYS: &[&str] =
         &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
     let data = profile(run).await?;

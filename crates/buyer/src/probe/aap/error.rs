@@ -130,7 +130,9 @@ async fn jsonrpc_code(run: &mut Run) -> Judged {
         let Some(code) = known(seen) else { return };
         let number = seen.error.get("code").and_then(Value::as_i64);
         let expected = i64::from(code.jsonrpc());
-        wrong.unless(number == Some(expected), || format!("{code} came with {number:?}, not {expected}"));
+        wrong.unless(number == Some(expected), || {
+            format!("{code} came with {number:?}, not {expected}")
+        });
     })
 }
 
@@ -170,7 +172,9 @@ async fn unique_id(run: &mut Run) -> Judged {
 async fn problems(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
         let wanted = known(seen).is_some_and(is_validation) && seen.version == Version::V1_1;
-        let count = shape::items(data(seen).get("details").unwrap_or(&Value::Null), "errors").count();
-        wrong.unless(!wanted || count > 0, || "a validation error has no details.errors".to_owned());
+        let count =
+            shape::items(data(seen).get("details").unwrap_or(&Value::Null), "errors").count();
+        wrong
+            .unless(!wanted || count > 0, || "a validation error has no details.errors".to_owned());
     })
 }

@@ -12,10 +12,21 @@ const WHY: &str = "A buyer agent offers its user the choices that the facets lis
 
 /// The counted facets, and the ranges (facets schema).
 const TERMS: &[&str] = &[
-    "makes", "models", "trims", "years", "conditions", "transmissions", "fuels", "drivelines",
-    "bodies", "exterior_colors", "interior_colors", "rooftops", "statuses",
+    "makes",
+    "models",
+    "trims",
+    "years",
+    "conditions",
+    "transmissions",
+    "fuels",
+    "drivelines",
+    "bodies",
+    "exterior_colors",
+    "interior_colors",
+    "rooftops",
+    "statuses",
 ];
-const RANGES: &[&str] = &["price_range", "mileage_range"];
+const RANGES: &[&str] = &["price_range", "mileage_range", "year_range"];
 
 pub(super) const CHECKS: &[Check] = checks![
     "aap.facets.answer", Version, Must, ["R-FA-04"], "AAP facets schema",

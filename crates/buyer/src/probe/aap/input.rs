@@ -1,13 +1,13 @@
 //! Requests of the reading skills that are wrong in one place (requirements aap.md E-043 to E-061).
 
-use tradepost_wire::aap::error::Code::{
-    self, InvalidCondition as CONDITION, MissingRequiredField as MISSING,
-    SchemaValidationFailed as SCHEMA,
-};
 use tradepost_wire::aap::Skill::{
     self, DealerInformation as DEALER, InventoryFacets as FACETS, InventorySearch as SEARCH,
 };
 use tradepost_wire::aap::Version;
+use tradepost_wire::aap::error::Code::{
+    self, InvalidCondition as CONDITION, MissingRequiredField as MISSING,
+    SchemaValidationFailed as SCHEMA,
+};
 
 use super::Told;
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
@@ -80,7 +80,12 @@ async fn refused(
 }
 
 /// Judges the code, and since v1.1 that the place is named.
-pub(super) fn judge_refusal(version: Version, told: &Told, codes: &[Code], pointer: &str) -> Judged {
+pub(super) fn judge_refusal(
+    version: Version,
+    told: &Told,
+    codes: &[Code],
+    pointer: &str,
+) -> Judged {
     told.refused(codes)?;
     let names_places = match version {
         // One place, and under another name (requirements §1.3).

@@ -193,7 +193,12 @@ async fn no_echo(run: &mut Run) -> Judged {
     if shown.is_empty() { Ok(Verdict::Pass) } else { fail(format!("it repeats {shown:?}")) }
 }
 
-async fn somebody(run: &mut Run, changes: &[(&str, &str)], codes: &[Code], pointer: &str) -> Judged {
+async fn somebody(
+    run: &mut Run,
+    changes: &[(&str, &str)],
+    codes: &[Code],
+    pointer: &str,
+) -> Judged {
     run.may_send_leads()?;
     let lead = changed(run.valid_lead(), changes);
     let told = run.tell(&lead).await?;

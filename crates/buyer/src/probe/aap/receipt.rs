@@ -10,7 +10,8 @@ use crate::probe::run::Run;
 use crate::probe::shape::{self, Wrong, items, text};
 
 const WHY: &str = "The receipt is all that the customer has.";
-const WHY_RETRY: &str = "A buyer whose answer got lost sends again, and must not make two leads of one.";
+const WHY_RETRY: &str =
+    "A buyer whose answer got lost sends again, and must not make two leads of one.";
 const WHY_BOOKING: &str = "Only a confirmed appointment is one; everything else is a hope.";
 
 pub(super) const CHECKS: &[Check] = checks![

@@ -21,7 +21,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "send vehicles as a list and total as a number" => answer();
     "aap.search.closed", Version, Must, ["R-IS-10"], "AAP inventory-search-response schema",
     "A page has no member that the schema does not have", "Buyers that validate refuse the whole answer.",
-    "send vehicles, total, skip and limit" => closed();
+    "send vehicles, total, skip, limit and facets" => closed();
     "aap.search.status", Version, Must, ["R-IS-02"], "AAP behavior rules",
     "Every vehicle is available, intransit or pending", "Buyers must ignore others.",
     "leave out what is sold, and write the status with each vehicle" => status();
@@ -121,7 +121,7 @@ async fn answer(run: &mut Run) -> Judged {
 async fn closed(run: &mut Run) -> Judged {
     let page = run.known(Skill::InventorySearch, "{}").await?;
     let mut wrong = Wrong::default();
-    wrong.closed(&page, &["vehicles", "total", "skip", "limit"], "the page");
+    wrong.closed(&page, &["vehicles", "total", "skip", "limit", "facets"], "the page");
     judge(&wrong.0)
 }
 
@@ -178,9 +178,8 @@ async fn prices_together(run: &mut Run) -> Judged {
     if priced.is_empty() {
         return not_here("no vehicle has a price");
     }
-    let whole = |vehicle: &&&Value| {
-        vehicle.get("msrp").is_some() && vehicle.get("list_price").is_some()
-    };
+    let whole =
+        |vehicle: &&&Value| vehicle.get("msrp").is_some() && vehicle.get("list_price").is_some();
     match priced.iter().filter(whole).count() {
         0 => fail("no vehicle with a price has msrp and list_price"),
         count if count == priced.len() => Ok(Verdict::Pass),
@@ -369,7 +368,11 @@ async fn or_within(run: &mut Run) -> Judged {
     let (one, two, both) = (of(&[one]), of(&[two]), of(&[one, two]));
     let sum = run.total(&one).await? + run.total(&two).await?;
     let total = run.total(&both).await?;
-    if total == sum { Ok(Verdict::Pass) } else { fail(format!("{total} are found, and {sum} one by one")) }
+    if total == sum {
+        Ok(Verdict::Pass)
+    } else {
+        fail(format!("{total} are found, and {sum} one by one"))
+    }
 }
 
 async fn and_across(run: &mut Run) -> Judged {
@@ -382,7 +385,9 @@ async fn and_across(run: &mut Run) -> Judged {
     let mut wrong = Wrong::default();
     wrong.unless(items(&page, "vehicles").count() > 0, || "no vehicle is found".to_owned());
     for vehicle in items(&page, "vehicles") {
-        wrong.unless(number(vehicle, "year") == Some(year), || "a vehicle is of another year".to_owned());
+        wrong.unless(number(vehicle, "year") == Some(year), || {
+            "a vehicle is of another year".to_owned()
+        });
         let same = text(vehicle, "make").is_some_and(|it| it.eq_ignore_ascii_case(make));
         wrong.unless(same, || "a vehicle is of another make".to_owned());
     }
@@ -401,7 +406,11 @@ async fn sorted(run: &mut Run, order: &str) -> Judged {
         "asc" => pair.first() <= pair.last(),
         _ => pair.first() >= pair.last(),
     };
-    if prices.windows(2).all(in_order) { Ok(Verdict::Pass) } else { fail("the prices are not in order") }
+    if prices.windows(2).all(in_order) {
+        Ok(Verdict::Pass)
+    } else {
+        fail("the prices are not in order")
+    }
 }
 
 async fn old_sort(run: &mut Run) -> Judged {

@@ -11,7 +11,8 @@ use crate::probe::run::{Run, Who};
 
 const WHY: &str = "A buyer that named nothing we know has to learn which of its words was wrong.";
 const MEND: &str = "check data.type before anything else; answer SCHEMA_VALIDATION_FAILED for what is no request type";
-const INVALID: &[Code] = &[Code::SchemaValidationFailed, Code::MissingRequiredField, Code::UnsupportedSkill];
+const INVALID: &[Code] =
+    &[Code::SchemaValidationFailed, Code::MissingRequiredField, Code::UnsupportedSkill];
 
 pub(super) const CHECKS: &[Check] = checks![
     "aap.type.text-only", Version, Must, ["E-035", "R-ENV-06"], "AAP A2A profile",

@@ -37,7 +37,10 @@ pub(super) fn summary(report: &Report) -> String {
     }
     for finding in failures {
         let check = finding.check;
-        push(&mut out, &format!("{} {} on {}", check.level.name(), check.id, plain(&finding.on, WORD)));
+        push(
+            &mut out,
+            &format!("{} {} on {}", check.level.name(), check.id, plain(&finding.on, WORD)),
+        );
         push(&mut out, &format!("  {} ({})", check.title, check.section));
         push(&mut out, &format!("  found: {}", plain(finding.verdict.text(), SENTENCE)));
         push(&mut out, &format!("  mend:  {}", check.mend));
@@ -46,7 +49,10 @@ pub(super) fn summary(report: &Report) -> String {
     others(&mut out, report, "skipped", |finding| matches!(finding.verdict, Verdict::Skipped(_)));
     waived(&mut out, report);
     push(&mut out, "");
-    push(&mut out, &format!("{} requests; requests and answers are in --format html or json", report.requests));
+    push(
+        &mut out,
+        &format!("{} requests; requests and answers are in --format html or json", report.requests),
+    );
     out
 }
 
