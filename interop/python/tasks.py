@@ -2,7 +2,7 @@
 
     python tasks.py http://127.0.0.1:8080
 
-Webhooks are not tried: the agent sends none yet, and its card says so.
+Webhooks are tried in push.py.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
 //! The HTTP server. The router is the table of contents; the layer order is in [`router`].
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -61,26 +62,44 @@ pub fn router(desk: Arc<Desk>) -> Router {
 }
 
 /// A path as the log names it: those of the router, and nothing that a caller made up.
-fn known_path(path: &str) -> &'static str {
+fn known_path(path: &str) -> Cow<'static, str> {
     let known = [ENDPOINT_PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
     let is = |known: &&str| {
         path == *known || *known == ENDPOINT_PATH && path.strip_suffix('/') == Some(*known)
     };
-    known.into_iter().find(is).or_else(|| rest::template(path)).unwrap_or("(unknown)")
+    let known = known.into_iter().find(is).map(Cow::Borrowed);
+    known.or_else(|| rest::template(path).map(Cow::Owned)).unwrap_or("(unknown)".into())
 }
 
 /// Refuses a request that names no host or several (RFC 9112 §3.2): proxies in front of us could
-/// have read another one than we would.
+/// have read another one than we would. In HTTP/2 `:authority` names it, and a `Host` header must
+/// then agree (RFC 9113 §8.3.1).
 fn name_one_host(request: &Request) -> Result<(), Box<Response>> {
-    let hosts = request.headers().get_all(header::HOST).iter().count();
-    if hosts == 1 || (hosts == 0 && request.version() < Version::HTTP_11) {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let host = hosts.next();
+    let one = hosts.next().is_none()
+        && match (request.version(), request.uri().authority(), host) {
+            (Version::HTTP_2, Some(authority), host) => {
+                let same = |host: &header::HeaderValue| {
+                    host.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes())
+                };
+                // Credentials have no place there, and hide what the host is.
+                !authority.as_str().contains('@') && host.is_none_or(same)
+            }
+            (version, _, host) => host.is_some() || version < Version::HTTP_11,
+        };
+    if one {
         return Ok(());
     }
-    let message = "send exactly one Host header";
+    let message = if request.version() == Version::HTTP_2 {
+        "name one host, in :authority"
+    } else {
+        "send exactly one Host header"
+    };
     Err(Box::new(plain_error(StatusCode::BAD_REQUEST, "INVALID_ARGUMENT", message)))
 }
 
-/// The host that a request is for.
+/// The host that a request is for: in HTTP/2 that of `:authority`, which is in the URI.
 fn host<'r>(request_uri: &'r axum::http::Uri, headers: &'r HeaderMap) -> Option<&'r str> {
     let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
     request_uri.host().or(header)
@@ -97,8 +116,12 @@ fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
 
 /// An error outside every binding, in the shape of google.rpc.Status (A2A §11.6).
 fn plain_error(status: StatusCode, name: &str, message: &str) -> Response {
+    json_response(status, plain_error_body(status, name, message))
+}
+
+fn plain_error_body(status: StatusCode, name: &str, message: &str) -> String {
     let error = json!({"code": status.as_u16(), "status": name, "message": message});
-    json_response(status, json!({"error": error}).to_string())
+    json!({"error": error}).to_string()
 }
 
 /// An unknown path or an unknown host: both look the same (`E-111`).

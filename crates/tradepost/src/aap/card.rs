@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::a2a::card::{
-    AgentCard, Capabilities, Extension, HttpAuth, Interface, Provider, SecurityRequirement,
-    SecurityScheme, Skill, StringList,
+    AgentCard, Capabilities, Extension, HttpAuth, Interface, MutualTls, Provider,
+    SecurityRequirement, SecurityScheme, Skill, StringList,
 };
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -115,6 +115,7 @@ fn card(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
         capabilities: Capabilities {
             streaming: false,
             push_notifications: false,
+            extended_agent_card: false,
             // The newest version first: buyers that take the first they know get the best.
             extensions: dealer.versions.iter().rev().map(|v| extension(dealer, *v, id)).collect(),
         },
@@ -163,11 +164,15 @@ pub(crate) fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
         let description = format!("An access token of {issuer} for the audience {audience}.");
         ("jwt", bearer(description, Some("JWT")))
     });
-    key.into_iter().chain(jwt).collect()
+    let mtls = (!auth.certificates.is_empty()).then(|| {
+        let description = "A client certificate that the dealer knows, in the TLS handshake.";
+        ("mtls", SecurityScheme::MutualTls(MutualTls { description: description.to_owned() }))
+    });
+    key.into_iter().chain(jwt).chain(mtls).collect()
 }
 
 /// Each scheme is enough by itself. What is merely offered is not required.
-fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
+pub(crate) fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
     if !auth.required {
         return Vec::new();
     }

@@ -15,6 +15,7 @@ use tradepost_wire::a2a::error::Refusal;
 use super::Peer;
 use crate::auth::Denied;
 use crate::desk::{Agent, Caller, Desk};
+use crate::tls::client::ClientCertificate;
 
 /// Why a body was not taken: for the binding to say in its own words' shape.
 pub(super) type Unread = (StatusCode, &'static str);
@@ -92,7 +93,8 @@ pub(super) fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
 pub(super) async fn caller(desk: &Desk, agent: &Agent, parts: &Parts) -> Result<Caller, Denied> {
     let address = address(desk, parts);
     let now = desk.clock.now();
-    let principal = agent.auth().authenticate(address, &parts.headers, now).await?;
+    let certificate = parts.extensions.get::<ClientCertificate>();
+    let principal = agent.auth().authenticate(address, &parts.headers, certificate, now).await?;
     Ok(Caller { address, principal })
 }
 

@@ -108,7 +108,7 @@ fn our_dealer_has_grade_a_in_every_version_it_speaks() {
 fn our_dealer_has_grade_a_over_http_json_and_when_it_wants_credentials() {
     let server = start_with(|config| {
         config.dealers[0].http_json = true;
-        config.dealers[0].auth = Auth { required: true, api_keys: true, jwt: None };
+        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
     });
     let (known, token) = key(dealer::ID, "prober");
     assert!(server.store.add_api_key(known, false).unwrap());
@@ -126,7 +126,14 @@ fn our_dealer_has_grade_a_over_http_json_and_when_it_wants_credentials() {
 
 #[test]
 fn our_conformance_agent_has_grade_a_for_two_callers() {
-    for profile in [Profile::Streaming, Profile::Strict] {
+    for profile in [
+        Profile::Streaming,
+        Profile::Push,
+        Profile::Plain,
+        Profile::Strict,
+        Profile::Secured,
+        Profile::Unset,
+    ] {
         let server = conformance::start_conformance(profile);
         let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
         let options = Options { token: token("a"), token_b: token("b"), ..options() };

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tradepost::clock::Clock;
 use tradepost::store::Store;
 
-use crate::support::{client, envelope, lead, with};
+use crate::support::{client, envelope, h2, lead, with};
 
 /// A dealer who sells nothing, limits nobody and logs everything.
 const DEALER: &str = r#"
@@ -54,7 +54,10 @@ impl Process {
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("listening on http://").map(str::trim);
+        let address = line.strip_prefix("listening on ").and_then(|origin| {
+            origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
+        });
+        let address = address.map(str::trim);
         let address = address.and_then(|address| address.parse().ok());
         let Some(address) = address else {
             let _ = child.kill();
@@ -421,6 +424,10 @@ fn neither_the_log_nor_the_folder_gives_away_who_wrote() {
     let headers = [("User-Agent", "Featherstonehaugh-Planted"), ("X-Forwarded-For", "17 Planted")];
     let target = "/a2a?email=planted.address@mail.example";
     process.post(target, &headers, &envelope(&swapped).to_string());
+    let headers =
+        [("content-type", "application/json"), ("user-agent", "featherstonehaugh-planted")];
+    let connection = h2::Connection::open(process.address);
+    connection.request("POST", target, &headers, envelope(&swapped).to_string());
 
     // The store breaks under the server, and is mended.
     let database =

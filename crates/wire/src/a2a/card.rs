@@ -54,6 +54,16 @@ pub enum SecurityScheme {
     /// A credential in the header `Authorization`.
     #[serde(rename = "httpAuthSecurityScheme")]
     HttpAuth(HttpAuth),
+    /// A client certificate, shown in the TLS handshake.
+    #[serde(rename = "mtlsSecurityScheme")]
+    MutualTls(MutualTls),
+}
+
+/// A client certificate, shown in the TLS handshake.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MutualTls {
+    /// For people.
+    pub description: String,
 }
 
 /// A credential in the header `Authorization`.
@@ -112,8 +122,16 @@ pub struct Capabilities {
     pub streaming: bool,
     /// Whether it pushes.
     pub push_notifications: bool,
+    /// Whether authenticated callers get a card of their own; left out when not.
+    #[serde(skip_serializing_if = "is_false")]
+    pub extended_agent_card: bool,
     /// The profiles it speaks.
     pub extensions: Vec<Extension>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A profile that an agent speaks.

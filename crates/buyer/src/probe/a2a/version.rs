@@ -100,11 +100,6 @@ async fn absent(run: &mut Run, version: Field<'_>) -> Judged {
         return not_here("the card offers 0.3");
     }
     let reply = ask(run, Ask { version, ..Ask::default() }).await?;
-    if reply.is(Code::TaskNotFound) {
-        // The official kit accepts it and its successor does not (requirements §1.5 row 10).
-        let text = "it is read as 1.0; §3.6.2 says 0.3, and the official kit lets it pass";
-        return Ok(Verdict::Warn(text.to_owned()));
-    }
     reply.refused(&[Code::VersionNotSupported])
 }
 

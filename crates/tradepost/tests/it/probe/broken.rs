@@ -102,7 +102,7 @@ fn only_the_first_problem_of_a_search() {
 fn http_200_in_place_of_401() {
     let server = start_with(|config| {
         config.dealers[0].versions = vec![Version::V1_1];
-        config.dealers[0].auth = Auth { required: true, api_keys: true, jwt: None };
+        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
     });
     let (known, token) = key(dealer::ID, "prober");
     assert!(server.store.add_api_key(known, false).unwrap());

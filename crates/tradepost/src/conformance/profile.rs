@@ -1,0 +1,109 @@
+//! What the agent offers in each profile: one table, from which its card and its answers follow.
+
+use tradepost_wire::a2a::Capability;
+
+/// What the agent says that it can do; the kit needs more than one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Profile {
+    /// Streams.
+    Streaming,
+    /// Streams, pushes, and has a card for authenticated callers.
+    Push,
+    /// Does nothing beyond answering and keeping tasks.
+    Plain,
+    /// Does not stream, and requires an extension.
+    Strict,
+    /// Like `push`, for callers with a credential alone.
+    Secured,
+    /// Declares a card for authenticated callers, and has none.
+    Unset,
+}
+
+/// Whether there is a card for authenticated callers (A2A §3.3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExtendedCard {
+    /// The public card declares none.
+    Off,
+    /// The public card declares one, and nobody has set it up.
+    Unset,
+    /// There is one.
+    Set,
+}
+
+/// What a profile turns on.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    streaming: bool,
+    push: bool,
+    extended_card: ExtendedCard,
+    requires_extension: bool,
+    requires_credential: bool,
+}
+
+/// An extension of the agent's card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extension {
+    /// Its name.
+    pub uri: &'static str,
+    /// Whether nothing is done without it.
+    pub required: bool,
+}
+
+impl Profile {
+    const fn row(self) -> Row {
+        const NOTHING: Row = Row {
+            streaming: false,
+            push: false,
+            extended_card: ExtendedCard::Off,
+            requires_extension: false,
+            requires_credential: false,
+        };
+        const EVERYTHING: Row =
+            Row { streaming: true, push: true, extended_card: ExtendedCard::Set, ..NOTHING };
+        match self {
+            Self::Streaming => Row { streaming: true, ..NOTHING },
+            Self::Push => EVERYTHING,
+            Self::Plain => NOTHING,
+            Self::Strict => Row { requires_extension: true, ..NOTHING },
+            Self::Secured => Row { requires_credential: true, ..EVERYTHING },
+            Self::Unset => Row { extended_card: ExtendedCard::Unset, ..NOTHING },
+        }
+    }
+
+    /// Whether the agent can. Its card says the same.
+    #[must_use]
+    pub const fn has(self, capability: Capability) -> bool {
+        let row = self.row();
+        match capability {
+            Capability::Tasks => true,
+            Capability::Streaming => row.streaming,
+            Capability::Push => row.push,
+            Capability::ExtendedCard => match row.extended_card {
+                ExtendedCard::Off => false,
+                ExtendedCard::Unset | ExtendedCard::Set => true,
+            },
+        }
+    }
+
+    /// Whether there is a card for authenticated callers.
+    #[must_use]
+    pub const fn extended_card(self) -> ExtendedCard {
+        self.row().extended_card
+    }
+
+    /// Whether callers without a credential are turned away.
+    #[must_use]
+    pub const fn requires_credential(self) -> bool {
+        self.row().requires_credential
+    }
+
+    /// The extension of the card: the one that the kit expects of an agent that requires one, or
+    /// one that changes nothing.
+    #[must_use]
+    pub const fn extension(self) -> Extension {
+        let required = self.row().requires_extension;
+        let uri =
+            if required { "urn:a2a:tck:required-extension" } else { "urn:tradepost:conformance" };
+        Extension { uri, required }
+    }
+}
