@@ -23,6 +23,7 @@ mod http2;
 mod import;
 mod leads;
 mod mcp;
+mod probe;
 mod process;
 mod push;
 mod requirements;
