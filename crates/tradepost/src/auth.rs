@@ -1,4 +1,5 @@
-//! Who calls: a bearer credential becomes a [`Principal`], or the caller hears why not.
+//! Who calls: a bearer credential or a client certificate becomes a [`Principal`], or the caller
+//! hears why not.
 //!
 //! What a caller is told does not depend on how close it was: an unknown, a revoked, a malformed
 //! and a wrong credential are all [`Denied::Invalid`], and only the log has the reason. Every
@@ -19,13 +20,18 @@ use crate::fault::Fault;
 use crate::gate::{Scope, Scopes};
 use crate::limit::{Key, Limiter};
 use crate::store::Store;
+use crate::tls::client::ClientCertificate;
 
 pub mod jwks;
 pub mod jwt;
 pub mod key;
 
-/// The HTTP authentication scheme of every credential here.
+/// The HTTP authentication scheme of every credential in the header `Authorization`.
 pub const SCHEME: &str = "Bearer";
+
+/// What a challenge calls the showing of a certificate in the TLS handshake. No such scheme is
+/// registered, but 401 has to name one (RFC 9110 §15.5.2); this is the name of the IETF's drafts.
+pub const CERTIFICATE_SCHEME: &str = "ClientCertificate";
 
 /// The name of those who have not said who they are. No credential can have it.
 pub const ANONYMOUS: &str = "anonymous";
@@ -33,14 +39,14 @@ pub const ANONYMOUS: &str = "anonymous";
 /// How often an address may fail: as many times at once, and again in each minute. Whoever fails
 /// more often is put off, and fills no log. Good credentials from the same address still pass,
 /// so that nobody can lock a neighbour out.
-const FAILURES: RateLimit =
+pub(crate) const FAILURES: RateLimit =
     RateLimit { requests: 10, window: SignedDuration::from_mins(1), http_429: true };
 
 /// Somebody who calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// Under which name limits, leads and idempotency keys are kept. The name of an API key, or
-    /// `jwt:` and a token's subject.
+    /// `jwt:` and a token's subject, or `mtls:` and a certificate's configured name.
     pub name: String,
     /// What it may do.
     pub scopes: Scopes,
@@ -80,20 +86,38 @@ pub enum Denied {
     },
     /// This address has failed too often.
     Limited(Box<aap::Refusal>),
-    /// We cannot tell: the store or the issuer of tokens fails.
+    /// We cannot tell: the store or the issuer of tokens fails. The fault is transient, whatever it
+    /// is: nothing is known against the caller.
     Unavailable(Fault),
 }
 
 impl Denied {
+    /// For `map_err`: we cannot tell.
+    fn unavailable(fault: Fault) -> Self {
+        Self::Unavailable(fault.transient())
+    }
+
     /// What a protocol says; `None` where there is no catalog row of the protocol for it.
     #[must_use]
-    pub fn refusal(&self) -> Option<Refusal> {
+    fn refusal(&self, policy: &Auth) -> Option<Refusal> {
+        let scheme = if policy.takes_bearer() { SCHEME } else { CERTIFICATE_SCHEME };
         let unauthenticated =
-            |message: &str| Refusal::new(Code::Unauthenticated, message).with("scheme", SCHEME);
+            |message: &str| Refusal::new(Code::Unauthenticated, message).with("scheme", scheme);
         match self {
             Self::Missing => Some(unauthenticated(
-                "this agent requires a credential; send one of a scheme that its card declares, \
-                 in the header Authorization",
+                match (policy.takes_bearer(), policy.certificates.is_empty()) {
+                    (true, true) => {
+                        "this agent requires a credential; send one of a scheme that its card \
+                         declares, in the header Authorization"
+                    }
+                    (true, false) => {
+                        "this agent requires a credential of a scheme that its card declares; send \
+                         one in the header Authorization, or show a client certificate"
+                    }
+                    (false, _) => {
+                        "this agent requires a client certificate; show one in the TLS handshake"
+                    }
+                },
             )),
             Self::Invalid { .. } => Some(unauthenticated("the credential is not valid")),
             Self::Expired => Some(unauthenticated("the credential has expired; get a new one")),
@@ -109,18 +133,25 @@ impl Denied {
     }
 
     /// The value of `WWW-Authenticate` (RFC 6750 §3). Who sent no credential made no error.
-    #[must_use]
-    pub fn challenge(&self, realm: &str) -> Option<String> {
-        let bearer = format!("{SCHEME} realm=\"{realm}\"");
-        match self {
-            Self::Missing => Some(bearer),
+    fn challenge(&self, policy: &Auth, realm: &str) -> Option<String> {
+        let bearer = || format!("{SCHEME} realm=\"{realm}\"");
+        let bearer = policy.takes_bearer().then(bearer);
+        let certificate = || format!("{CERTIFICATE_SCHEME} realm=\"{realm}\"");
+        let certificate = (!policy.certificates.is_empty()).then(certificate);
+        let (bearer, certificate) = match self {
+            Self::Missing => (bearer, certificate),
             Self::Invalid { .. } | Self::Expired => {
-                Some(format!("{bearer}, error=\"invalid_token\""))
+                (bearer.map(|bearer| format!("{bearer}, error=\"invalid_token\"")), certificate)
             }
             Self::Scope { missing } => {
-                Some(format!("{bearer}, error=\"insufficient_scope\", scope=\"{missing}\""))
+                let lacks = format!("error=\"insufficient_scope\", scope=\"{missing}\"");
+                (bearer.map(|bearer| format!("{bearer}, {lacks}")), None)
             }
-            Self::Limited(_) | Self::Unavailable(_) => None,
+            Self::Limited(_) | Self::Unavailable(_) => (None, None),
+        };
+        match (bearer, certificate) {
+            (Some(bearer), Some(certificate)) => Some(format!("{bearer}, {certificate}")),
+            (bearer, certificate) => bearer.or(certificate),
         }
     }
 }
@@ -132,6 +163,7 @@ pub struct Authenticator {
     policy: Auth,
     store: Arc<Store>,
     tokens: Option<jwt::Verifier>,
+    known: Vec<(&'static str, Principal)>,
     failures: Limiter,
 }
 
@@ -149,10 +181,20 @@ impl Authenticator {
         let tokens = policy.jwt.clone().map(jwt::Verifier::open).transpose()?;
         let failures = Limiter::new(FAILURES, clock.clone());
         let store = Arc::clone(store);
-        Ok(Self { agent_id: agent_id.to_owned(), policy, store, tokens, failures })
+        let (agent_id, known) = (agent_id.to_owned(), Vec::new());
+        Ok(Self { agent_id, policy, store, tokens, known, failures })
     }
 
-    /// Who sent a request with these headers from this address.
+    /// The same, with credentials besides that are no secret: for an agent that has nothing to
+    /// protect.
+    #[must_use]
+    pub fn with_tokens(self, known: Vec<(&'static str, Principal)>) -> Self {
+        Self { known, ..self }
+    }
+
+    /// Who sent a request with these headers from this address, on a connection whose client has
+    /// shown this certificate. A credential in the header counts before the certificate, which a
+    /// client may show to everybody.
     ///
     /// # Errors
     /// Why nobody is let in. The failure has been logged and counted.
@@ -160,19 +202,33 @@ impl Authenticator {
         &self,
         address: IpAddr,
         headers: &HeaderMap,
+        certificate: Option<&ClientCertificate>,
         now: Timestamp,
     ) -> Result<Principal, Denied> {
-        if !self.policy.api_keys && self.policy.jwt.is_none() {
-            // The dealer asks nobody, so that nothing is said by what a proxy may have added.
-            return Ok(Principal::anonymous());
-        }
-        let outcome = match credential(headers) {
-            Ok(Some(credential)) => self.judge(credential, now).await,
-            Ok(None) if self.policy.required => Err(Denied::Missing),
-            Ok(None) => Ok(Principal::anonymous()),
-            Err(reason) => Err(Denied::Invalid { reason }),
+        // Where the dealer takes none, nothing is said by what a proxy may have added.
+        let bearer = if self.policy.takes_bearer() { credential(headers) } else { Ok(None) };
+        let certificate = certificate.filter(|_| !self.policy.certificates.is_empty());
+        let outcome = match (bearer, certificate) {
+            (Ok(Some(credential)), _) => self.judge(credential, now).await,
+            (Ok(None), Some(certificate)) => self.judge_certificate(certificate, now),
+            (Ok(None), None) if self.policy.required => Err(Denied::Missing),
+            (Ok(None), None) => Ok(Principal::anonymous()),
+            (Err(reason), _) => Err(Denied::Invalid { reason }),
         };
         outcome.map_err(|denied| self.record(address, denied))
+    }
+
+    /// What a protocol says to somebody who is not let in; `None` where there is no catalog row
+    /// of the protocol for it.
+    #[must_use]
+    pub fn refusal(&self, denied: &Denied) -> Option<Refusal> {
+        denied.refusal(&self.policy)
+    }
+
+    /// The value of `WWW-Authenticate` for somebody who is not let in.
+    #[must_use]
+    pub fn challenge(&self, denied: &Denied) -> Option<String> {
+        denied.challenge(&self.policy, &self.agent_id)
     }
 
     /// Forgets addresses that have not failed lately.
@@ -181,6 +237,9 @@ impl Authenticator {
     }
 
     async fn judge(&self, credential: &str, now: Timestamp) -> Result<Principal, Denied> {
+        if let Some((_, principal)) = self.known.iter().find(|(known, _)| *known == credential) {
+            return Ok(principal.clone());
+        }
         if self.policy.api_keys && credential.starts_with(key::PREFIX) {
             return key::judge(&self.store, &self.agent_id, credential, now);
         }
@@ -188,6 +247,21 @@ impl Authenticator {
             Some(tokens) => tokens.judge(credential, now).await,
             None => Err(Denied::Invalid { reason: "malformed key" }),
         }
+    }
+
+    fn judge_certificate(
+        &self,
+        certificate: &ClientCertificate,
+        now: Timestamp,
+    ) -> Result<Principal, Denied> {
+        if certificate.has_expired(now) {
+            return Err(Denied::Expired);
+        }
+        let known = self.policy.certificates.iter().find(|known| certificate.is(&known.subject));
+        let known = known.ok_or(Denied::Invalid { reason: "unknown certificate" })?;
+        // No key can have this name (see `key::is_name`), and no token.
+        let name = format!("mtls:{}", known.name);
+        Ok(Principal { name, scopes: known.scopes.clone() })
     }
 
     /// Logs and counts a failure; the credential stays out of it.

@@ -18,7 +18,10 @@ pub mod import;
 pub mod init;
 pub mod keys;
 pub mod leads;
+pub mod mcp;
 pub mod output;
+pub mod probe;
+pub mod push;
 pub mod receive;
 pub mod sandbox;
 pub mod serve;
@@ -50,10 +53,16 @@ enum Command {
     Leads(leads::Arguments),
     /// Create, list and revoke the keys with which callers say who they are.
     Keys(keys::Arguments),
+    /// List the webhooks that could not be called, and take them on again.
+    Push(push::Arguments),
     /// Read a seller's agent card.
     Discover(discover::Arguments),
     /// Call a skill of a seller.
     Call(Box<call::Arguments>),
+    /// Let a language model search dealers and contact them: an MCP server.
+    Mcp(mcp::Arguments),
+    /// Find out how well an agent keeps to A2A and AAP, and grade it.
+    Probe(Box<probe::Arguments>),
     /// Take the push deliveries of sellers, keep each once, and hand them on.
     Receive(Box<receive::Arguments>),
     /// Play a scripted seller that grades whoever buys from it.
@@ -100,8 +109,11 @@ pub fn run(
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),
         Command::Keys(arguments) => keys::run(arguments, &context),
+        Command::Push(arguments) => push::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
+        Command::Mcp(arguments) => mcp::run(arguments, &context),
+        Command::Probe(arguments) => probe::run(*arguments, &context),
         Command::Receive(arguments) => receive::run(*arguments, &context),
         Command::Sandbox(arguments) => sandbox::run(arguments, &context),
         Command::Card(arguments) => card::run(arguments, &context),

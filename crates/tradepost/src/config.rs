@@ -1,6 +1,7 @@
 //! The configuration: who sells, where, on which terms. A `Config` is whole and consistent; how
 //! one is read from a file is in [`read`](read::read).
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -9,6 +10,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::aap::{self, Skill, Version};
+
+use crate::gate::Scopes;
+use crate::tls::client::Subject;
 
 pub mod read;
 
@@ -40,6 +44,43 @@ pub struct Server {
     pub log_filter: String,
     /// Whether the client's address is taken from the last entry of `X-Forwarded-For`.
     pub trust_forwarded_for: bool,
+    /// How it speaks TLS; it does not when `None`.
+    pub tls: Option<Tls>,
+}
+
+impl Server {
+    /// What it is reached at when it listens on an address.
+    #[must_use]
+    pub fn origin(&self, address: SocketAddr) -> Origin {
+        Origin { secure: self.tls.is_some(), address }
+    }
+}
+
+/// Where a process listens. Displayed as the beginning of a web address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// Whether over TLS.
+    pub secure: bool,
+    /// The address and port.
+    pub address: SocketAddr,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.address)
+    }
+}
+
+/// TLS of the process itself. The files are PEM and are read again when they change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate, and after it those between it and the authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// The authorities whose client certificates are accepted; nobody is asked for one when
+    /// `None`.
+    pub client_ca: Option<PathBuf>,
 }
 
 /// A dealer or dealer group: one agent, one card.
@@ -119,6 +160,28 @@ pub struct Auth {
     pub api_keys: bool,
     /// Whose access tokens are accepted.
     pub jwt: Option<Jwt>,
+    /// Whose client certificates are accepted; the first that fits counts. They are asked for
+    /// when the process has a `client_ca`.
+    pub certificates: Vec<KnownCertificate>,
+}
+
+impl Auth {
+    /// Whether a credential in the header `Authorization` can be good.
+    #[must_use]
+    pub fn takes_bearer(&self) -> bool {
+        self.api_keys || self.jwt.is_some()
+    }
+}
+
+/// A client certificate, or those of one client, by what is in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownCertificate {
+    /// The client's name.
+    pub name: String,
+    /// Which certificate.
+    pub subject: Subject,
+    /// What it permits.
+    pub scopes: Scopes,
 }
 
 /// Access tokens of an issuer.

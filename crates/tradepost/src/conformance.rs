@@ -2,6 +2,7 @@
 //! prefix of the message's id, as the kit sends it, or of the first part's text, as the kit's
 //! successor does (requirements a2a.md §2.3, §2.4).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,20 +14,29 @@ use tradepost_wire::a2a::{
 };
 
 use crate::aap::card::{self, PublishedCard};
-use crate::auth::Authenticator;
+use crate::auth::{Authenticator, Principal};
 use crate::clock::Clock;
 use crate::config::Auth;
 use crate::desk::{Answer, Incoming};
+use crate::egress::{Egress, Resolver};
 use crate::fault::Fault;
+use crate::gate::Scopes;
+use crate::outbox::sender::HttpSender;
+use crate::outbox::{Edge, Outbox, Settings};
+use crate::signing::{self, key::SigningKey};
 use crate::store::{Owner, Store};
-use crate::tasks::{Ended, Outcome, Plan, Progress, Tasks};
+use crate::tasks::{Ended, Outcome, Plan, Progress, Tasks, Webhooks};
 
+mod extended;
 mod profile;
 
-pub use profile::{Extension, Profile};
+pub use profile::{ExtendedCard, Extension, Profile};
 
 /// How long the kit's long task works: twice its own patience.
 const LONG: Duration = Duration::from_secs(4);
+
+/// How long a task works that is there to be canceled.
+const PATIENT: Duration = Duration::from_secs(600);
 
 /// The agent.
 #[derive(Debug)]
@@ -34,8 +44,14 @@ pub struct Conformance {
     /// Its card.
     pub card: PublishedCard,
     profile: Profile,
+    base_url: String,
+    key: Option<SigningKey>,
+    lenient: bool,
     tasks: Arc<Tasks>,
-    /// Lets callers in: those with an API key under its name, and everybody else as nobody.
+    webhooks: Webhooks,
+    egress: Egress,
+    /// Lets callers in: those with an API key under its name or a token of the kit, and where the
+    /// profile permits it everybody else as nobody.
     pub auth: Authenticator,
 }
 
@@ -58,8 +74,66 @@ impl Conformance {
             store.card_identity(Self::ID, hash, uuid::Uuid::now_v7().to_string(), clock.now())
         })?;
         let tasks = Tasks::open(Arc::clone(store), clock.clone(), Self::ID)?;
-        let auth = Authenticator::open(Self::ID, policy(), store, clock)?;
-        Ok(Self { card, profile, tasks, auth })
+        let auth = Authenticator::open(Self::ID, policy(profile), store, clock)?;
+        let auth = auth.with_tokens(tokens());
+        let base_url = base_url.to_owned();
+        let egress = Egress::new(Resolver::system(), false);
+        let webhooks = Webhooks::new(Arc::clone(&tasks), egress.clone());
+        let (key, lenient) = (None, false);
+        Ok(Self { card, profile, base_url, key, lenient, tasks, webhooks, egress, auth })
+    }
+
+    /// The same agent, with webhooks that go where `egress` permits.
+    #[must_use]
+    pub fn calling(self, egress: Egress) -> Self {
+        let webhooks = Webhooks::new(Arc::clone(&self.tasks), egress.clone());
+        Self { webhooks, egress, ..self }
+    }
+
+    /// What delivers to its webhooks, if it has any. One of it is to run.
+    #[must_use]
+    pub fn outbox(&self, settings: Settings, edge: Edge) -> Option<Arc<Outbox>> {
+        if !self.has(Capability::Push) {
+            return None;
+        }
+        let sender = Arc::new(HttpSender::new(self.egress.apart(), settings.timeout));
+        let tasks = Arc::clone(&self.tasks);
+        Some(Arc::new(Outbox::new(Self::ID, tasks, sender, edge, settings)))
+    }
+
+    /// Takes over what other processes have changed.
+    pub fn refresh(&self) {
+        self.auth.tidy();
+        // Somebody may have taken a webhook on again.
+        self.tasks.stir();
+    }
+
+    /// The same agent, with its cards signed.
+    ///
+    /// # Errors
+    /// When the card cannot be signed.
+    pub fn signed(self, key: SigningKey, signed_at: jiff::Timestamp) -> Result<Self, Fault> {
+        let card = self.card.sign(&key, None, signed_at).map_err(|problems| {
+            Fault::new("signing the agent card", signing::describe(&problems).join("; "))
+        })?;
+        Ok(Self { card, key: Some(key), ..self })
+    }
+
+    /// The same agent, for clients that name no version of the protocol (§1.5 row 10).
+    #[must_use]
+    pub fn lenient(self) -> Self {
+        Self { lenient: true, ..self }
+    }
+
+    /// Whether a request without a protocol version is refused (V-04).
+    #[must_use]
+    pub fn requires_version(&self) -> bool {
+        !self.lenient
+    }
+
+    /// Ends every stream; see [`Tasks::close_streams`].
+    pub fn close_streams(&self) {
+        self.tasks.close_streams();
     }
 
     /// How many tasks are worked on or followed.
@@ -103,13 +177,35 @@ impl Conformance {
                 let stream = self.tasks.subscribe(&owner, &id, incoming.resume_after).await?;
                 Ok(stream.map(Answer::Stream))
             }
-            // `has` says that these are not there, so they are not admitted.
-            Request::CreatePushConfig(_)
-            | Request::GetPushConfig { .. }
-            | Request::ListPushConfigs { .. }
-            | Request::DeletePushConfig { .. }
-            | Request::GetExtendedAgentCard => {
-                Ok(Err(Refusal::new(Code::UnsupportedOperation, "Operation is not supported")))
+            Request::CreatePushConfig(config) => {
+                Ok(self.webhooks.create(&owner, config).await?.map(Answer::PushConfig))
+            }
+            Request::GetPushConfig { task_id, id } => {
+                Ok(self.webhooks.get(&owner, &task_id, &id)?.map(Answer::PushConfig))
+            }
+            Request::ListPushConfigs { task_id, page_size, page_token } => {
+                let page =
+                    self.webhooks.list(&owner, &task_id, page_size, page_token.as_deref())?;
+                Ok(page.map(Answer::PushConfigs))
+            }
+            Request::DeletePushConfig { task_id, id } => {
+                let deleted = self.webhooks.delete(&owner, &task_id, &id).await?;
+                Ok(deleted.map(|()| Answer::Done))
+            }
+            Request::GetExtendedAgentCard => self.extended_card(&incoming.caller.principal),
+        }
+    }
+
+    /// The card for a caller that has said who it is; the gate has seen to that.
+    fn extended_card(&self, caller: &Principal) -> Outcome<Answer> {
+        let missing = |code: Code| Ok(Err(Refusal::new(code, code.title())));
+        match self.profile.extended_card() {
+            ExtendedCard::Off => missing(Code::UnsupportedOperation),
+            ExtendedCard::Unset => missing(Code::ExtendedAgentCardNotConfigured),
+            ExtendedCard::Set => {
+                let public = describe(self.profile, &self.base_url, &self.card.identity.id);
+                let card = extended::card(public, caller, self.key.as_ref())?;
+                Ok(Ok(Answer::ExtendedCard(card)))
             }
         }
     }
@@ -123,11 +219,25 @@ impl Conformance {
             let message = "a part has a media type that this agent cannot read";
             return Ok(Err(Refusal::new(Code::ContentTypeNotSupported, message)));
         }
+        let webhook = match self.webhooks.of_message(&send) {
+            Ok(webhook) => webhook,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let continues = match self.tasks.addressed(owner, message)? {
             Ok(continues) => continues,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let work = match plan(message) {
+        if let Some(webhook) = &webhook
+            && let Err(refusal) = self.webhooks.admit(owner, continues.as_ref(), webhook).await?
+        {
+            return Ok(Err(refusal));
+        }
+        let scenario = match (named(message), &continues) {
+            (Some(scenario), _) => scenario,
+            (None, Some(row)) => self.next_turn(owner, &row.task_id, message).await?,
+            (None, None) => Scenario::Complete(None),
+        };
+        let work = match plan(scenario) {
             Plan::Work(work) => work,
             Plan::Answer(parts) => {
                 let answer = answer(message, parts);
@@ -138,7 +248,7 @@ impl Conformance {
                 }));
             }
         };
-        let begun = match self.tasks.begin(owner, continues, message, work).await? {
+        let begun = match self.tasks.begin(owner, continues, message, webhook, work).await? {
             Ok(begun) => begun,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -152,6 +262,23 @@ impl Conformance {
             self.tasks.settled(owner, &begun, send.history_length).await?
         };
         Ok(task.map(Answer::Begun))
+    }
+
+    /// What a message means that continues a task and names no scenario of its own: a task of
+    /// several turns ends when it hears that it is done, and any other does with its answer.
+    async fn next_turn(
+        &self,
+        owner: &Owner,
+        task_id: &str,
+        message: &Message,
+    ) -> Result<Scenario, Fault> {
+        let task = self.tasks.get(owner, task_id, None).await?.ok();
+        let first = task.as_ref().and_then(|task| task.history.as_ref()?.first());
+        let done = text(message).is_some_and(|text| text.starts_with("done"));
+        Ok(match first.and_then(named) {
+            Some(Scenario::MultiTurn) if !done => Scenario::MultiTurn,
+            Some(_) | None => Scenario::Complete(None),
+        })
     }
 }
 
@@ -174,14 +301,18 @@ fn answer(question: &Message, parts: Vec<Part>) -> Message {
 enum Scenario {
     Message,
     InputRequired,
+    MultiTurn,
     AuthRequired,
     Reject,
     Fail,
     Panic,
-    Long,
-    Cancelable,
+    /// Works for a while.
+    Work(Duration),
     Complete(Option<Product>),
-    Stream { working: bool, artifact: Option<Product> },
+    Stream {
+        working: bool,
+        artifact: Option<Product>,
+    },
     Flood(u32),
 }
 
@@ -196,18 +327,19 @@ enum Product {
 }
 
 const SCENARIOS: &[(&str, Scenario)] = &[
+    ("tck-complete-task", Scenario::Complete(None)),
     ("tck-message-response", Scenario::Message),
     ("tck-input-required", Scenario::InputRequired),
-    ("tck-multi-turn", Scenario::InputRequired),
+    ("tck-multi-turn", Scenario::MultiTurn),
     ("tck-auth-required", Scenario::AuthRequired),
     ("tck-reject-task", Scenario::Reject),
     ("tck-task-failure", Scenario::Fail),
     ("tradepost-panic", Scenario::Panic),
     ("tradepost-flood-500", Scenario::Flood(500)),
     ("tradepost-flood-40000", Scenario::Flood(40_000)),
-    ("tck-long-running", Scenario::Long),
-    ("test-resubscribe-message-id", Scenario::Long),
-    ("tck-cancel", Scenario::Cancelable),
+    ("tck-long-running", Scenario::Work(LONG)),
+    ("test-resubscribe-message-id", Scenario::Work(LONG)),
+    ("tck-cancel", Scenario::Work(PATIENT)),
     ("tck-artifact-file-url", Scenario::Complete(Some(Product::FileUrl))),
     ("tck-artifact-file", Scenario::Complete(Some(Product::File))),
     ("tck-artifact-data", Scenario::Complete(Some(Product::Data))),
@@ -230,20 +362,24 @@ const fn streaming(text: &'static str) -> Scenario {
     Scenario::Stream { working: true, artifact: Some(Product::Text(text)) }
 }
 
-fn scenario(message: &Message) -> Scenario {
-    let text = message.parts.first().and_then(|part| match &part.content {
+/// The text of a message's first part.
+fn text(message: &Message) -> Option<&str> {
+    message.parts.first().and_then(|part| match &part.content {
         Content::Text(text) => Some(text.as_str()),
         Content::Raw(_) | Content::Url(_) | Content::Data(_) => None,
-    });
-    let named = |name: &str| {
+    })
+}
+
+/// The scenario that a message names.
+fn named(message: &Message) -> Option<Scenario> {
+    let find = |name: &str| {
         let found = SCENARIOS.iter().find(|(prefix, _)| name.starts_with(prefix));
         found.map(|(_, scenario)| *scenario)
     };
-    named(&message.message_id).or_else(|| named(text?)).unwrap_or(Scenario::Complete(None))
+    find(&message.message_id).or_else(|| find(text(message)?))
 }
 
-fn plan(message: &Message) -> Plan {
-    let scenario = scenario(message);
+fn plan(scenario: Scenario) -> Plan {
     if scenario == Scenario::Message {
         return Plan::Answer(vec![Part::text("Direct message response")]);
     }
@@ -261,7 +397,7 @@ async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ende
     const HELLO: Option<&str> = Some("Hello from TCK");
     Ok(match scenario {
         Scenario::Message => Ok(()),
-        Scenario::InputRequired => {
+        Scenario::InputRequired | Scenario::MultiTurn => {
             progress.status(InputRequired, Some("More input is needed")).await
         }
         Scenario::AuthRequired => {
@@ -270,9 +406,9 @@ async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ende
         Scenario::Reject => progress.status(Rejected, Some("rejected")).await,
         Scenario::Fail => return Err(Fault::new("working on a task", "the kit asked for it")),
         Scenario::Panic => unreachable!("a test asked for it"),
-        Scenario::Long | Scenario::Cancelable => {
+        Scenario::Work(time) => {
             let begun = progress.status(Working, None).await;
-            tokio::time::sleep(LONG).await;
+            tokio::time::sleep(time).await;
             match begun {
                 Ok(()) => progress.status(Completed, HELLO).await,
                 Err(ended) => Err(ended),
@@ -348,8 +484,18 @@ fn part(result: Product) -> Part {
 }
 
 /// Who has an API key is somebody, and everybody else is nobody in particular.
-fn policy() -> Auth {
-    Auth { required: false, api_keys: true, jwt: None }
+fn policy(profile: Profile) -> Auth {
+    Auth { required: profile.requires_credential(), api_keys: true, ..Auth::default() }
+}
+
+/// The credentials that the kit's successor sends: everybody knows them, and what they open is
+/// this agent alone (requirements a2a.md §2.4).
+fn tokens() -> Vec<(&'static str, Principal)> {
+    let caller = |name: &str, scopes| Principal { name: name.to_owned(), scopes };
+    vec![
+        ("itk-valid-token", caller("itk", Scopes::All)),
+        ("itk-insufficient-token", caller("itk-insufficient", Scopes::Only(BTreeSet::new()))),
+    ]
 }
 
 fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
@@ -365,7 +511,11 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
         description: "Answers the official conformance kits of A2A.".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         provider: None,
-        supported_interfaces: card::interfaces(base_url, true),
+        supported_interfaces: [
+            card::interfaces(base_url, true),
+            vec![card::grpc_interface(base_url)],
+        ]
+        .concat(),
         capabilities: Capabilities {
             streaming: profile.has(Capability::Streaming),
             push_notifications: profile.has(Capability::Push),
@@ -383,7 +533,7 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
             output_modes: vec!["text/plain".to_owned()],
         }],
         documentation_url: None,
-        security_requirements: Vec::new(),
-        security_schemes: card::schemes(&policy()),
+        security_requirements: card::requirements(&policy(profile)),
+        security_schemes: card::schemes(&policy(profile)),
     }
 }

@@ -20,7 +20,7 @@ use crate::fault::Fault;
 use crate::gate;
 use crate::limit::Key;
 use crate::store::Store;
-use crate::tasks::{TaskPage, TaskStream};
+use crate::tasks::{PushPage, TaskPage, TaskStream};
 
 /// Everything that runs: the agents on one store.
 #[derive(Debug)]
@@ -97,9 +97,11 @@ pub enum Answer {
     /// A webhook.
     PushConfig(PushConfig),
     /// The webhooks of a task.
-    PushConfigs(Vec<PushConfig>),
+    PushConfigs(PushPage),
     /// It is done, and there is nothing to say.
     Done,
+    /// The card for this caller alone: nobody may keep it for another (A2A §13.3).
+    ExtendedCard(Value),
     /// A stream that is one message.
     MessageStream(Message),
     /// A task's events.
@@ -119,6 +121,8 @@ pub enum Binding {
     JsonRpc,
     /// As HTTP+JSON.
     HttpJson,
+    /// As gRPC.
+    Grpc,
 }
 
 impl Binding {
@@ -129,6 +133,8 @@ impl Binding {
             Self::JsonRpc => &dealer.versions,
             // Later versions have no such binding.
             Self::HttpJson => &[Version::V1_0],
+            // AAP has no such binding.
+            Self::Grpc => &[],
         }
     }
 }
@@ -172,7 +178,7 @@ impl Agent {
     pub fn requires_version(&self) -> bool {
         match self {
             Self::Dealer(seller) => seller.dealer.require_version,
-            Self::Conformance(_) => false,
+            Self::Conformance(agent) => agent.requires_version(),
         }
     }
 
@@ -208,6 +214,15 @@ impl Agent {
     pub fn speaks_http_json(&self) -> bool {
         match self {
             Self::Dealer(seller) => seller.dealer.speaks_http_json(),
+            Self::Conformance(_) => true,
+        }
+    }
+
+    /// Whether it answers on the gRPC binding.
+    #[must_use]
+    pub fn speaks_grpc(&self) -> bool {
+        match self {
+            Self::Dealer(_) => false,
             Self::Conformance(_) => true,
         }
     }
@@ -279,11 +294,12 @@ impl Desk {
         clock: Clock,
         address: std::net::SocketAddr,
     ) -> Result<Self, Fault> {
+        let origin = config.server.origin(address);
         let agents = config
             .dealers
             .into_iter()
             .map(|dealer| {
-                Seller::open(dealer, &store, &clock, address).map(Arc::new).map(Agent::Dealer)
+                Seller::open(dealer, &store, &clock, origin).map(Arc::new).map(Agent::Dealer)
             })
             .collect::<Result<_, _>>()?;
         Ok(Self { server: config.server, clock, store, agents })
@@ -324,7 +340,7 @@ impl Desk {
         let refresh = |agent: &Agent| match agent {
             Agent::Dealer(seller) => seller.refresh(),
             Agent::Conformance(agent) => {
-                agent.auth.tidy();
+                agent.refresh();
                 Ok(())
             }
         };
@@ -332,11 +348,27 @@ impl Desk {
         refreshed.into_iter().collect()
     }
 
+    /// Ends streams, which nobody could wait for when the process stops. What else is in progress
+    /// goes on.
+    pub fn close_streams(&self) {
+        for agent in &self.agents {
+            match agent {
+                // It has no tasks that could be followed.
+                Agent::Dealer(_) => {}
+                Agent::Conformance(agent) => agent.close_streams(),
+            }
+        }
+    }
+
     /// Performs a request that was admitted.
     pub async fn perform(&self, agent: &Agent, incoming: Incoming<'_>) -> Outcome {
-        // A message's skill is known only when the agent has read it, and is checked there.
-        let principal = &incoming.caller.principal;
-        if let Err(denied) = gate::check(principal, incoming.request.operation(), None) {
+        let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
+        let permitted = match agent {
+            // A message's skill is known only when the dealer has read it, and is checked there.
+            Agent::Dealer(_) => gate::check(principal, operation, None),
+            Agent::Conformance(_) => gate::check_tasks(principal, operation),
+        };
+        if let Err(denied) = permitted {
             return Outcome::Denied(denied);
         }
         match agent {

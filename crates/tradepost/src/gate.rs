@@ -112,13 +112,34 @@ pub fn required(operation: Operation, skill: Option<Skill>) -> Option<Scope> {
 /// (A2A §13.1).
 ///
 /// # Errors
-/// [`Denied::Scope`].
+/// [`Denied::Scope`], and for the extended card without a credential [`Denied::Missing`].
 pub fn check(
     principal: &Principal,
     operation: Operation,
     skill: Option<Skill>,
 ) -> Result<(), Denied> {
-    match required(operation, skill) {
+    check_scope(principal, operation, required(operation, skill))
+}
+
+/// The same for an agent that makes tasks of messages, and has no skills that would tell more.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_tasks(principal: &Principal, operation: Operation) -> Result<(), Denied> {
+    let needed = required(operation, None).unwrap_or(Scope::TasksWrite);
+    check_scope(principal, operation, Some(needed))
+}
+
+fn check_scope(
+    principal: &Principal,
+    operation: Operation,
+    needed: Option<Scope>,
+) -> Result<(), Denied> {
+    // It is for those who say who they are, whoever else is let in (A2A §13.3).
+    if operation == Operation::GetExtendedAgentCard && principal.is_anonymous() {
+        return Err(Denied::Missing);
+    }
+    match needed {
         Some(missing) if !principal.scopes.permit(missing) => Err(Denied::Scope { missing }),
         Some(_) | None => Ok(()),
     }
@@ -146,9 +167,12 @@ mod tests {
                     let passes = check(&principal, *operation, Some(*skill)).is_ok();
                     let required = required(*operation, Some(*skill));
                     assert_eq!(passes, required == Some(*held), "{held} {operation} {skill}");
-                    let anybody = Principal::anonymous();
-                    assert!(check(&anybody, *operation, Some(*skill)).is_ok());
+                    let anybody = check(&Principal::anonymous(), *operation, Some(*skill));
+                    let closed = *operation == Operation::GetExtendedAgentCard;
+                    assert_eq!(anybody.is_err(), closed, "A-08: {operation}");
                 }
+                let needed = required(*operation, None).unwrap_or(Scope::TasksWrite);
+                assert_eq!(check_tasks(&principal, *operation).is_ok(), needed == *held);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The HTTP server. The router is the table of contents; the layer order is in [`router`].
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ pub mod server;
 mod answers;
 mod card;
 mod denied;
+mod grpc;
 mod health;
 pub(crate) mod intake;
 mod observe;
@@ -53,20 +55,22 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route(HTTP_JSON_PATH, any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/"), any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::handle))
+        .route(grpc::ROUTE, any(grpc::handle))
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
-        .fallback(not_found)
+        .fallback(unknown)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(desk)
 }
 
 /// A path as the log names it: those of the router, and nothing that a caller made up.
-fn known_path(path: &str) -> &'static str {
+fn known_path(path: &str) -> Cow<'static, str> {
     let known = [ENDPOINT_PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
     let is = |known: &&str| {
         path == *known || *known == ENDPOINT_PATH && path.strip_suffix('/') == Some(*known)
     };
-    known.into_iter().find(is).or_else(|| rest::template(path)).unwrap_or("(unknown)")
+    let known = known.into_iter().find(is).or_else(|| grpc::template(path)).map(Cow::Borrowed);
+    known.or_else(|| rest::template(path).map(Cow::Owned)).unwrap_or("(unknown)".into())
 }
 
 /// Refuses a request that names no host or several (RFC 9112 §3.2): proxies in front of us could
@@ -114,13 +118,22 @@ fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
 
 /// An error outside every binding, in the shape of google.rpc.Status (A2A §11.6).
 fn plain_error(status: StatusCode, name: &str, message: &str) -> Response {
+    json_response(status, plain_error_body(status, name, message))
+}
+
+fn plain_error_body(status: StatusCode, name: &str, message: &str) -> String {
     let error = json!({"code": status.as_u16(), "status": name, "message": message});
-    json_response(status, json!({"error": error}).to_string())
+    json!({"error": error}).to_string()
 }
 
 /// An unknown path or an unknown host: both look the same (`E-111`).
 async fn not_found() -> Response {
     plain_error(StatusCode::NOT_FOUND, "NOT_FOUND", "nothing is here")
+}
+
+/// The same, in the words of who asks.
+async fn unknown(request: Request) -> Response {
+    grpc::unknown(&request.into_parts().0).await
 }
 
 async fn method_not_allowed(State(desk): State<Arc<Desk>>, request: Request) -> Response {
@@ -148,6 +161,7 @@ mod tests {
         assert_eq!(known_path("/healthz"), LIVE_PATH);
         assert_eq!(known_path("/rest/tasks/ada@example.com:cancel"), "/rest/tasks/{id}:cancel");
         assert_eq!(known_path("/rest/ada@example.com/tasks/t"), "/rest/tasks/{id}");
+        assert_eq!(known_path("/lf.a2a.v1.A2AService/GetTask"), "/lf.a2a.v1.A2AService/GetTask");
         for made_up in ["/rest/ada@example.com", "/", "", "/a2a//", "/healthz/", "/ada@example.com"]
         {
             assert_eq!(known_path(made_up), "(unknown)");

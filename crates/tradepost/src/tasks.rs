@@ -13,20 +13,23 @@ use futures_util::FutureExt as _;
 use tokio::sync::watch;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::request::invalid_param;
-use tradepost_wire::a2a::{ListTasks, Message, Part, Role, Task, TaskState};
+use tradepost_wire::a2a::{Event, ListTasks, Message, Part, Role, Task, TaskState};
+use tradepost_wire::problem::clip;
 
 use crate::clock::Clock;
 use crate::fault::Fault;
-use crate::store::{EntryKind, Owner, Store, TaskFilter, TaskRow, Transaction};
+use crate::store::{EntryKind, Owner, PushPlace, Store, TaskFilter, TaskRow, Transaction};
 
 mod cursor;
 mod fold;
 mod progress;
 mod stream;
+mod webhooks;
 
 pub use progress::{Ended, Progress};
 use stream::Watch;
 pub use stream::{Item, TaskStream, Until};
+pub use webhooks::{PushPage, Webhook, Webhooks};
 
 /// What an agent does about a message.
 pub enum Plan {
@@ -76,6 +79,10 @@ pub struct Tasks {
     /// Room in the store's queue for the entries of all tasks together: work waits where a
     /// request would be refused.
     room: Arc<tokio::sync::Semaphore>,
+    /// Whether streams are to end: the process stops.
+    closing: watch::Sender<bool>,
+    /// Wakes whoever delivers to webhooks.
+    stirred: tokio::sync::Notify,
 }
 
 /// How many entries of all tasks may wait for the disk: less than the store's queue holds.
@@ -88,6 +95,8 @@ struct Live {
     committed: watch::Sender<i64>,
     /// One piece of work at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
+    /// Whether the task has ended without its work, which then stops.
+    stop: Arc<watch::Sender<bool>>,
 }
 
 /// A task that was begun or continued.
@@ -124,7 +133,38 @@ impl Tasks {
             })
         })?;
         let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
-        Ok(Arc::new(Self { store, clock, live: Mutex::new(HashMap::new()), cursors, room }))
+        let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
+        let stirred = tokio::sync::Notify::new();
+        Ok(Arc::new(Self { store, clock, live, cursors, room, closing, stirred }))
+    }
+
+    /// Ends every stream after the event that it is at, and each new one after its first: a
+    /// stream could last longer than anybody waits for the process. Who followed resumes
+    /// elsewhere or later with the last event's id. Who waits for a task's end goes on waiting.
+    pub fn close_streams(&self) {
+        self.closing.send_replace(true);
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Wakes whoever waits for [`Self::stirred`]: there may be something to tell.
+    pub fn stir(&self) {
+        self.stirred.notify_one();
+    }
+
+    /// Waits until a task may have something new to tell. One waits at most.
+    pub async fn stirred(&self) {
+        self.stirred.notified().await;
     }
 
     /// How many tasks are worked on or followed.
@@ -141,11 +181,13 @@ impl Tasks {
     pub fn addressed(&self, owner: &Owner, message: &Message) -> Outcome<Option<TaskRow>> {
         for task_id in &message.reference_task_ids {
             if self.store.task(owner, task_id)?.is_none() {
-                return Ok(Err(not_found()));
+                return Ok(Err(not_found(task_id)));
             }
         }
         let Some(task_id) = &message.task_id else { return Ok(Ok(None)) };
-        let Some(row) = self.store.task(owner, task_id)? else { return Ok(Err(not_found())) };
+        let Some(row) = self.store.task(owner, task_id)? else {
+            return Ok(Err(not_found(task_id)));
+        };
         if message.context_id.as_ref().is_some_and(|context| *context != row.context_id) {
             let description = "must be the task's context, or absent";
             return Ok(Err(invalid_param("message.contextId", description)));
@@ -156,7 +198,8 @@ impl Tasks {
         Ok(Ok(Some(row)))
     }
 
-    /// Logs a message, under a new task unless it continues one, and starts the work.
+    /// Logs a message, under a new task unless it continues one, and starts the work. With a
+    /// webhook whoever it belongs to is told of the task from here on.
     ///
     /// # Errors
     /// When the store fails; nothing was begun then.
@@ -165,6 +208,7 @@ impl Tasks {
         owner: &Owner,
         continues: Option<TaskRow>,
         message: &Message,
+        webhook: Option<Webhook>,
         work: Work,
     ) -> Outcome<Begun> {
         let (now, owner) = (self.clock.now(), owner.clone());
@@ -199,14 +243,19 @@ impl Tasks {
                     tx.create_task(&owner, &job_row)?;
                 }
                 tx.append(&job_row.task_id, EntryKind::Status, &moved, Some((state, now)))?;
-                tx.append(&job_row.task_id, EntryKind::Message, &said, None)
+                let seq = tx.append(&job_row.task_id, EntryKind::Message, &said, None)?;
+                if let Some(webhook) = webhook.filter(|_| seq.is_some()) {
+                    webhook.keep(tx, &owner, &job_row.task_id, now)?;
+                }
+                Ok(seq)
             });
             let Some(seq) = logged.await? else {
                 return Ok(Err(ended("the task has ended and takes no further message")));
             };
             let task_id = row.task_id.clone();
-            let turn = tasks.follow(&task_id, seq, |live| Arc::clone(&live.turn));
-            let progress = Progress::new(Arc::clone(&tasks), row);
+            let shared = |live: &Live| (Arc::clone(&live.turn), Arc::clone(&live.stop));
+            let (turn, stop) = tasks.follow(&task_id, seq, shared);
+            let progress = Progress::new(Arc::clone(&tasks), row, stop);
             tokio::spawn(async move { tasks.work(turn, progress, work).await });
             Ok(Ok(Begun { task_id, seq }))
         });
@@ -218,9 +267,13 @@ impl Tasks {
     async fn work(&self, turn: Arc<tokio::sync::Mutex<()>>, progress: Progress, work: Work) {
         let guard = turn.lock().await;
         let copy = progress.clone();
-        let worked = AssertUnwindSafe(async { work(copy).await }).catch_unwind().await;
-        let worked =
-            worked.unwrap_or_else(|_| Err(Fault::new("working on a task", "the work panicked")));
+        let worked = AssertUnwindSafe(async { work(copy).await }).catch_unwind();
+        let worked = tokio::select! {
+            biased;
+            () = progress.stopped() => Ok(()),
+            worked = worked => worked
+                .unwrap_or_else(|_| Err(Fault::new("working on a task", "the work panicked"))),
+        };
         // Whether the task has ended is known when all that was reported is on disk.
         let flushed = progress.flush().await;
         let cause = match worked.and(flushed) {
@@ -290,7 +343,7 @@ impl Tasks {
         let (owner, task_id) = (owner.clone(), task_id.to_owned());
         self.read(move |tasks| {
             let row = tasks.store.task(&owner, &task_id)?;
-            let Some(row) = row else { return Ok(Err(not_found())) };
+            let Some(row) = row else { return Ok(Err(not_found(&task_id))) };
             Ok(Ok(fold::task(&tasks.store, &row, row.last_seq, history, true)?))
         })
         .await
@@ -346,13 +399,16 @@ impl Tasks {
     /// # Errors
     /// When the store fails.
     pub async fn cancel(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Outcome<Task> {
-        let Some(row) = self.store.task(owner, task_id)? else { return Ok(Err(not_found())) };
+        let Some(row) = self.store.task(owner, task_id)? else {
+            return Ok(Err(not_found(task_id)));
+        };
         let now = self.clock.now();
         let event = fold::status_event(&row, TaskState::Canceled, None, now)?;
         let id = row.task_id.clone();
         let canceled = Some((TaskState::Canceled, now));
         let job = move |tx: &Transaction<'_>| tx.append(&id, EntryKind::Status, &event, canceled);
         self.log(task_id, job).await?;
+        self.stop(task_id);
         let task = self.get(owner, task_id, None).await?;
         Ok(task.and_then(|task| match task.status.state {
             TaskState::Canceled => Ok(task),
@@ -364,9 +420,17 @@ impl Tasks {
             | TaskState::Rejected
             | TaskState::AuthRequired => {
                 let message = "the task has ended and cannot be canceled";
-                Err(Refusal::new(Code::TaskNotCancelable, message).with("taskId", task_id))
+                Err(Refusal::new(Code::TaskNotCancelable, message).with("taskId", clip(task_id)))
             }
         }))
+    }
+
+    /// Stops the work on a task that has ended.
+    fn stop(&self, task_id: &str) {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(live) = live.get(task_id) {
+            live.stop.send_replace(true);
+        }
     }
 
     /// Follows a task from now on, or with `after` from what the caller has seen last.
@@ -382,7 +446,7 @@ impl Tasks {
         let (owner, task_id) = (owner.clone(), task_id.to_owned());
         self.read(move |tasks| {
             if tasks.store.task(&owner, &task_id)?.is_none() {
-                return Ok(Err(not_found()));
+                return Ok(Err(not_found(&task_id)));
             }
             let (row, watch) = tasks.watch(&owner, &task_id)?;
             let missed = after.is_some_and(|after| after < row.last_seq);
@@ -395,6 +459,18 @@ impl Tasks {
             Ok(Ok(TaskStream::new(watch, task, from, Until::End)))
         })
         .await
+    }
+
+    /// What a webhook is told first, as a stream begins: the task as it was when it was added.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn told_first(&self, place: &PushPlace, agent_id: &str) -> Result<String, Fault> {
+        let owner = Owner { agent_id: agent_id.to_owned(), principal: place.owner.clone() };
+        let row = self.store.task(&owner, &place.task_id)?;
+        let row = row.ok_or_else(|| Fault::new("reading a webhook's task", "it is gone"))?;
+        let task = fold::task(&self.store, &row, place.from_seq, None, true)?;
+        serde_json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))
     }
 
     /// Follows a task that was begun just now.
@@ -436,7 +512,7 @@ impl Tasks {
         begun: &Begun,
         history: Option<u32>,
     ) -> Outcome<Task> {
-        let mut stream = self.stream_begun(owner, begun, Some(0)).await?;
+        let mut stream = self.stream_begun(owner, begun, Some(0)).await?.until_the_end();
         while stream.next().await?.is_some() {}
         self.get(owner, &begun.task_id, history).await
     }
@@ -447,13 +523,17 @@ impl Tasks {
         if let Some(live) = live.get(task_id) {
             live.committed.send_if_modified(|last| raise(last, seq));
         }
+        drop(live);
+        self.stir();
     }
 
     fn follow<T>(&self, task_id: &str, seq: i64, read: impl FnOnce(&Live) -> T) -> T {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = live
-            .entry(task_id.to_owned())
-            .or_insert_with(|| Live { committed: watch::Sender::new(seq), turn: Arc::default() });
+        let entry = live.entry(task_id.to_owned()).or_insert_with(|| Live {
+            committed: watch::Sender::new(seq),
+            turn: Arc::default(),
+            stop: Arc::new(watch::Sender::new(false)),
+        });
         // Whoever comes second may know of more than the first.
         entry.committed.send_if_modified(|last| raise(last, seq));
         read(entry)
@@ -478,8 +558,9 @@ fn raise(last: &mut i64, seq: i64) -> bool {
 }
 
 /// The one answer for a task that is not there and for one that is not the caller's (E-12, E-13).
-fn not_found() -> Refusal {
-    Refusal::new(Code::TaskNotFound, "the task does not exist, or is not yours")
+fn not_found(task_id: &str) -> Refusal {
+    let message = "the task does not exist, or is not yours";
+    Refusal::new(Code::TaskNotFound, message).with("taskId", clip(task_id))
 }
 
 fn ended(message: &str) -> Refusal {

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::a2a::card::{
-    AgentCard, Capabilities, Extension, HttpAuth, Interface, Provider, SecurityRequirement,
-    SecurityScheme, Skill, StringList,
+    AgentCard, Capabilities, Extension, HttpAuth, Interface, MutualTls, Provider,
+    SecurityRequirement, SecurityScheme, Skill, StringList,
 };
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -151,6 +151,24 @@ pub(crate) fn interfaces(base_url: &str, http_json: bool) -> Vec<Interface> {
     std::iter::once(json_rpc).chain(http_json).collect()
 }
 
+/// Where an agent is reached by gRPC: a host and a port in place of a URL (A2A §4.4.6).
+pub(crate) fn grpc_interface(base_url: &str) -> Interface {
+    let (scheme, rest) = base_url.split_once("://").unwrap_or(("https", base_url));
+    let host = rest.split('/').next().unwrap_or_default();
+    // A colon within brackets belongs to an IPv6 address.
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+    let port = match (has_port, scheme) {
+        (true, _) => "",
+        (false, "http") => ":80",
+        (false, _) => ":443",
+    };
+    Interface {
+        url: format!("{host}{port}"),
+        protocol_binding: "GRPC",
+        protocol_version: tradepost_wire::a2a::VERSION,
+    }
+}
+
 /// The ways to say who calls that a dealer accepts (`R-CARD-15`).
 pub(crate) fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
     let bearer = |description, bearer_format| {
@@ -164,11 +182,15 @@ pub(crate) fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
         let description = format!("An access token of {issuer} for the audience {audience}.");
         ("jwt", bearer(description, Some("JWT")))
     });
-    key.into_iter().chain(jwt).collect()
+    let mtls = (!auth.certificates.is_empty()).then(|| {
+        let description = "A client certificate that the dealer knows, in the TLS handshake.";
+        ("mtls", SecurityScheme::MutualTls(MutualTls { description: description.to_owned() }))
+    });
+    key.into_iter().chain(jwt).chain(mtls).collect()
 }
 
 /// Each scheme is enough by itself. What is merely offered is not required.
-fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
+pub(crate) fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
     if !auth.required {
         return Vec::new();
     }

@@ -3,7 +3,6 @@
 //! The order is that of requirements §2.1: the rate limit, the skill and its scope, the consent, the rest of the
 //! schema, the channel, the idempotency key, and then the dealer's own data.
 
-use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -22,7 +21,7 @@ use super::lead::Submission;
 use super::skills;
 use crate::auth::{Authenticator, Denied};
 use crate::clock::Clock;
-use crate::config::Dealer;
+use crate::config::{Dealer, Origin};
 use crate::desk::{Caller, Outcome};
 use crate::fault::Fault;
 use crate::gate;
@@ -65,7 +64,7 @@ impl From<aap::Refusal> for No {
 }
 
 impl Seller {
-    /// Sets a dealer up. `address` is where the process listens: the card names it when the
+    /// Sets a dealer up. `origin` is where the process listens: the card names it when the
     /// configuration names no public address.
     ///
     /// # Errors
@@ -74,9 +73,9 @@ impl Seller {
         dealer: Dealer,
         store: &Arc<Store>,
         clock: &Clock,
-        address: SocketAddr,
+        origin: Origin,
     ) -> Result<Self, Fault> {
-        let base_url = base_url(&dealer, address);
+        let base_url = base_url(&dealer, origin);
         let card = card::publish(&dealer, &base_url, |hash| {
             let fresh = uuid::Uuid::now_v7().to_string();
             store.card_identity(&dealer.id, hash, fresh, clock.now())
@@ -233,15 +232,20 @@ fn load(store: &Store, dealer: &Dealer, now: Timestamp) -> Result<Inventory, Fau
 }
 
 /// The address under which the card says that the agent is: the public one, or the first host, or
-/// where the process listens.
-fn base_url(dealer: &Dealer, address: SocketAddr) -> String {
+/// where the process listens. A host without a public address has a proxy before it, which has to
+/// speak TLS on the usual port, unless the process does so itself.
+fn base_url(dealer: &Dealer, origin: Origin) -> String {
     if let Some(url) = &dealer.public_url {
         return url.trim_end_matches('/').to_owned();
     }
+    let port = origin.address.port();
     match dealer.hosts.first() {
+        Some(host) if origin.secure && port != 443 => format!("https://{host}:{port}"),
         Some(host) => format!("https://{host}"),
-        None if address.ip().is_unspecified() => format!("http://localhost:{}", address.port()),
-        None => format!("http://{address}"),
+        None if origin.address.ip().is_unspecified() => {
+            format!("{}://localhost:{port}", if origin.secure { "https" } else { "http" })
+        }
+        None => origin.to_string(),
     }
 }
 

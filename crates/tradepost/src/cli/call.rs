@@ -14,10 +14,11 @@ use super::{Context, Outcome};
 use crate::clock::Clock;
 
 mod payload;
+mod retry;
 mod show;
 
 /// The environment variable of the bearer token.
-const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
+pub(super) const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -43,6 +44,11 @@ pub struct Arguments {
     /// Send the request even when the card does not list the skill or the seller would refuse it.
     #[arg(long)]
     no_check: bool,
+    /// When the failure may pass, wait and send the same request again: at most four requests
+    /// within five minutes, none earlier than the seller says. A lead gets an idempotency key, so
+    /// that the dealer takes it once.
+    #[arg(long)]
+    retry: bool,
 }
 
 fn version(text: &str) -> Result<Version, String> {
@@ -55,12 +61,11 @@ fn version(text: &str) -> Result<Version, String> {
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let skill = skill(&arguments.skill)?;
-    let payload = arguments.payload.build(skill, &mut std::io::stdin().lock())?;
-    let token = arguments.token.as_deref().or_else(|| {
-        let mut variables = context.environment.iter();
-        let variable = variables.find(|(name, value)| name == TOKEN_VARIABLE && !value.is_empty());
-        variable.map(|(_, value)| value.as_str())
-    });
+    let mut payload = arguments.payload.build(skill, &mut std::io::stdin().lock())?;
+    if arguments.retry {
+        retry::give_key(skill, &mut payload);
+    }
+    let token = arguments.token.clone().or_else(|| token_variable(context));
     let answer = block_on(async {
         let transport = transport(arguments.timeout);
         let found = discover(&transport, &arguments.url, None).await?;
@@ -68,10 +73,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         let choice = choice.map_err(|why| failure::Failure::Unsent(Unsent::NotAap(why)))?;
         let mut client = Client::new(transport, &found, choice, random_ids())?;
         if let Some(token) = token {
-            client = client.with_token(token)?;
+            client = client.with_token(&token)?;
         }
         if !arguments.no_check {
             client = client.checking(terms);
+        }
+        if arguments.retry {
+            return retry::call(&client, skill, payload, context.output).await;
         }
         client.call(skill, payload).await.map_err(|failure| of_call(skill, failure))
     })?;
@@ -81,6 +89,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         context.output.line(show::answer(&answer, Fit::Terminal));
     }
     Ok(())
+}
+
+/// The bearer token of the environment, when there is one.
+pub(super) fn token_variable(context: &Context) -> Option<String> {
+    let mut variables = context.environment.iter();
+    let variable = variables.find(|(name, value)| name == TOKEN_VARIABLE && !value.is_empty());
+    variable.map(|(_, value)| value.clone())
 }
 
 /// The skill that is meant: by its id, or by a word of it that no other skill has.

@@ -8,8 +8,9 @@ use tradepost_wire::catalog::Vocabulary;
 use super::output::Failure;
 use super::{Context, Outcome};
 use crate::config::read::{self, Mistake};
-use crate::config::{Config, Dealer};
+use crate::config::{Config, Dealer, Tls};
 use crate::signing::key::SigningKey;
+use crate::tls;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -43,8 +44,17 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             rooftops.join(", "),
         ));
     }
-    context.output.line(format!("listens on {}", config.server.listen));
+    context.output.line(match &config.server.tls {
+        None => format!("listens on {}", config.server.listen),
+        Some(files) => format!("listens on {}, over TLS{}", config.server.listen, end_of(files)),
+    });
     Ok(())
+}
+
+/// When our certificate ends, for people.
+fn end_of(files: &Tls) -> String {
+    let expires_at = tls::load(files).ok().and_then(|loaded| loaded.expires_at);
+    expires_at.map_or_else(String::new, |end| format!(", with a certificate until {end}"))
 }
 
 /// Reads a configuration file for a command.
@@ -62,23 +72,43 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Fai
     read::read(&text, environment).map_err(|mistakes| failure(path, &mistakes))
 }
 
-/// Checks that the keys can be used with which cards are signed.
+/// Checks that the files of TLS can be used, and the keys with which cards are signed.
 ///
 /// # Errors
-/// Every key that cannot be used.
+/// Every file that cannot be used.
 pub fn check_keys(config: &Config) -> Result<(), Failure> {
     let why_not = |dealer: &Dealer| {
         let signing = dealer.card_signing.as_ref()?;
         let why = SigningKey::load(&signing.key_file, signing.kid.as_deref()).err()?;
         Some(format!("dealer {}: {why}", dealer.id))
     };
-    let lines: Vec<_> = config.dealers.iter().filter_map(why_not).collect();
-    if lines.is_empty() {
-        return Ok(());
+    let tls = config.server.tls.as_ref().and_then(|files| tls::load(files).err());
+    let tls = tls.as_deref().map(unusable_tls);
+    let keys: Vec<_> = config.dealers.iter().filter_map(why_not).collect();
+    if keys.is_empty() {
+        return tls.map_or(Ok(()), Err);
     }
     let failure = Failure::usage("card_signing.key_file cannot be used")
         .hint("make a key with `tradepost card keygen`; paths begin at the working directory");
-    Err(Failure { data: Some(json!({"keys": lines})), lines, ..failure })
+    let failure = Failure { data: Some(json!({"keys": keys})), lines: keys, ..failure };
+    Err(match tls {
+        None => failure,
+        Some(tls) => Failure {
+            message: format!("{}; {}", tls.message, failure.message),
+            data: Some(json!({"tls": tls.lines, "keys": failure.lines})),
+            lines: [tls.lines, failure.lines].concat(),
+            ..failure
+        },
+    })
+}
+
+/// Says what is wrong with the files of TLS.
+#[must_use]
+pub fn unusable_tls(mistakes: &[tls::Mistake]) -> Failure {
+    let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
+    let failure = Failure::usage("server.tls cannot be used")
+        .hint("the files have to be PEM; paths begin at the working directory");
+    Failure { data: Some(json!({"tls": lines})), lines, ..failure }
 }
 
 /// Every mistake in a file, each with its line.
@@ -118,6 +148,7 @@ fn summary(config: &Config) -> Value {
     json!({
         "valid": true,
         "listen": config.server.listen.to_string(),
+        "tls": config.server.tls.is_some(),
         "dealers": dealers.collect::<Vec<_>>(),
     })
 }

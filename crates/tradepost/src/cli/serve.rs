@@ -16,11 +16,17 @@ use crate::clock::Clock;
 use crate::config::{Config, Server, read};
 use crate::conformance::{Conformance, Profile};
 use crate::desk::Desk;
+use crate::egress::{Egress, Resolver};
 use crate::fault::Fault;
 use crate::http;
+use crate::outbox::backoff::Schedule;
+use crate::outbox::{Edge, Outbox, Settings};
+use crate::signing::key::SigningKey;
 use crate::store::Store;
+use crate::tls::Identity;
 
-/// How often the server looks for inventories that `tradepost import` has replaced.
+/// How often the server looks for inventories that `tradepost import` has replaced, and for new
+/// certificates.
 const REFRESH: Duration = Duration::from_secs(1);
 
 /// What a server locks in its data folder.
@@ -41,12 +47,51 @@ pub struct Arguments {
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
     conformance: Option<Profile>,
+    #[command(flatten)]
+    push: PushArguments,
+    /// Lets the conformance agent answer requests that name no version of the protocol.
+    #[arg(long, requires = "conformance")]
+    lenient: bool,
+    /// The private key with which the conformance agent signs its cards.
+    #[arg(long, value_name = "FILE", requires = "conformance")]
+    signing_key: Option<PathBuf>,
     /// Where to listen, instead of the configured address; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
     /// The folder that holds all state.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
+}
+
+/// How webhooks are called. Dealers have none, so this is the conformance agent's.
+#[derive(Debug, clap::Args)]
+struct PushArguments {
+    /// Development only: let webhooks call this machine, also without TLS, and take names that do
+    /// not resolve.
+    #[arg(long, requires = "conformance")]
+    push_allow_loopback: bool,
+    /// How long a webhook may take to answer.
+    #[arg(long, value_name = "DURATION", default_value = "15s", requires = "conformance",
+          value_parser = push_timeout)]
+    push_timeout: Duration,
+    /// After how many failures in a row a webhook is given up.
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "conformance",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    push_attempts: u32,
+}
+
+impl PushArguments {
+    fn settings(&self) -> Settings {
+        let default = Settings::default();
+        let schedule = Schedule { attempts: self.push_attempts, ..default.schedule };
+        Settings { timeout: self.push_timeout, schedule, ..default }
+    }
+}
+
+fn push_timeout(text: &str) -> Result<Duration, String> {
+    let read = read::parse_duration(text).and_then(|duration| Duration::try_from(duration).ok());
+    read.filter(|duration| (1..=60).contains(&duration.as_secs()))
+        .ok_or_else(|| "write a duration from 1s to 60s, such as 15s".to_owned())
 }
 
 /// Runs it.
@@ -65,6 +110,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     check_config::check_keys(&config)?;
     start_log(&config.server)?;
     let clock = Clock::system();
+    let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
+    let tls = tls.map_err(|mistakes| check_config::unusable_tls(&mistakes))?.map(Arc::new);
     let store = dealers::open(&arguments.data)?;
     // Held until the process ends.
     let _lock = lock(&arguments.data)?;
@@ -76,7 +123,21 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         .enable_all()
         .build()
         .map_err(|error| Failure::fault(&error))?;
-    runtime.block_on(serve(config, arguments.conformance, store, clock, context))
+    let fixture = arguments.conformance.map(|profile| Fixture {
+        profile,
+        lenient: arguments.lenient,
+        signing_key: arguments.signing_key,
+        push: arguments.push,
+    });
+    runtime.block_on(serve(config, fixture, store, clock, tls, context))
+}
+
+/// What the conformance agent is to be like.
+struct Fixture {
+    profile: Profile,
+    lenient: bool,
+    signing_key: Option<PathBuf>,
+    push: PushArguments,
 }
 
 /// Keeps other servers away from the folder: each would count requests for itself.
@@ -111,9 +172,10 @@ fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Res
 
 async fn serve(
     config: Config,
-    conformance: Option<Profile>,
+    conformance: Option<Fixture>,
     store: Store,
     clock: Clock,
+    tls: Option<Arc<Identity>>,
     context: &Context,
 ) -> Outcome {
     let wanted = config.server.listen;
@@ -124,37 +186,79 @@ async fn serve(
     let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
     let server = config.server.clone();
     let dealers = config.dealers.len();
-    let desk = open(config, conformance, Arc::new(store), clock, address)
+    let (desk, outbox) = open(config, conformance, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
-    tokio::spawn(keep_fresh(Arc::clone(&desk)));
+    tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone()));
+    let (stop_outbox, outbox_stopped) = tokio::sync::oneshot::channel::<()>();
+    let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
+    let deliveries = outbox.map(|outbox| {
+        let stopped = async {
+            let _ = outbox_stopped.await;
+        };
+        tokio::spawn(outbox.run(stopped, grace))
+    });
     tracing::info!(%address, dealers, "started");
     // Scripts wait for this line.
-    context.output.line(format!("listening on http://{address}"));
+    context.output.line(format!("listening on {}", server.origin(address)));
+    let listener = match tls {
+        Some(identity) => http::server::Listener::over_tls(listener, identity),
+        None => listener.into(),
+    };
+    let stop = {
+        let desk = Arc::clone(&desk);
+        async move {
+            stop.await;
+            desk.close_streams();
+        }
+    };
     http::server::serve(listener, http::router(desk), &server, stop).await;
+    drop(stop_outbox);
+    if let Some(deliveries) = deliveries {
+        let _ = deliveries.await;
+    }
     tracing::info!("stopped");
     Ok(())
 }
 
 fn open(
     config: Config,
-    conformance: Option<Profile>,
+    conformance: Option<Fixture>,
     store: Arc<Store>,
     clock: Clock,
     address: SocketAddr,
-) -> Result<Desk, Fault> {
-    let Some(profile) = conformance else { return Desk::open(config, store, clock, address) };
-    let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}"))?;
-    Ok(Desk::open_conformance(config.server, store, clock, agent))
+) -> Result<(Desk, Option<Arc<Outbox>>), Fault> {
+    let Some(fixture) = conformance else {
+        return Ok((Desk::open(config, store, clock, address)?, None));
+    };
+    let base_url = config.server.origin(address).to_string();
+    let egress = Egress::new(Resolver::system(), fixture.push.push_allow_loopback);
+    let mut agent = Conformance::open(fixture.profile, &store, &clock, &base_url)?.calling(egress);
+    if fixture.lenient {
+        agent = agent.lenient();
+    }
+    if let Some(file) = &fixture.signing_key {
+        let key = SigningKey::load(file, None)
+            .map_err(|why| Fault::new("reading the signing key", why.to_string()))?;
+        agent = agent.signed(key, clock.now())?;
+    }
+    let outbox = agent.outbox(fixture.push.settings(), Edge::system());
+    Ok((Desk::open_conformance(config.server, store, clock, agent), outbox))
 }
 
-async fn keep_fresh(desk: Arc<Desk>) {
+async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
     loop {
         tokio::time::sleep(REFRESH).await;
-        let desk = Arc::clone(&desk);
+        let (desk, tls) = (Arc::clone(&desk), tls.clone());
         // Building an index takes a while; requests must not wait for it.
-        let refreshed = tokio::task::spawn_blocking(move || desk.refresh()).await;
+        let refreshed = tokio::task::spawn_blocking(move || {
+            if let Some(identity) = tls {
+                identity.refresh();
+            }
+            desk.refresh()
+        })
+        .await;
         if let Ok(Err(fault)) = refreshed {
             tracing::error!(cause = %fault.chain(), "the inventories could not be refreshed");
         }
@@ -175,7 +279,7 @@ pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// Logs to standard error, so that standard output stays data.
-fn start_log(server: &Server) -> Result<(), Failure> {
+pub(super) fn start_log(server: &Server) -> Result<(), Failure> {
     let filter = tracing_subscriber::EnvFilter::try_new(&server.log_filter)
         .map_err(|error| Failure::usage(format!("server.log_filter: {error}")))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

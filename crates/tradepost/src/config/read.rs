@@ -101,6 +101,15 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
         optional "server" => server: sections::server,
         required "dealers" => dealers: sections::dealers,
     });
+    let asks = value.pointer("/server/tls/client_ca").is_some();
+    let listed = value.get("dealers").and_then(Value::as_array).map(Vec::as_slice);
+    for (index, dealer) in listed.unwrap_or_default().iter().enumerate() {
+        if dealer.pointer("/auth/certificates").is_some() && !asks {
+            let (dealers, message) = (At::Root.key("dealers"), "needs server.tls.client_ca");
+            let at = dealers.index(index);
+            values::reject(&at.key("auth").key("certificates"), problems, message);
+        }
+    }
     Some(Config { server: server.unwrap_or_default(), dealers: dealers? })
 }
 
@@ -189,13 +198,14 @@ mod tests {
 zz = 0
 [server]
 zz = 0
+tls = { zz = 0 }
 [[dealers]]
 zz = 0
 provider = { zz = 0 }
 search = { zz = 0 }
 leads = { zz = 0 }
 rate_limit = { zz = 0 }
-auth = { zz = 0, jwt = { zz = 0 } }
+auth = { zz = 0, jwt = { zz = 0 }, certificates = [{ zz = 0 }] }
 card_signing = { zz = 0 }
 [[dealers.rooftops]]
 zz = 0
@@ -209,7 +219,7 @@ appointments = { zz = 0 }
         let known = known_keys(planted);
         // Every table of the plant has answered, and none has been forgotten: a key whose value
         // is a table must be among the planted ones.
-        assert_eq!(planted.matches("zz").count(), 18);
+        assert_eq!(planted.matches("zz").count(), 20);
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
         let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();

@@ -13,6 +13,21 @@ pub enum Profile {
     Plain,
     /// Does not stream, and requires an extension.
     Strict,
+    /// Like `push`, for callers with a credential alone.
+    Secured,
+    /// Declares a card for authenticated callers, and has none.
+    Unset,
+}
+
+/// Whether there is a card for authenticated callers (A2A §3.3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExtendedCard {
+    /// The public card declares none.
+    Off,
+    /// The public card declares one, and nobody has set it up.
+    Unset,
+    /// There is one.
+    Set,
 }
 
 /// What a profile turns on.
@@ -20,8 +35,9 @@ pub enum Profile {
 struct Row {
     streaming: bool,
     push: bool,
-    extended_card: bool,
+    extended_card: ExtendedCard,
     requires_extension: bool,
+    requires_credential: bool,
 }
 
 /// An extension of the agent's card.
@@ -35,14 +51,22 @@ pub struct Extension {
 
 impl Profile {
     const fn row(self) -> Row {
-        const NOTHING: Row =
-            Row { streaming: false, push: false, extended_card: false, requires_extension: false };
+        const NOTHING: Row = Row {
+            streaming: false,
+            push: false,
+            extended_card: ExtendedCard::Off,
+            requires_extension: false,
+            requires_credential: false,
+        };
+        const EVERYTHING: Row =
+            Row { streaming: true, push: true, extended_card: ExtendedCard::Set, ..NOTHING };
         match self {
             Self::Streaming => Row { streaming: true, ..NOTHING },
-            // What the agent does not have yet is off here, so that its card tells the truth.
-            Self::Push => Row { streaming: true, push: false, extended_card: false, ..NOTHING },
+            Self::Push => EVERYTHING,
             Self::Plain => NOTHING,
             Self::Strict => Row { requires_extension: true, ..NOTHING },
+            Self::Secured => Row { requires_credential: true, ..EVERYTHING },
+            Self::Unset => Row { extended_card: ExtendedCard::Unset, ..NOTHING },
         }
     }
 
@@ -54,8 +78,23 @@ impl Profile {
             Capability::Tasks => true,
             Capability::Streaming => row.streaming,
             Capability::Push => row.push,
-            Capability::ExtendedCard => row.extended_card,
+            Capability::ExtendedCard => match row.extended_card {
+                ExtendedCard::Off => false,
+                ExtendedCard::Unset | ExtendedCard::Set => true,
+            },
         }
+    }
+
+    /// Whether there is a card for authenticated callers.
+    #[must_use]
+    pub const fn extended_card(self) -> ExtendedCard {
+        self.row().extended_card
+    }
+
+    /// Whether callers without a credential are turned away.
+    #[must_use]
+    pub const fn requires_credential(self) -> bool {
+        self.row().requires_credential
     }
 
     /// The extension of the card: the one that the kit expects of an agent that requires one, or

@@ -30,6 +30,7 @@ pub(super) async fn observe(mut router: Router, request: Request) -> Result<Resp
     let started = tokio::time::Instant::now();
     let method = request.method().clone();
     let path = known_path(request.uri().path());
+    let path = path.as_ref();
     // Before everything else, because every route depends on the host.
     let mut response = match name_one_host(&request) {
         Ok(()) => router.call(request).await?,

@@ -1,7 +1,7 @@
 //! The HTTP+JSON binding (A2A §11): path, query and body become a request for the desk, and what
 //! the desk says becomes bytes. Whatever goes wrong has the one body of §11.6.
 //!
-//! What the request is in, JSON-RPC's `params`, is put together in [`params`] and read by the
+//! What the request is in, JSON-RPC's `params`, is put together in [`http_json`] and read by the
 //! same reader. A dealer answers here in AAP v1.0, which alone has this binding, and only when it
 //! is configured to; otherwise these paths are unknown ones.
 
@@ -16,6 +16,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
 use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::http_json::{self, Target};
 use tradepost_wire::a2a::request::invalid_param;
 use tradepost_wire::a2a::{self, Event, Operation};
 
@@ -23,16 +24,12 @@ use super::answers::{Dialect as _, Parcel, context_of, stamp_error, told, unstam
 use super::intake::Unread;
 use super::observe::Stamp;
 use super::{answers, denied, host, intake, not_found, sse};
+use crate::aap::card::HTTP_JSON_PATH;
 use crate::desk::{Agent, Answer, Binding, Desk, Incoming, Outcome};
 use crate::fault::Fault;
 use errors::HttpJson;
-use route::Target;
 
 mod errors;
-mod params;
-mod route;
-
-pub(super) use route::template;
 
 /// The binding's own media type (C-02).
 const A2A_JSON: &str = "application/a2a+json";
@@ -59,6 +56,16 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     response
 }
 
+/// What a path of ours means.
+fn find(path: &str) -> Option<Target> {
+    http_json::find(path.strip_prefix(HTTP_JSON_PATH)?)
+}
+
+/// A path as the log names it.
+pub(super) fn template(path: &str) -> Option<String> {
+    find(path).map(|target| format!("{HTTP_JSON_PATH}{}", target.template()))
+}
+
 /// Which name of the format the caller wants: the older one only when it asks for nothing else.
 fn media_type(headers: &HeaderMap) -> &'static str {
     let accept = headers.get_all(header::ACCEPT);
@@ -72,11 +79,11 @@ fn media_type(headers: &HeaderMap) -> &'static str {
 }
 
 async fn answer(desk: &Desk, agent: &Agent, parts: &Parts, body: Body) -> Parcel {
-    let Some(target) = route::find(parts.uri.path()) else {
+    let Some(target) = find(parts.uri.path()) else {
         let message = "no operation has this path; read A2A §11.3 for those that do";
         return HttpJson.protocol(&Refusal::new(Code::MethodNotFound, message), None);
     };
-    let Some(operation) = target.operation(&parts.method) else {
+    let Some(operation) = target.operation(parts.method.as_str()) else {
         return wrong_method(&target);
     };
     let bytes = match receive(desk, operation, parts, body).await {
@@ -132,7 +139,7 @@ fn read(
     activated: &[String],
     body: Option<&[u8]>,
 ) -> Result<a2a::Request, Refusal> {
-    let (params, conflict) = params::read(operation, target, parts.uri.query(), body)?;
+    let (params, conflict) = http_json::params(operation, target, parts.uri.query(), body)?;
     intake::check_version(agent, parts)?;
     let request = agent.accept(operation, activated, Some(&params))?;
     match conflict {
@@ -179,13 +186,14 @@ fn respond(desk: &Desk, agent: &Agent, context_id: Option<String>, outcome: Outc
             told(version, HttpJson.refused(stamp_error(desk, version, refusal), None))
         }
         Outcome::Fault(version, fault) => {
-            told(version, HttpJson.refused(answers::failed(desk, agent, version, &fault), None))
+            let error = answers::failed(desk, agent, version, &fault);
+            told(version, HttpJson.refused(error, HttpJson.status_of(&fault)))
         }
         Outcome::Denied(denied) => denied::respond(desk, agent, &HttpJson, denied),
         Outcome::Protocol(refusal) => HttpJson.protocol(&refusal, None),
         Outcome::Broken(fault) => {
             let (refusal, error_id) = answers::broken(agent, &fault);
-            let (response, stamp) = HttpJson.protocol(&refusal, None);
+            let (response, stamp) = HttpJson.protocol(&refusal, HttpJson.status_of(&fault));
             (response, Stamp { error_id: Some(error_id), ..stamp })
         }
         Outcome::Answer(answer) => (result(agent, *answer), unstamped()),
@@ -203,8 +211,9 @@ fn result(agent: &Agent, answer: Answer) -> Response {
         Answer::Begun(task) => succeed(Event::Task(task)),
         Answer::Tasks(page) => succeed(answers::page(&page)),
         Answer::PushConfig(config) => succeed(config),
-        Answer::PushConfigs(configs) => succeed(answers::push_configs(&configs)),
+        Answer::PushConfigs(page) => succeed(answers::push_configs(&page)),
         Answer::Done => succeed(json!({})),
+        Answer::ExtendedCard(card) => answers::private(succeed(card)),
         Answer::MessageStream(message) => {
             let frame = Frame { agent: agent.clone() };
             sse::one_event(&answers::json(&Event::Message(message)), &frame)

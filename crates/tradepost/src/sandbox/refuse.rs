@@ -158,7 +158,7 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
     let message = words.message.clone().unwrap_or_else(|| code.title().to_owned());
     let mut refusal = ProtocolRefusal::new(code, message);
     let mut usual = StatusCode::OK;
-    let mut challenge = None;
+    let (mut challenge, mut wait) = (None, None);
     match code {
         ProtocolCode::InvalidParams => refusal.violations.push(FieldViolation {
             field: "message.parts[0]".to_owned(),
@@ -173,6 +173,10 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
             usual = StatusCode::FORBIDDEN;
             challenge = Some("Bearer error=\"insufficient_scope\", scope=\"sandbox\"");
             refusal = refusal.with("scope", "sandbox");
+        }
+        ProtocolCode::ResourceExhausted => {
+            (usual, wait) = (StatusCode::TOO_MANY_REQUESTS, Some("1"));
+            refusal = refusal.with("window", "1s");
         }
         ProtocolCode::VersionNotSupported => {
             refusal = refusal.with("supportedVersions", "9.9");
@@ -197,7 +201,11 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
         members.insert("data".into(), serde_json::to_value(&refusal).unwrap_or_default());
     }
     let body = json!({"jsonrpc": "2.0", "id": sent.id, "error": error});
-    let mut whole = Whole::json(status(words, usual), &body).later(words);
+    let mut whole = Whole::json(status(words, usual), &body);
+    if let Some(wait) = wait {
+        whole.headers.insert(header::RETRY_AFTER, HeaderValue::from_static(wait));
+    }
+    whole = whole.later(words);
     if let Some(challenge) = challenge {
         whole.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }

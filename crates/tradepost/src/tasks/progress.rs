@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tradepost_wire::a2a::{Artifact, ArtifactUpdate, Event, TaskState};
 
 use super::{Tasks, fold};
@@ -28,18 +28,19 @@ struct Inner {
     room: Arc<Semaphore>,
     /// Whether the last status reported lets the work end.
     settled: AtomicBool,
-    ended: Arc<AtomicBool>,
+    /// Whether the task has ended without this work.
+    ended: Arc<watch::Sender<bool>>,
     broken: Arc<AtomicBool>,
 }
 
 impl Progress {
-    pub(super) fn new(tasks: Arc<Tasks>, row: TaskRow) -> Self {
+    pub(super) fn new(tasks: Arc<Tasks>, row: TaskRow, ended: Arc<watch::Sender<bool>>) -> Self {
         Self(Arc::new(Inner {
             tasks,
             row,
             room: Arc::new(Semaphore::new(IN_FLIGHT as usize)),
             settled: AtomicBool::new(false),
-            ended: Arc::default(),
+            ended,
             broken: Arc::default(),
         }))
     }
@@ -101,7 +102,7 @@ impl Progress {
         let Ok(place) = Arc::clone(&inner.tasks.room).acquire_owned().await else {
             return Err(Ended);
         };
-        if inner.ended.load(Ordering::SeqCst) || inner.broken.load(Ordering::SeqCst) {
+        if *inner.ended.borrow() || inner.broken.load(Ordering::SeqCst) {
             return Err(Ended);
         }
         let (tasks, task_id) = (Arc::clone(&inner.tasks), inner.row.task_id.clone());
@@ -116,7 +117,9 @@ impl Progress {
                 receipt.stored = appended.is_ok();
                 match appended {
                     Ok(Some(seq)) => tasks.committed(&task_id, seq),
-                    Ok(None) => ended.store(true, Ordering::SeqCst),
+                    Ok(None) => {
+                        ended.send_replace(true);
+                    }
                     Err(fault) => {
                         tracing::error!(cause = %fault.chain(), "a task's event is lost");
                     }
@@ -128,7 +131,14 @@ impl Progress {
 
     /// Whether the work may end here: it has settled the task, or somebody else has ended it.
     pub(super) fn may_be_left(&self) -> bool {
-        self.0.settled.load(Ordering::SeqCst) || self.0.ended.load(Ordering::SeqCst)
+        self.0.settled.load(Ordering::SeqCst) || *self.0.ended.borrow()
+    }
+
+    /// Waits until somebody else has ended the task.
+    pub(super) async fn stopped(&self) {
+        let mut ended = self.0.ended.subscribe();
+        // The sender is part of this handle, so that it outlives the wait.
+        let _ = ended.wait_for(|ended| *ended).await;
     }
 
     /// Waits until everything reported is on disk.

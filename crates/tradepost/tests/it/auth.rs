@@ -25,7 +25,7 @@ fn question() -> Value {
 
 /// A dealer that accepts keys.
 fn keys(required: bool) -> impl FnOnce(&mut Config) {
-    move |config| config.dealers[0].auth = Auth { required, api_keys: true, jwt: None }
+    move |config| config.dealers[0].auth = Auth { required, api_keys: true, ..Auth::default() }
 }
 
 /// Gives a caller a key.

@@ -352,8 +352,8 @@ fn whoever_wants_credentials_has_to_say_which() {
         &auth("{ required = true }"),
         &[],
         expect![[r#"
-        2: dealers[0].auth.required: nobody could call: set api_keys = true, or describe tokens with jwt
-    "#]],
+            2: dealers[0].auth.required: nobody could call: set api_keys = true, describe tokens with jwt, or list certificates
+        "#]],
     );
     check(
         &auth("{ jwt = { scope = 'x' } }"),
@@ -390,6 +390,67 @@ fn whoever_wants_credentials_has_to_say_which() {
         assert_eq!(mistakes(&jwt(good), &[]), "valid\n", "{good}");
     }
     assert_eq!(mistakes(&auth("{ required = true, api_keys = true }"), &[]), "valid\n");
+}
+
+#[test]
+fn certificates_are_meant_by_one_thing_and_need_an_authority() {
+    let dealer = |certificates: &str| {
+        format!("[[dealers]]\nauth.certificates = [\n{certificates}]\n{}", &MINIMAL[12..])
+    };
+    let tls = "[server.tls]\ncertificate = 'c'\nkey = 'k'\n";
+    let secure = |certificates: &str| format!("{tls}client_ca = 'a'\n{}", dealer(certificates));
+    let good = format!(
+        "{{ name = 'a', fingerprint = '{}' }},\n{{ name = 'a', dns = 'A.example' }},\n\
+         {{ name = 'b', uri = 'spiffe://b.example/x', scopes = ['lead:write'] }},\n",
+        "ab".repeat(32)
+    );
+    assert_eq!(mistakes(&secure(&good), &[]), "valid\n");
+    check(
+        &format!("{tls}{}", dealer(&good)),
+        &[],
+        expect![[r#"
+        5: dealers[0].auth.certificates: needs server.tls.client_ca
+    "#]],
+    );
+    check(
+        "[server.tls]\ncertificate = ''\nclient_ca = 1\n",
+        &[],
+        expect![[r#"
+        1: server.tls.key: is missing; it has no default
+        2: server.tls.certificate: must not be empty
+        3: server.tls.client_ca: must be a text in "quotes"
+        -: dealers: is missing; it has no default
+    "#]],
+    );
+    check(
+        &secure(
+            "{ name = 'a b' },\n\
+             { name = 'a', dns = 'a.example', uri = 'x:y' },\n\
+             { name = 'a', fingerprint = 'sha1:00' },\n\
+             { name = 'a', dns = 'https://a.example' },\n\
+             { name = 'a', uri = 'a.example', scopes = ['admin'] },\n\
+             { name = 'a', dns = 'twice.example' },\n\
+             { name = 'b', dns = 'Twice.example', scopes = [] },\n",
+        ),
+        &[],
+        expect![[r#"
+            7: dealers[0].auth.certificates[0].name: must have 1 to 64 characters A-Z, a-z, 0-9, -, _ and ., and start with a letter or digit
+            7: dealers[0].auth.certificates[0]: needs one of fingerprint, dns and uri, and only one
+            8: dealers[0].auth.certificates[1]: needs one of fingerprint, dns and uri, and only one
+            9: dealers[0].auth.certificates[2].fingerprint: must be the SHA-256 of the certificate: sha256: and 64 hexadecimal digits
+            10: dealers[0].auth.certificates[3].dns: must be a host name without scheme and port, such as cars.example.com
+            11: dealers[0].auth.certificates[4].uri: must be an absolute URI such as spiffe://example.com/agent
+            11: dealers[0].auth.certificates[4].scopes[0]: must be one of dealer:read, inventory:read, lead:write, tasks:read, tasks:write
+            13: dealers[0].auth.certificates[6].scopes: must have at least 1 item
+        "#]],
+    );
+    check(
+        &secure("{ name = 'a', dns = 'twice.example' },\n{ name = 'b', dns = 'Twice.example' },\n"),
+        &[],
+        expect![[r#"
+            8: dealers[0].auth.certificates[1]: the same certificate is listed before
+        "#]],
+    );
 }
 
 #[test]

@@ -54,7 +54,10 @@ impl Process {
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("listening on http://").map(str::trim);
+        let address = line.strip_prefix("listening on ").and_then(|origin| {
+            origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
+        });
+        let address = address.map(str::trim);
         let address = address.and_then(|address| address.parse().ok());
         let Some(address) = address else {
             let _ = child.kill();

@@ -13,6 +13,7 @@ use tradepost::gate::Scope;
 use tradepost::store::ApiKey;
 
 use crate::support::client::{self, Response};
+use crate::support::conformance::versioned;
 use crate::support::{NOW, TestServer, at, layout, start_conformance};
 
 mod dealer;
@@ -21,7 +22,19 @@ const JSON: (&str, &str) = ("Content-Type", "application/a2a+json");
 
 fn send(server: &TestServer, method: &str, target: &str, body: &str) -> Response {
     let headers: &[_] = if body.is_empty() { &[] } else { &[JSON] };
-    let response = client::request(server.address, method, target, headers, body.as_bytes());
+    ask(server, headers, method, target, body)
+}
+
+/// The same with these headers, and the version of the protocol unless they name one.
+fn ask(
+    server: &TestServer,
+    headers: &[(&str, &str)],
+    method: &str,
+    target: &str,
+    body: &str,
+) -> Response {
+    let headers = versioned(headers);
+    let response = client::request(server.address, method, target, &headers, body.as_bytes());
     check_shape(&response);
     response
 }
@@ -185,11 +198,7 @@ fn bodies_that_cannot_be_read_are_refused_in_the_shape_of_the_binding() {
     "#]],
     );
     let typed = |headers: &[(&str, &str)]| {
-        let body = request("m");
-        let target = "/rest/message:send";
-        let response = client::request(server.address, "POST", target, headers, body.as_bytes());
-        check_shape(&response);
-        response
+        ask(&server, headers, "POST", "/rest/message:send", &request("m"))
     };
     let no_type = expect![[r#"
         400
@@ -346,7 +355,8 @@ fn tasks_that_are_absent_or_over_have_their_own_errors() {
     let not_found = expect![[r#"
         404
         {"error":{"code":404,"status":"NOT_FOUND","message":"the task does not exist, or is not yours",
-            "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
+            "details":[
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"taskId":"none"}}]}}
     "#]];
     check("E-12", &get(&server, "/rest/tasks/none"), &not_found);
     check("E-22", &send(&server, "POST", "/rest/tasks/none:cancel", ""), &not_found);
@@ -473,9 +483,7 @@ fn what_the_agent_cannot_do_is_said_before_what_is_wrong() {
         ("A2A-Extensions", "urn:other"),
         ("a2a-extensions", "urn:a2a:tck:required-extension"),
     ];
-    let stream = |target: &str| {
-        client::request(strict.address, "POST", target, &headers, request("m").as_bytes())
-    };
+    let stream = |target: &str| ask(&strict, &headers, "POST", target, &request("m"));
     check(
         "E-16",
         &stream("/rest/message:stream"),
@@ -503,7 +511,6 @@ fn versions_are_taken_from_header_and_query() {
         response
     };
     for (header, query) in [
-        (None, ""),
         (Some("1.0"), ""),
         (Some("1.0.3"), ""),
         (None, "?A2A-Version=1.0"),
@@ -522,9 +529,15 @@ fn versions_are_taken_from_header_and_query() {
                 "metadata":{"supportedVersions":"1.0"}}]}}
     "#]],
     );
-    for (header, query) in [(None, "?A2A-Version=2.0"), (Some("1.0"), "?A2A-Version=0.3")] {
+    for (header, query) in [
+        (None, ""),
+        (Some(""), ""),
+        (None, "?A2A-Version="),
+        (None, "?A2A-Version=2.0"),
+        (Some("1.0"), "?A2A-Version=0.3"),
+    ] {
         let response = ask(header, query);
-        assert_eq!(response.status, 400, "§1.5 row 5");
+        assert_eq!(response.status, 400, "V-04, §1.5 rows 5 and 10: {header:?} {query}");
         assert_eq!(response.json()["error"]["details"][0]["reason"], "VERSION_NOT_SUPPORTED");
     }
 }
@@ -600,7 +613,8 @@ fn streams_carry_bare_events_with_ids_and_resume_after_them() {
             let mut stream = TcpStream::connect(server.address).unwrap();
             stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             let head = format!(
-                "{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nLast-Event-ID: 1\r\n\r\n"
+                "{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nA2A-Version: 1.0\r\n\
+                 Last-Event-ID: 1\r\n\r\n"
             );
             stream.write_all(head.as_bytes()).unwrap();
             let mut first = [0; 1];
@@ -640,7 +654,8 @@ fn a_stream_that_breaks_ends_with_an_error_event_that_says_nothing_of_the_cause(
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let head = format!(
-        "GET /rest/tasks/{waits}:subscribe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        "GET /rest/tasks/{waits}:subscribe?A2A-Version=1.0 HTTP/1.1\r\nHost: a\r\n\
+         Connection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
     let mut first = [0; 1];
@@ -712,10 +727,12 @@ fn who_is_not_let_in_hears_it_in_the_shape_of_the_binding() {
         "A-12, E-27",
         &limited,
         &expect![[r#"
-        429
-        {"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"the request rate is above the dealer's limit",
-            "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{}}]}}
-    "#]],
+            429
+            {"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Too many requests",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RESOURCE_EXHAUSTED","domain":"a2a-protocol.org",
+                    "metadata":{"retryAfterSeconds":"6"}}]}}
+        "#]],
     );
 }
 
@@ -724,10 +741,9 @@ fn anothers_task_is_a_task_that_does_not_exist() {
     let server = start_conformance(Profile::Streaming);
     let task = begin(&server, "tck-input-required");
     let key = issue(&server, Conformance::ID, "stranger", None);
-    let ask = |method: &str, target: &str, body: &str| {
+    let call = |method: &str, target: &str, body: &str| {
         let headers = [JSON, ("Authorization", key.as_str())];
-        let response = client::request(server.address, method, target, &headers, body.as_bytes());
-        check_shape(&response);
+        let response = ask(&server, &headers, method, target, body);
         let mut headers = response.headers.clone();
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
         (response.status, headers, String::from_utf8(response.body).unwrap())
@@ -746,16 +762,20 @@ fn anothers_task_is_a_task_that_does_not_exist() {
     ] {
         let twin = |id: &str| {
             if before.ends_with('/') {
-                ask(method, &format!("{before}{id}{after}"), "")
+                call(method, &format!("{before}{id}{after}"), "")
             } else {
-                ask(method, before, &continued(id))
+                call(method, before, &continued(id))
             }
         };
         let absent = uuid::Uuid::now_v7().to_string();
-        assert_eq!(twin(&task), twin(&absent), "E-13, A-04 {method} {before}{after}");
-        assert_eq!(twin(&task).0, 404);
+        let (status, headers, body) = twin(&task);
+        let (other_status, other_headers, other_body) = twin(&absent);
+        let row = format!("E-13, A-04 {method} {before}{after}");
+        assert_eq!((status, headers), (other_status, other_headers), "{row}");
+        assert_eq!(body.replace(&task, "<id>"), other_body.replace(&absent, "<id>"), "{row}");
+        assert_eq!(status, 404);
     }
-    let (_, _, list) = ask("GET", "/rest/tasks", "");
+    let (_, _, list) = call("GET", "/rest/tasks", "");
     assert_eq!(list, r#"{"tasks":[],"nextPageToken":"","pageSize":50,"totalSize":0}"#, "A-06");
 }
 
@@ -771,4 +791,20 @@ fn a_store_that_breaks_is_an_internal_error_with_an_id() {
     assert!(id.as_str().unwrap().starts_with("err_"), "E-15");
     assert_eq!(response.status, 500);
     expect![[r#"{"error":{"code":500,"status":"INTERNAL","message":"the agent failed; try again later","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":null}}]}}"#]].assert_eq(&body.to_string());
+}
+
+#[test]
+fn e_14_a_key_store_that_cannot_be_asked_is_unavailable() {
+    let server = start_conformance(Profile::Streaming);
+    let key = issue(&server, "conformance", "acme", None);
+    let path = server.directory.path().join("tradepost.sqlite");
+    let database = rusqlite::Connection::open(path).unwrap();
+    database.execute_batch("ALTER TABLE api_keys RENAME TO mislaid").unwrap();
+    let headers = [("Authorization", key.as_str())];
+    let response = client::request(server.address, "GET", "/rest/tasks", &headers, b"");
+    check_shape(&response);
+    let body = response.json();
+    assert_eq!((response.status, &body["error"]["status"]), (503, &json!("UNAVAILABLE")));
+    assert_eq!(response.header("retry-after"), Some("5"));
+    assert!(!body.to_string().contains("mislaid"), "{body}");
 }

@@ -176,16 +176,20 @@ fn every_error_of_the_protocol_and_of_http_can_be_had() {
     for code in ProtocolCode::ALL {
         let response = sandbox.call(Version::V1_1, &request);
         schemas::check_answer(&response);
-        let challenges =
-            [(ProtocolCode::Unauthenticated, 401), (ProtocolCode::PermissionDenied, 403)];
-        let challenge = challenges.into_iter().find(|(known, _)| known == code);
-        let (status, challenged) =
-            (challenge.map_or(200, |(_, status)| status), challenge.is_some());
+        let statuses = [
+            (ProtocolCode::Unauthenticated, 401),
+            (ProtocolCode::PermissionDenied, 403),
+            (ProtocolCode::ResourceExhausted, 429),
+        ];
+        let status = statuses.into_iter().find(|(known, _)| known == code);
+        let status = status.map_or(200, |(_, status)| status);
+        let challenged = matches!(status, 401 | 403);
         assert_eq!(response.status, status, "{code}");
         assert_eq!(response.header("www-authenticate").is_some(), challenged, "{code}");
+        assert_eq!(response.header("retry-after").is_some(), status == 429, "{code}");
         let error = response.json()["error"].clone();
         assert_eq!(error["code"], code.jsonrpc(), "{code}");
-        let details = code.a2a() || challenged;
+        let details = code.a2a() || status != 200;
         assert!(!details || error["data"][0]["reason"] == code.name(), "{code} {error}");
     }
     let statuses: Vec<_> = (0..9).map(|_| sandbox.call(Version::V1_1, &request).status).collect();

@@ -13,13 +13,18 @@ use tradepost::conformance::{Conformance, Profile};
 use tradepost::desk::Desk;
 use tradepost::http;
 use tradepost::store::Store;
+use tradepost::tls::Identity;
 
+pub mod bindings;
 pub mod client;
 pub mod conformance;
 pub mod dealer;
 pub mod h2;
 pub mod layout;
+pub mod proxy;
 pub mod schemas;
+pub mod tls;
+pub mod webhook;
 
 pub use client::Response;
 
@@ -100,12 +105,17 @@ fn launch(
     // The card names a fixed address, so that it can be compared.
     let named = "127.0.0.1:8080".parse().unwrap();
     let entered = runtime.enter();
+    let identity = server.tls.clone().map(|files| Identity::open(files, &clock).unwrap());
     let desk = Arc::new(open(config, Arc::clone(&store), clock, named));
     drop(entered);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     runtime.spawn(async move {
         let stopped = async {
             let _ = stopped.await;
+        };
+        let listener = match identity {
+            Some(identity) => http::server::Listener::over_tls(listener, Arc::new(identity)),
+            None => listener.into(),
         };
         http::server::serve(listener, http::router(desk), &server, stopped).await;
     });

@@ -5,13 +5,14 @@ use clap::ValueEnum as _;
 use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 
-use crate::support::conformance::{follow_up, message, start_conformance};
+use crate::support::conformance::{follow_up, message, start_conformance, versioned};
 use crate::support::{client, with};
 
 mod callers;
 mod killed;
 mod listing;
 mod load;
+mod stopped;
 mod streams;
 
 fn state(task: &Value) -> &str {
@@ -127,10 +128,15 @@ fn o_07_contexts_are_kept_inferred_and_made() {
 fn a_third_turn_with_the_task_alone_is_taken() {
     let server = start_conformance(Profile::Streaming);
     let id = server.task("tck-multi-turn")["id"].clone();
-    let second = server.result("SendMessage", &follow_up("tck-multi-turn", &id));
-    assert_eq!(state(&second["task"]), "TASK_STATE_INPUT_REQUIRED");
-    let third = server.result("SendMessage", &follow_up("tck-complete-task", &id));
-    assert_eq!(state(&third["task"]), "TASK_STATE_COMPLETED");
+    let say = |text: &str| {
+        let said = with(follow_up("x", &id), &[("/message/parts/0/text", json!(text))]);
+        server.result("SendMessage", &said)["task"].clone()
+    };
+    let second = say("here is more input");
+    assert_eq!(state(&second), "TASK_STATE_INPUT_REQUIRED", "the task knows its scenario (§2.4)");
+    let third = say("done");
+    assert_eq!(state(&third), "TASK_STATE_COMPLETED");
+    assert_eq!(third["contextId"], second["contextId"], "O-07");
 }
 
 #[test]
@@ -140,7 +146,7 @@ fn numbers_and_the_order_of_members_survive_history_and_a_restart() {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"data":{DATA}}}],"metadata":{DATA}}}}}}}"#
     );
-    let json = [("Content-Type", "application/json")];
+    let json = versioned(&[("Content-Type", "application/json")]);
     let sent = client::request(server.address, "POST", "/a2a", &json, body.as_bytes());
     let text = String::from_utf8(sent.body.clone()).unwrap();
     assert_eq!(text.matches(DATA).count(), 2, "{text}");
@@ -206,6 +212,8 @@ fn e_16_what_the_card_does_not_offer_is_refused_before_the_parameters_are_read()
         let server = start_conformance(*profile);
         let headers = [("A2A-Extensions", "urn:a2a:tck:required-extension")];
         let card = server.card();
+        let caller = server.caller("ada", None);
+        let headers = [headers[0], ("Authorization", caller.as_str())];
         for (operation, flag, refusal) in [
             ("SendStreamingMessage", "streaming", -32004),
             ("SubscribeToTask", "streaming", -32004),
@@ -231,7 +239,7 @@ fn v_03_v_05_and_v_06_versions_by_header_and_by_query() {
         answer["error"]["code"].as_i64()
     };
     assert_eq!((header("1.0"), header("1.0.3")), (None, None));
-    for other in ["0.3", "1.1", "2.0", "one"] {
+    for other in ["", "0.3", "1.1", "2.0", "one"] {
         assert_eq!(header(other), Some(-32009), "{other}");
     }
     let query = |target: &str, headers: &[(&str, &str)]| {
@@ -241,6 +249,8 @@ fn v_03_v_05_and_v_06_versions_by_header_and_by_query() {
         answer["error"]["code"].as_i64()
     };
     assert_eq!(query("/a2a?A2A-Version=1.0", &[]), None);
+    assert_eq!(query("/a2a", &[]), Some(-32009), "V-04, §1.5 row 10: no version is 0.3");
+    assert_eq!(query("/a2a?A2A-Version=", &[]), Some(-32009));
     assert_eq!(query("/a2a?A2A-Version=0.3", &[]), Some(-32009));
     let both = query("/a2a?A2A-Version=0.3", &[("A2A-Version", "1.0")]);
     assert_eq!(both, Some(-32009), "both, and different (§1.5 row 5)");

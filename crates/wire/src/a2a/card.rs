@@ -54,6 +54,16 @@ pub enum SecurityScheme {
     /// A credential in the header `Authorization`.
     #[serde(rename = "httpAuthSecurityScheme")]
     HttpAuth(HttpAuth),
+    /// A client certificate, shown in the TLS handshake.
+    #[serde(rename = "mtlsSecurityScheme")]
+    MutualTls(MutualTls),
+}
+
+/// A client certificate, shown in the TLS handshake.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MutualTls {
+    /// For people.
+    pub description: String,
 }
 
 /// A credential in the header `Authorization`.
@@ -96,7 +106,7 @@ pub struct Provider {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Interface {
-    /// The absolute address.
+    /// The absolute address; a host and a port for `GRPC`.
     pub url: String,
     /// `JSONRPC`, `HTTP+JSON` or `GRPC`.
     pub protocol_binding: &'static str,

@@ -110,6 +110,14 @@ catalog! {
         title: "Permission is denied",
         hint: "ask the agent's operator for a credential with the missing scope",
     }
+    /// The caller comes too often (A2A §13.4; the specification has no row for it). The HTTP
+    /// status is 429 on every binding over HTTP, and `Retry-After` says when to come back. A
+    /// dealer answers with AAP's `RATE_LIMITED` instead.
+    ResourceExhausted = "RESOURCE_EXHAUSTED" {
+        jsonrpc: -32000, http: 429, grpc: "RESOURCE_EXHAUSTED", a2a: false,
+        title: "Too many requests",
+        hint: "wait as long as Retry-After says and send again",
+    }
 }
 
 impl Code {

@@ -1,11 +1,15 @@
 //! Readers for how callers say who they are.
 
 use serde_json::Value;
+use tradepost_wire::format;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{line, of_text, reject};
-use crate::config::{Auth, Jwt, KeySource};
+use super::values::{host, line, of_text, reject, words};
+use crate::auth::key;
+use crate::config::{Auth, Jwt, KeySource, KnownCertificate};
+use crate::gate::{Scope, Scopes};
+use crate::tls::client::{Fingerprint, Subject};
 
 /// `[dealers.auth]`
 pub(super) fn auth(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Auth> {
@@ -13,18 +17,80 @@ pub(super) fn auth(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
         optional "required" => required: parse::boolean,
         optional "api_keys" => api_keys: parse::boolean,
         optional "jwt" => jwt: read_jwt,
+        optional "certificates" => certificates: read_certificates,
     });
     let auth = Auth {
         required: required.unwrap_or_default(),
         api_keys: api_keys.unwrap_or_default(),
         jwt,
+        certificates: certificates.unwrap_or_default(),
     };
-    // Tokens that could not be read have their own mistakes.
-    if auth.required && !auth.api_keys && value.get("jwt").is_none() {
-        let message = "nobody could call: set api_keys = true, or describe tokens with jwt";
+    // What could not be read has its own mistakes.
+    let named = ["jwt", "certificates"].iter().any(|key| value.get(key).is_some());
+    if auth.required && !auth.api_keys && !named {
+        let message = "nobody could call: set api_keys = true, describe tokens with jwt, or list \
+                       certificates";
         reject(&at.key("required"), problems, message);
     }
     Some(auth)
+}
+
+fn read_certificates(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<KnownCertificate>> {
+    let known = parse::list(value, at, problems, (1, None), read_certificate)?;
+    for (index, certificate) in known.iter().enumerate() {
+        let before = known.iter().take(index);
+        if before.into_iter().any(|other| other.subject == certificate.subject) {
+            reject(&at.index(index), problems, "the same certificate is listed before");
+        }
+    }
+    Some(known)
+}
+
+fn read_certificate(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<KnownCertificate> {
+    read_object!(value, at, problems, closed {
+        required "name" => name: caller_name,
+        optional "fingerprint" => fingerprint: sha256,
+        optional "dns" => dns: host,
+        optional "uri" => uri: identifier,
+        optional "scopes" => scopes: words::<Scope>,
+    });
+    let named = ["fingerprint", "dns", "uri"].iter().filter(|key| value.get(key).is_some());
+    if named.count() != 1 {
+        reject(at, problems, "needs one of fingerprint, dns and uri, and only one");
+        return None;
+    }
+    let subject = fingerprint.map(Subject::Fingerprint);
+    let subject = subject.or(dns.map(Subject::Dns)).or(uri.map(Subject::Uri))?;
+    let scopes = match value.get("scopes") {
+        None => Scopes::All,
+        Some(_) => Scopes::Only(scopes?.into_iter().collect()),
+    };
+    Some(KnownCertificate { name: name?, subject, scopes })
+}
+
+/// As a key's: both become names of callers.
+fn caller_name(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must have 1 to 64 characters A-Z, a-z, 0-9, -, _ and ., and start with a \
+                        letter or digit";
+    of_text((value, at, problems), HINT, |text| key::is_name(text).then(|| text.to_owned()))
+}
+
+fn sha256(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Fingerprint> {
+    const HINT: &str = "must be the SHA-256 of the certificate: sha256: and 64 hexadecimal digits";
+    of_text((value, at, problems), HINT, |text| text.parse().ok())
+}
+
+fn identifier(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be an absolute URI such as spiffe://example.com/agent";
+    of_text((value, at, problems), HINT, |text| format::is_uri(text).then(|| text.to_owned()))
 }
 
 fn read_jwt(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Jwt> {

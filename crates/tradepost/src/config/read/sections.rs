@@ -6,13 +6,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use jiff::SignedDuration;
 use serde_json::Value;
 use tradepost_wire::aap::{Skill, Version};
-use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{self, duration, line, prose, reject, whole};
+use super::values::{self, duration, line, prose, reject, whole, words};
 use super::{auth, rooftop};
-use crate::config::{CardSigning, Dealer, LeadPolicy, RateLimit, SearchPolicy, Server};
+use crate::config::{CardSigning, Dealer, LeadPolicy, RateLimit, SearchPolicy, Server, Tls};
 
 const DAY: i64 = 24;
 const NOTHING: (SignedDuration, &str) = (SignedDuration::ZERO, "0s");
@@ -33,6 +33,7 @@ impl Default for Server {
             log_json: false,
             log_filter: "info".to_owned(),
             trust_forwarded_for: false,
+            tls: None,
         }
     }
 }
@@ -75,6 +76,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         optional "log_json" => log_json: parse::boolean,
         optional "log_filter" => log_filter: values::log_filter,
         optional "trust_forwarded_for" => trust_forwarded_for: parse::boolean,
+        optional "tls" => tls: read_tls,
     });
     let default = Server::default();
     Some(Server {
@@ -86,6 +88,22 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         log_json: log_json.unwrap_or(default.log_json),
         log_filter: log_filter.unwrap_or(default.log_filter),
         trust_forwarded_for: trust_forwarded_for.unwrap_or(default.trust_forwarded_for),
+        tls,
+    })
+}
+
+/// `[server.tls]`
+fn read_tls(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Tls> {
+    let file = line(4_000);
+    read_object!(value, at, problems, closed {
+        required "certificate" => certificate: &file,
+        required "key" => key: &file,
+        optional "client_ca" => client_ca: &file,
+    });
+    Some(Tls {
+        certificate: certificate?.into(),
+        key: key?.into(),
+        client_ca: client_ca.map(Into::into),
     })
 }
 
@@ -173,19 +191,6 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         card_signing,
         name,
     })
-}
-
-/// Words of a vocabulary, at least one and none twice, in the vocabulary's order.
-fn words<T: Vocabulary + PartialEq>(
-    value: &Value,
-    at: &At<'_>,
-    problems: &mut Problems,
-) -> Option<Vec<T>> {
-    let chosen = parse::list(value, at, problems, (1, None), parse::word::<T>);
-    parse::unique(value, at, problems);
-    let chosen = chosen?;
-    let in_order = T::ALL.iter().filter(|word| chosen.contains(word));
-    Some(in_order.copied().collect())
 }
 
 fn read_provider(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(String, String)> {

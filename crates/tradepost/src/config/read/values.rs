@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::Value;
+use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::format;
 use tradepost_wire::parse::{self, push};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
@@ -29,6 +30,19 @@ pub(crate) fn of_text<T>(
         reject(at, problems, hint);
     }
     accepted
+}
+
+/// Words of a vocabulary, at least one and none twice, in the vocabulary's order.
+pub(super) fn words<T: Vocabulary + PartialEq>(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<T>> {
+    let chosen = parse::list(value, at, problems, (1, None), parse::word::<T>);
+    parse::unique(value, at, problems);
+    let chosen = chosen?;
+    let in_order = T::ALL.iter().filter(|word| chosen.contains(word));
+    Some(in_order.copied().collect())
 }
 
 /// A whole number from `min` to `max`.

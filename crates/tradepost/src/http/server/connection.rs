@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, HttpBody};
-use axum::http::{Request, Response};
+use axum::http::{HeaderValue, Request, Response, header};
 use bytes::Bytes;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
@@ -23,6 +23,7 @@ use tokio::sync::watch;
 
 use crate::http::Peer;
 use crate::http::observe::observe;
+use crate::tls::client::ClientCertificate;
 
 /// The largest head of a request: request line or pseudo-headers, and headers together.
 const MAX_HEAD_BYTES: u32 = 32 * 1024;
@@ -44,11 +45,25 @@ const PING: Duration = Duration::from_secs(20);
 /// long as a head may take to arrive.
 const IDLE: Duration = Duration::from_secs(60);
 
+/// For a year nobody should ask in clear text again (RFC 6797, A-09).
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// Who is at the other end.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub peer: Peer,
+    /// Whether TLS is spoken.
+    pub secure: bool,
+    /// The certificate that the client has shown, verified.
+    pub certificate: Option<ClientCertificate>,
+}
+
 /// How connections are served.
 #[derive(Debug, Clone)]
 pub(super) struct Protocol {
     builder: auto::Builder<TokioExecutor>,
-    patience: Duration,
+    /// How long the head of a request may take to arrive.
+    pub(super) patience: Duration,
 }
 
 impl Protocol {
@@ -75,12 +90,12 @@ impl Protocol {
         Self { builder, patience }
     }
 
-    /// Serves a connection until it ends. When `stopping` tells so, or when it is idle too long,
+    /// Serves a connection until it ends, with what is known about its client. When `stopping` tells so, or when it is idle too long,
     /// no new request is taken and those in progress are finished.
     pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         &self,
         stream: S,
-        peer: Peer,
+        client: Client,
         router: Router,
         mut stopping: watch::Receiver<()>,
     ) {
@@ -88,8 +103,11 @@ impl Protocol {
         let counted = Arc::clone(&requests);
         let service = service_fn(move |request: Request<Incoming>| {
             let mut request = request.map(Body::new);
-            request.extensions_mut().insert(peer);
-            answer(router.clone(), request, Arc::clone(&counted).begin())
+            request.extensions_mut().insert(client.peer);
+            if let Some(certificate) = &client.certificate {
+                request.extensions_mut().insert(certificate.clone());
+            }
+            answer(router.clone(), request, client.secure, Arc::clone(&counted).begin())
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
@@ -126,9 +144,13 @@ impl Protocol {
 async fn answer(
     router: Router,
     request: Request<Body>,
+    secure: bool,
     begun: Begun,
 ) -> Result<Response<Counted>, Infallible> {
-    let response = observe(router, request).await?;
+    let mut response = observe(router, request).await?;
+    if secure {
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
+    }
     Ok(response.map(|body| Counted { body, _begun: begun }))
 }
 

@@ -115,7 +115,8 @@ fn tokens(keys: KeySource) -> impl FnOnce(&mut Config) {
     move |config| {
         let (issuer, audience) = (ISSUER.to_owned(), "demo".to_owned());
         let jwt = Jwt { issuer, audience, keys, scope_claim: Some("scope".to_owned()) };
-        config.dealers[0].auth = Auth { required: true, api_keys: true, jwt: Some(jwt) };
+        config.dealers[0].auth =
+            Auth { required: true, api_keys: true, jwt: Some(jwt), ..Auth::default() };
     }
 }
 
@@ -295,7 +296,7 @@ proptest! {
                 headers.insert("authorization", value);
             }
             let address = [192, 0, 2, 1].into();
-            executor.block_on(authenticator.authenticate(address, &headers, *now)).is_ok()
+            executor.block_on(authenticator.authenticate(address, &headers, None, *now)).is_ok()
         };
         let good = format!("Bearer {RSA_TOKEN}").into_bytes();
         prop_assert!(let_in(&good));

@@ -1,6 +1,6 @@
 //! An HTTP client that sends what it is told and hides nothing.
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -50,9 +50,21 @@ pub fn request(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Response {
+    let bytes = bytes(&address.to_string(), method, target, headers, body);
+    raw(address, &bytes).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A request after whose answer the connection is closed.
+pub fn bytes(
+    host: &str,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Vec<u8> {
     let mut head = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-        head.push_str(&format!("Host: {address}\r\n"));
+        head.push_str(&format!("Host: {host}\r\n"));
     }
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -60,13 +72,18 @@ pub fn request(
     head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(body);
-    raw(address, &bytes).unwrap_or_else(|error| panic!("{error}"))
+    bytes
 }
 
 /// Sends bytes and reads an answer to the end.
 pub fn raw(address: SocketAddr, bytes: &[u8]) -> std::io::Result<Response> {
-    let mut stream = TcpStream::connect(address)?;
+    let stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    exchange(stream, bytes)
+}
+
+/// The same on a connection that there is.
+pub fn exchange(mut stream: impl Read + Write, bytes: &[u8]) -> std::io::Result<Response> {
     // A server that refuses early may close before it has read everything.
     let sent = stream.write_all(bytes);
     let mut answer = Vec::new();

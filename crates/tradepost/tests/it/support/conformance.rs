@@ -11,8 +11,11 @@ use tradepost::auth::key::Fresh;
 use tradepost::clock::{Clock, Hand};
 use tradepost::conformance::{Conformance, Profile};
 use tradepost::desk::{Agent, Desk};
+use tradepost::egress::Egress;
 use tradepost::gate::Scope;
 use tradepost::http;
+use tradepost::outbox::{Edge, Outbox, Settings, Sleeping};
+use tradepost::signing::key::SigningKey;
 use tradepost::store::{ApiKey, Store};
 
 use super::{NOW, Response, at, client};
@@ -23,6 +26,8 @@ pub struct ConformanceServer {
     pub hand: Hand,
     pub store: Arc<Store>,
     pub desk: Arc<Desk>,
+    /// What delivers to webhooks.
+    pub outbox: Option<Arc<Outbox>>,
     directory: Option<tempfile::TempDir>,
     profile: Profile,
     runtime: Option<tokio::runtime::Runtime>,
@@ -30,10 +35,52 @@ pub struct ConformanceServer {
 
 /// The conformance agent on an empty store.
 pub fn start_conformance(profile: Profile) -> ConformanceServer {
-    start_in(tempfile::tempdir().unwrap(), profile)
+    start_in(tempfile::tempdir().unwrap(), profile, |agent| agent)
 }
 
-fn start_in(directory: tempfile::TempDir, profile: Profile) -> ConformanceServer {
+/// The conformance agent with webhooks, which go where `egress` permits, and an outbox.
+pub fn start_pushing(egress: Egress, settings: Settings, edge: Edge) -> ConformanceServer {
+    let calling = |agent: Conformance| agent.calling(egress);
+    launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |_| Some((settings, edge)))
+}
+
+/// The same, with an outbox for which waiting is moving the clock.
+pub fn start_pushing_in_virtual_time(egress: Egress, settings: Settings) -> ConformanceServer {
+    let calling = |agent: Conformance| agent.calling(egress);
+    launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |hand| {
+        let sleep = move |duration: Duration| -> Sleeping {
+            hand.advance(jiff::SignedDuration::try_from(duration).unwrap());
+            Box::pin(tokio::task::yield_now())
+        };
+        Some((settings, Edge { sleep: Arc::new(sleep), random: Arc::new(|| 1.0) }))
+    })
+}
+
+/// The same for clients that name no version.
+pub fn start_lenient(profile: Profile) -> ConformanceServer {
+    start_in(tempfile::tempdir().unwrap(), profile, Conformance::lenient)
+}
+
+/// The same with cards that this key signs.
+pub fn start_signed(profile: Profile, key: SigningKey) -> ConformanceServer {
+    let sign = move |agent: Conformance| agent.signed(key, at(NOW)).unwrap();
+    start_in(tempfile::tempdir().unwrap(), profile, sign)
+}
+
+fn start_in(
+    directory: tempfile::TempDir,
+    profile: Profile,
+    settle: impl FnOnce(Conformance) -> Conformance,
+) -> ConformanceServer {
+    launch(directory, profile, settle, |_| None)
+}
+
+fn launch(
+    directory: tempfile::TempDir,
+    profile: Profile,
+    settle: impl FnOnce(Conformance) -> Conformance,
+    outbox: impl FnOnce(Hand) -> Option<(Settings, Edge)>,
+) -> ConformanceServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let (clock, hand) = Clock::manual(at(NOW));
     let runtime =
@@ -41,6 +88,8 @@ fn start_in(directory: tempfile::TempDir, profile: Profile) -> ConformanceServer
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}")).unwrap();
+    let agent = settle(agent);
+    let outbox = outbox(hand.clone()).and_then(|(settings, edge)| agent.outbox(settings, edge));
     let server = super::dealer::config().server;
     let desk = Desk::open_conformance(server.clone(), Arc::clone(&store), clock, agent);
     let desk = Arc::new(desk);
@@ -48,8 +97,11 @@ fn start_in(directory: tempfile::TempDir, profile: Profile) -> ConformanceServer
     runtime.spawn(async move {
         http::server::serve(listener, router, &server, std::future::pending()).await;
     });
+    if let Some(outbox) = &outbox {
+        runtime.spawn(Arc::clone(outbox).run(std::future::pending(), Duration::ZERO));
+    }
     let (directory, runtime) = (Some(directory), Some(runtime));
-    ConformanceServer { address, hand, store, desk, directory, profile, runtime }
+    ConformanceServer { address, hand, store, desk, outbox, directory, profile, runtime }
 }
 
 impl Drop for ConformanceServer {
@@ -65,7 +117,7 @@ impl ConformanceServer {
     pub fn restart(mut self) -> Self {
         let (directory, profile) = (self.directory.take().unwrap(), self.profile);
         drop(self);
-        start_in(directory, profile)
+        start_in(directory, profile, |agent| agent)
     }
 
     /// The whole answer to a request with these headers besides.
@@ -138,6 +190,11 @@ impl ConformanceServer {
         assert!(forgotten, "{} tasks are still remembered", self.live());
     }
 
+    /// Where the store is.
+    pub fn database(&self) -> std::path::PathBuf {
+        self.directory.as_ref().unwrap().path().join("tradepost.sqlite")
+    }
+
     /// How many tasks the process remembers.
     pub fn live(&self) -> usize {
         match self.desk.agent(None).unwrap() {
@@ -154,9 +211,18 @@ pub fn ask(
     method: &str,
     params: &Value,
 ) -> Response {
-    let headers = [&[("Content-Type", "application/json")], headers].concat();
+    let headers = &versioned(headers);
+    let headers = [&[("Content-Type", "application/json")], headers.as_slice()].concat();
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     client::request(address, "POST", "/a2a", &headers, body.to_string().as_bytes())
+}
+
+/// These headers with the version of the protocol, unless they name one (V-01).
+pub fn versioned<'a>(headers: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    const VERSION: (&str, &str) = ("A2A-Version", "1.0");
+    let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(VERSION.0));
+    let version = (!named).then_some(VERSION);
+    headers.iter().copied().chain(version).collect()
 }
 
 /// The parameters of a message with this id.
@@ -211,7 +277,7 @@ impl Stream {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let more: String =
-            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            versioned(headers).iter().map(|(n, value)| format!("{n}: {value}\r\n")).collect();
         let request = format!(
             "POST /a2a HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{more}\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",

@@ -38,6 +38,7 @@ pub fn config() -> Config {
             log_json: true,
             log_filter: "off".to_owned(),
             trust_forwarded_for: false,
+            tls: None,
         },
         dealers: vec![Dealer {
             id: ID.to_owned(),

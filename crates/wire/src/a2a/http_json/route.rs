@@ -1,59 +1,53 @@
 //! Which operation a path and a method mean (A2A §11.3). A router of segments cannot tell
-//! `tasks/{id}:cancel` from `tasks/{id}`, so the paths are read here.
+//! `tasks/{id}:cancel` from `tasks/{id}`, so the paths are read here. They begin where the address
+//! of the interface ends.
 //!
-//! Each path also exists below a tenant, `/rest/{tenant}/…` (S-04). The agents here have no
+//! Each path also exists below a tenant, `/{tenant}/…` (S-04). The agents here have no
 //! tenants; whatever one is named it is the same agent, as it is when a body names one. Only what
 //! another program on the way could read as a different path is no tenant: dots, an encoded
 //! slash, control characters.
 
-use axum::http::Method;
-use tradepost_wire::a2a::Operation;
+use crate::a2a::Operation;
 
-use crate::aap::card::HTTP_JSON_PATH;
-
-/// A path of ours.
+/// A path of the binding.
+#[derive(Debug)]
 struct Route {
-    /// As the log names it. A parameter has the name of the member that it stands for.
+    /// A parameter has the name of the member that it stands for.
     template: &'static str,
     methods: &'static [(&'static str, Operation)],
 }
 
 const ROUTES: &[Route] = &[
-    Route { template: "/rest/message:send", methods: &[("POST", Operation::SendMessage)] },
-    Route {
-        template: "/rest/message:stream",
-        methods: &[("POST", Operation::SendStreamingMessage)],
-    },
-    Route { template: "/rest/tasks", methods: &[("GET", Operation::ListTasks)] },
-    Route { template: "/rest/tasks/{id}", methods: &[("GET", Operation::GetTask)] },
-    Route { template: "/rest/tasks/{id}:cancel", methods: &[("POST", Operation::CancelTask)] },
+    Route { template: "/message:send", methods: &[("POST", Operation::SendMessage)] },
+    Route { template: "/message:stream", methods: &[("POST", Operation::SendStreamingMessage)] },
+    Route { template: "/tasks", methods: &[("GET", Operation::ListTasks)] },
+    Route { template: "/tasks/{id}", methods: &[("GET", Operation::GetTask)] },
+    Route { template: "/tasks/{id}:cancel", methods: &[("POST", Operation::CancelTask)] },
     Route {
         // The specification says POST in §11.3 and GET in its protobuf file (§1.5 row 2).
-        template: "/rest/tasks/{id}:subscribe",
+        template: "/tasks/{id}:subscribe",
         methods: &[("GET", Operation::SubscribeToTask), ("POST", Operation::SubscribeToTask)],
     },
     Route {
-        template: "/rest/tasks/{taskId}/pushNotificationConfigs",
+        template: "/tasks/{taskId}/pushNotificationConfigs",
         methods: &[
             ("GET", Operation::ListTaskPushNotificationConfigs),
             ("POST", Operation::CreateTaskPushNotificationConfig),
         ],
     },
     Route {
-        template: "/rest/tasks/{taskId}/pushNotificationConfigs/{id}",
+        template: "/tasks/{taskId}/pushNotificationConfigs/{id}",
         methods: &[
             ("GET", Operation::GetTaskPushNotificationConfig),
             ("DELETE", Operation::DeleteTaskPushNotificationConfig),
         ],
     },
-    Route {
-        template: "/rest/extendedAgentCard",
-        methods: &[("GET", Operation::GetExtendedAgentCard)],
-    },
+    Route { template: "/extendedAgentCard", methods: &[("GET", Operation::GetExtendedAgentCard)] },
 ];
 
 /// What a path means.
-pub(super) struct Target {
+#[derive(Debug)]
+pub struct Target {
     route: &'static Route,
     /// The members that the path gives, decoded.
     pub members: Vec<(&'static str, String)>,
@@ -61,21 +55,30 @@ pub(super) struct Target {
 
 impl Target {
     /// What the method does there.
-    pub(super) fn operation(&self, method: &Method) -> Option<Operation> {
-        let known = self.route.methods.iter().find(|(name, _)| *name == method.as_str());
+    #[must_use]
+    pub fn operation(&self, method: &str) -> Option<Operation> {
+        let known = self.route.methods.iter().find(|(name, _)| *name == method);
         known.map(|(_, operation)| *operation)
     }
 
     /// The methods that do something, as `Allow` lists them.
-    pub(super) fn allowed(&self) -> String {
+    #[must_use]
+    pub fn allowed(&self) -> String {
         let names: Vec<_> = self.route.methods.iter().map(|(name, _)| *name).collect();
         names.join(", ")
+    }
+
+    /// The path without what the caller has put into it: `/tasks/{id}:cancel`.
+    #[must_use]
+    pub fn template(&self) -> &'static str {
+        self.route.template
     }
 }
 
 /// What a path means, with or without a tenant. A path without one is meant where it can be.
-pub(super) fn find(path: &str) -> Option<Target> {
-    let path = path.strip_prefix(HTTP_JSON_PATH)?.strip_prefix('/')?;
+#[must_use]
+pub fn find(path: &str) -> Option<Target> {
+    let path = path.strip_prefix('/')?;
     let segments: Vec<&str> = path.split('/').collect();
     let find = |segments: &[&str]| ROUTES.iter().find_map(|route| matches(route, segments));
     find(&segments).or_else(|| {
@@ -84,14 +87,8 @@ pub(super) fn find(path: &str) -> Option<Target> {
     })
 }
 
-/// The template of a path, for the log.
-pub(in crate::http) fn template(path: &str) -> Option<&'static str> {
-    find(path).map(|target| target.route.template)
-}
-
 fn matches(route: &'static Route, segments: &[&str]) -> Option<Target> {
-    let wanted: Vec<&'static str> =
-        route.template.strip_prefix(HTTP_JSON_PATH)?.split('/').skip(1).collect();
+    let wanted: Vec<&'static str> = route.template.split('/').skip(1).collect();
     if wanted.len() != segments.len() {
         return None;
     }
@@ -152,24 +149,24 @@ mod tests {
     #[test]
     fn paths_are_found_with_their_parameters_and_with_a_tenant() {
         for (path, expected) in [
-            ("/rest/message:send", "/rest/message:send"),
-            ("/rest/acme/message:stream", "/rest/message:stream"),
-            ("/rest/tasks", "/rest/tasks"),
-            ("/rest/tasks/t-1", "/rest/tasks/{id} id=t-1"),
-            ("/rest/tasks/a%2Fb%3Ac", "/rest/tasks/{id} id=a/b:c"),
-            ("/rest/tasks/t-1:cancel", "/rest/tasks/{id}:cancel id=t-1"),
-            ("/rest/acme/tasks/t-1:subscribe", "/rest/tasks/{id}:subscribe id=t-1"),
-            ("/rest/tasks/tasks", "/rest/tasks/{id} id=tasks"),
-            ("/rest/tasks/message:send", "/rest/message:send"),
+            ("/message:send", "/message:send"),
+            ("/acme/message:stream", "/message:stream"),
+            ("/tasks", "/tasks"),
+            ("/tasks/t-1", "/tasks/{id} id=t-1"),
+            ("/tasks/a%2Fb%3Ac", "/tasks/{id} id=a/b:c"),
+            ("/tasks/t-1:cancel", "/tasks/{id}:cancel id=t-1"),
+            ("/acme/tasks/t-1:subscribe", "/tasks/{id}:subscribe id=t-1"),
+            ("/tasks/tasks", "/tasks/{id} id=tasks"),
+            ("/tasks/message:send", "/message:send"),
             (
-                "/rest/acme/tasks/t/pushNotificationConfigs",
-                "/rest/tasks/{taskId}/pushNotificationConfigs taskId=t",
+                "/acme/tasks/t/pushNotificationConfigs",
+                "/tasks/{taskId}/pushNotificationConfigs taskId=t",
             ),
             (
-                "/rest/tasks/t/pushNotificationConfigs/a:b",
-                "/rest/tasks/{taskId}/pushNotificationConfigs/{id} taskId=t id=a:b",
+                "/tasks/t/pushNotificationConfigs/a:b",
+                "/tasks/{taskId}/pushNotificationConfigs/{id} taskId=t id=a:b",
             ),
-            ("/rest/extendedAgentCard", "/rest/extendedAgentCard"),
+            ("/extendedAgentCard", "/extendedAgentCard"),
         ] {
             assert_eq!(found(path), expected, "{path}");
         }
@@ -178,20 +175,20 @@ mod tests {
     #[test]
     fn what_is_not_quite_a_path_of_ours_is_none() {
         for path in [
-            "/rest",
-            "/rest/",
-            "/rest//tasks",
-            "/rest/tasks/",
-            "/rest/tasks/:cancel",
-            "/rest/tasks/t:frobnicate",
-            "/rest/tasks/%ff",
-            "/rest/../tasks",
-            "/rest/%2e%2e/tasks",
-            "/rest/a%2fb/tasks",
-            "/rest/a/b/tasks",
-            "/restful/tasks",
-            "/rest/message",
-            "/rest/MESSAGE:send",
+            "",
+            "/",
+            "//tasks",
+            "/tasks/",
+            "/tasks/:cancel",
+            "/tasks/t:frobnicate",
+            "/tasks/%ff",
+            "/../tasks",
+            "/%2e%2e/tasks",
+            "/a%2fb/tasks",
+            "/a/b/tasks",
+            "tasks",
+            "/message",
+            "/MESSAGE:send",
         ] {
             assert_eq!(found(path), "nothing", "{path}");
         }

@@ -5,12 +5,11 @@
 //! parameter that is there twice becomes an array (C-07), which no operation of A2A 1.0 takes. As
 //! with members of a body, unknown parameters are ignored.
 
-use serde_json::{Map, Number, Value};
-use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Refusal;
-use tradepost_wire::jsonrpc;
-
 use super::route::Target;
+use crate::a2a::Operation;
+use crate::a2a::error::Refusal;
+use crate::jsonrpc;
+use serde_json::{Map, Number, Value};
 
 /// What a parameter of the query stands for.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +23,7 @@ enum Kind {
 ///
 /// # Errors
 /// When the body is no JSON.
-pub(super) fn read(
+pub fn read(
     operation: Operation,
     target: &Target,
     query: Option<&str>,

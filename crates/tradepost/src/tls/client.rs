@@ -1,0 +1,131 @@
+//! What a client's certificate says about the client. Whoever has one was verified: its chain ends
+//! at an authority of `client_ca`, and it was valid when the connection began.
+
+use std::fmt::Write as _;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rustls::pki_types::CertificateDer;
+use sha2::{Digest as _, Sha256};
+
+use super::der;
+
+/// The verified certificate of a connection's client.
+#[derive(Debug, Clone)]
+pub struct ClientCertificate(Arc<Facts>);
+
+#[derive(Debug)]
+struct Facts {
+    fingerprint: Fingerprint,
+    dns: Vec<String>,
+    uris: Vec<String>,
+    expires_at: Option<Timestamp>,
+}
+
+impl ClientCertificate {
+    /// Reads a certificate that has been verified.
+    #[must_use]
+    pub fn read(certificate: &CertificateDer<'_>) -> Self {
+        let names = webpki::EndEntityCert::try_from(certificate);
+        let (dns, uris) = names.map_or_else(
+            |_| (Vec::new(), Vec::new()),
+            |names| {
+                let dns = names.valid_dns_names().map(str::to_ascii_lowercase);
+                (dns.collect(), names.valid_uri_names().map(str::to_owned).collect())
+            },
+        );
+        Self(Arc::new(Facts {
+            fingerprint: Fingerprint(Sha256::digest(certificate).into()),
+            dns,
+            uris,
+            expires_at: der::not_after(certificate),
+        }))
+    }
+
+    /// Whether the certificate is meant.
+    #[must_use]
+    pub fn is(&self, subject: &Subject) -> bool {
+        match subject {
+            Subject::Fingerprint(fingerprint) => self.0.fingerprint == *fingerprint,
+            Subject::Dns(name) => self.0.dns.contains(name),
+            Subject::Uri(uri) => self.0.uris.contains(uri),
+        }
+    }
+
+    /// Whether it has ended: connections may live longer than certificates.
+    #[must_use]
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        self.0.expires_at.is_some_and(|end| end < now)
+    }
+}
+
+/// Which certificate is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// This one and no other.
+    Fingerprint(Fingerprint),
+    /// Every one with this DNS name, in lower case, among its alternative names.
+    Dns(String),
+    /// Every one with this URI among its alternative names, such as a SPIFFE id.
+    Uri(String),
+}
+
+/// The SHA-256 of a certificate in DER.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 32]);
+
+impl FromStr for Fingerprint {
+    type Err = ();
+
+    /// 64 hexadecimal digits, with or without `sha256:` before them and colons between the bytes,
+    /// as tools write them.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let prefix = text.get(..7).filter(|start| start.eq_ignore_ascii_case("sha256:"));
+        let digits = text.get(prefix.map_or(0, str::len)..).ok_or(())?;
+        let pairs: Vec<&[u8]> = if digits.contains(':') {
+            digits.split(':').map(str::as_bytes).collect()
+        } else {
+            digits.as_bytes().chunks(2).collect()
+        };
+        let byte = |pair: &&[u8]| {
+            let text = std::str::from_utf8(pair).ok()?;
+            let plain = text.len() == 2 && text.bytes().all(|b| b.is_ascii_hexdigit());
+            plain.then(|| u8::from_str_radix(text, 16).ok()).flatten()
+        };
+        let bytes: Vec<u8> = pairs.iter().map(byte).collect::<Option<_>>().ok_or(())?;
+        bytes.try_into().map(Self).map_err(|_| ())
+    }
+}
+
+impl std::fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = self.0.iter().fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        });
+        write!(f, "sha256:{digits}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fingerprints_are_read_as_tools_write_them() {
+        let plain = "0af1".repeat(16);
+        let colons = ["0A:F1"; 16].join(":");
+        let read = |text: &str| text.parse::<Fingerprint>();
+        let expected = format!("sha256:{plain}");
+        for text in [&plain, &colons, &expected, &format!("SHA256:{colons}")] {
+            assert_eq!(read(text).unwrap().to_string(), expected, "{text}");
+        }
+        let short = &plain[..62];
+        let odd = &plain[..63];
+        let nearly = plain.replacen('a', "+", 1);
+        for text in ["", "sha256:", "sha1:00", short, odd, &nearly, &format!("{plain}00"), "é"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}
