@@ -2,7 +2,7 @@
 //
 //   node tasks.js http://127.0.0.1:8080
 //
-// Webhooks are not tried: the agent sends none yet, and its card says so.
+// Webhooks are tried in push.js.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

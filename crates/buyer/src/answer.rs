@@ -10,6 +10,7 @@ use tradepost_wire::aap::error::{Received, TYPE};
 use tradepost_wire::aap::vehicle::Status;
 use tradepost_wire::catalog::Vocabulary;
 
+use crate::came;
 use crate::failure::{Defect, Failure};
 use crate::refusal::{self, By, Refused};
 use crate::transport::Response;
@@ -96,13 +97,21 @@ struct Part<'a> {
 /// `Refused` for an error in a JSON-RPC answer at any HTTP status, and for a status of refusal;
 /// `Garbled` for a success that cannot be understood.
 pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failure> {
-    let defect = match open(response, id) {
-        Ok(Opened::Refused(refused)) => return Err(Failure::Refused(refused)),
+    let defect = match open(&response.body, id) {
+        Ok(Opened::Refused { error }) => {
+            match refusal::read(&error, response.retry_after, response.kept()) {
+                Some(refused) => return Err(Failure::Refused(Box::new(refused))),
+                None => no_error(),
+            }
+        }
         Ok(Opened::Result(result)) if response.is_success() => {
             match read_result(result, skill, response) {
                 Ok(Read::Answer(answer)) => return Ok(answer),
                 Ok(Read::Refused(refused)) => return Err(Failure::Refused(refused)),
-                Err(defect) => defect,
+                Err(defect) => match refused_result(result, response) {
+                    Some(refused) => return Err(Failure::Refused(refused)),
+                    None => defect,
+                },
             }
         }
         Ok(Opened::Result(_)) => Defect::NotJsonRpc("a result with an HTTP status of refusal"),
@@ -119,13 +128,30 @@ pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failu
     })
 }
 
-enum Opened<'a> {
-    Result(&'a str),
-    Refused(Box<Refused>),
+/// What no AAP dealer answers and is a seller's no all the same: a failed task, for example.
+fn refused_result(result: &str, response: &Response) -> Option<Box<Refused>> {
+    let by = came::refusal_in(&serde_json::from_str(result).ok()?)?;
+    let retry_after = refusal::stated_by(&by).or(response.retry_after);
+    Some(Box::new(Refused { by, retry_after, kept: response.kept() }))
 }
 
-fn open<'a>(response: &'a Response, id: &str) -> Result<Opened<'a>, Defect> {
-    let text = std::str::from_utf8(&response.body).map_err(|_| Defect::NotUtf8)?;
+/// The defect of an error that is none.
+pub(crate) fn no_error() -> Defect {
+    Defect::NotJsonRpc("its error has no whole number as code")
+}
+
+/// A JSON-RPC answer to one request.
+#[derive(Debug)]
+pub(crate) enum Opened<'a> {
+    /// Its result, as it came.
+    Result(&'a str),
+    /// Its error.
+    Refused { error: Value },
+}
+
+/// Opens the JSON-RPC answer to the request with this id.
+pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<Opened<'a>, Defect> {
+    let text = std::str::from_utf8(body).map_err(|_| Defect::NotUtf8)?;
     let text = text.trim_ascii();
     if text.is_empty() {
         return Err(Defect::Empty);
@@ -148,9 +174,7 @@ fn open<'a>(response: &'a Response, id: &str) -> Result<Opened<'a>, Defect> {
         // An error about a request whose id could not be read has none.
         (None, Some(error)) if ours || envelope.id.is_none() => {
             let error: Value = serde_json::from_str(error.get()).map_err(|_| Defect::NotJson)?;
-            let refused = refusal::read(&error, response.retry_after, response.kept());
-            let malformed = Defect::NotJsonRpc("its error has no whole number as code");
-            refused.map(|refused| Opened::Refused(Box::new(refused))).ok_or(malformed)
+            Ok(Opened::Refused { error })
         }
         (Some(_), None) | (None, Some(_)) => Err(Defect::WrongId),
     }

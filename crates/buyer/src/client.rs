@@ -16,6 +16,10 @@ use crate::discover::{Discovered, endpoint, is_local};
 use crate::failure::{BadAddress, Failure, Unsent};
 use crate::transport::Transport;
 
+mod recover;
+
+pub use recover::uncorrected;
+
 /// Calls the skills of one agent.
 pub struct Client {
     transport: Transport,

@@ -167,7 +167,7 @@ fn is_local_v6(ip: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, Reply, transport};
+    use crate::fake::{Fake, MAX_BODY, Reply, transport};
 
     #[test]
     fn the_card_is_found_from_a_base_address_or_its_own() {
@@ -248,14 +248,14 @@ mod tests {
 
     #[test]
     fn answers_that_are_no_card_are_told_apart() {
-        let long = " ".repeat(9 * 1024 * 1024);
-        let deep = "[".repeat(200_000);
+        let long = " ".repeat(MAX_BODY + 1);
+        let deep = "[".repeat(60_000);
         for (reply, expected) in [
             (Reply::http(200, &[], ""), "the answer is empty"),
             (Reply::http(200, &[], "<html></html>"), "the answer is not valid JSON"),
             (Reply::http(200, &[], &deep), "the answer is not valid JSON"),
             (Reply::http(200, &[], "[]"), "the answer is no agent card: it is not a JSON object"),
-            (Reply::http(200, &[], &long), "the answer is larger than 8388608 bytes"),
+            (Reply::http(200, &[], &long), "the answer is larger than 65536 bytes"),
             (Reply::http(404, &[], "<html>"), "the server answers with HTTP 404"),
             (Reply::http(304, &[], ""), "the server answers with HTTP 304"),
             (

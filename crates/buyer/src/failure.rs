@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use tradepost_wire::aap;
+use tradepost_wire::{aap, adcp};
 
 use crate::card::NotAap;
 use crate::refusal::{By, Refused};
@@ -163,13 +163,32 @@ impl Failure {
         Self::Unsent(Unsent::Address(BadAddress { url: url.to_owned(), from_card: false, why }))
     }
 
+    /// The error object of AdCP, when the seller sent one.
+    #[must_use]
+    pub fn adcp(&self) -> Option<&adcp::error::Error> {
+        match self {
+            Self::Refused(refused) => match &refused.by {
+                By::Adcp(adcp) => Some(&adcp.error),
+                By::Aap { .. }
+                | By::Protocol(_)
+                | By::Grpc { .. }
+                | By::Http(_)
+                | By::Words { .. } => None,
+            },
+            Self::Unsent(_) | Self::Unanswered(_) | Self::Garbled(_) => None,
+        }
+    }
+
     /// Whether the seller may have acted on the request although there is no result.
     #[must_use]
     pub fn may_have_acted(&self) -> bool {
         match self {
             Self::Unsent(_) => false,
-            // A gateway answers so when it has lost sight of the seller behind it.
-            Self::Refused(refused) => matches!(refused.by, By::Http(500..)),
+            // A gateway answers so when it has lost sight of the seller behind it; DEADLINE_EXCEEDED,
+            // UNKNOWN, INTERNAL, UNAVAILABLE and DATA_LOSS are gRPC's words for it.
+            Self::Refused(refused) => {
+                matches!(refused.by, By::Http(500..) | By::Grpc { code: 2 | 4 | 13 | 14 | 15, .. })
+            }
             Self::Unanswered(_) | Self::Garbled(_) => true,
         }
     }

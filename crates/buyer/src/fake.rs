@@ -1,11 +1,20 @@
-//! A seller for tests: answers each connection with the next canned reply.
+//! A seller for tests, which answers each connection with the next canned reply, and a world in
+//! which time is a number.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::retry::World;
 use crate::transport::{Limits, Transport};
+
+/// How long the client of these tests waits: long enough for a busy machine.
+pub(crate) const STALLED: Duration = Duration::from_secs(2);
+
+/// The largest answer that it takes: small, so that a larger one is sent quickly.
+pub(crate) const MAX_BODY: usize = 64 * 1024;
 
 /// A canned reply. `{id}` in it becomes the id of the request.
 pub(crate) enum Reply {
@@ -64,7 +73,7 @@ impl Fake {
 
 /// A transport with a short patience.
 pub(crate) fn transport() -> Transport {
-    Transport::new(Limits { timeout: Duration::from_millis(400), ..Limits::default() })
+    Transport::new(Limits { timeout: STALLED, max_body: MAX_BODY, ..Limits::default() })
 }
 
 fn answer(mut stream: TcpStream, reply: Reply, requests: &Sender<String>) {
@@ -108,5 +117,42 @@ fn read_request(stream: &mut TcpStream) -> String {
             Ok(count @ 1..) => bytes.extend_from_slice(&buffer[..count]),
             Ok(0) | Err(_) => return String::from_utf8_lossy(&bytes).into_owned(),
         }
+    }
+}
+
+/// A world in which time is a number and every draw the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Virtual {
+    state: Arc<Mutex<(Duration, Vec<Duration>)>>,
+    draw: f64,
+}
+
+impl Virtual {
+    pub(crate) fn new(draw: f64) -> Self {
+        Self { state: Arc::default(), draw }
+    }
+
+    pub(crate) fn pass(&self, time: Duration) {
+        self.state.lock().unwrap().0 += time;
+    }
+
+    pub(crate) fn sleeps(&self) -> Vec<f64> {
+        self.state.lock().unwrap().1.iter().map(Duration::as_secs_f64).collect()
+    }
+}
+
+impl World for Virtual {
+    fn now(&self) -> Duration {
+        self.state.lock().unwrap().0
+    }
+
+    async fn sleep(&self, time: Duration) {
+        let mut state = self.state.lock().unwrap();
+        state.0 += time;
+        state.1.push(time);
+    }
+
+    fn draw(&self) -> f64 {
+        self.draw
     }
 }

@@ -1,15 +1,20 @@
 //! A client of seller agents: [`mod@discover`] reads a seller's card and chooses how to speak to it,
-//! [`client`] calls a skill, and [`failure`] says what went wrong and whether the request left.
+//! [`client`] calls a skill, [`came`] reads whatever comes back, and [`failure`] says what went wrong
+//! and whether the request left. [`recovery`] says what to do about it and [`retry`] does it.
 //!
 //! This crate has never heard of our own server. Whatever a seller sends is data: it is kept as it
 //! came, bounded in size, and goes through [`text`] before a person sees it.
 
 pub mod answer;
+pub mod came;
 pub mod card;
 pub mod client;
 pub mod discover;
 pub mod failure;
+pub mod outcome;
+pub mod recovery;
 pub mod refusal;
+pub mod retry;
 pub mod text;
 pub mod transport;
 
@@ -18,6 +23,7 @@ pub use card::Card;
 pub use client::Client;
 pub use discover::{Discovered, discover};
 pub use failure::Failure;
+pub use recovery::advise;
 pub use reqwest::Url;
 pub use transport::Transport;
 

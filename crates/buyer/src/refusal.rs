@@ -1,5 +1,6 @@
-//! A seller's no, read leniently: AAP's error object first, then the typed details of A2A, then
-//! the bare JSON-RPC number, then the HTTP status.
+//! A seller's no, read leniently: AdCP's error object first, then AAP's, then the typed details of
+//! A2A, then the bare number, then the status of HTTP or gRPC. Where to look for each is
+//! [`came`](crate::came).
 
 use std::fmt;
 use std::time::Duration;
@@ -8,13 +9,18 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use tradepost_wire::a2a::error::{Code, DOMAIN, FieldViolation};
 use tradepost_wire::aap::error::{Code as AapCode, Received};
+use tradepost_wire::adcp::error::{Error as AdcpError, Malformed, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
 
+use crate::came::{self, Places};
 use crate::failure::Kept;
-use crate::text::{SENTENCE, WORD, plain};
+use crate::text::{SENTENCE, WORD, bounded, plain};
 
 /// The longest delay that a seller's word is taken for.
 pub const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The longest message of AdCP that is shown, in bytes (`Z-3`).
+pub const MAX_MESSAGE: usize = 256;
 
 /// How many violations and facts of an error are kept.
 const MAX_LISTED: usize = 100;
@@ -34,6 +40,8 @@ pub struct Refused {
 /// In which words a seller says no.
 #[derive(Debug)]
 pub enum By {
+    /// AdCP's error object.
+    Adcp(Box<Adcp>),
     /// AAP's error object.
     Aap {
         /// The JSON-RPC number it came with.
@@ -43,8 +51,35 @@ pub enum By {
     },
     /// An error of A2A or JSON-RPC.
     Protocol(ProtocolError),
-    /// An HTTP status, with a body that is no JSON-RPC answer.
+    /// A gRPC status without typed details.
+    Grpc {
+        /// The number (google.rpc.Code).
+        code: i32,
+        /// For people, as sent.
+        message: String,
+    },
+    /// An HTTP status, with a body that is no answer of a protocol.
     Http(u16),
+    /// A no without an error object: an MCP tool result with `isError`, or a failed task.
+    Words {
+        /// For people, as sent; the beginning of it.
+        text: String,
+        /// What was wrong with the object that there was.
+        malformed: Option<Malformed>,
+    },
+}
+
+/// An AdCP error with where it stood.
+#[derive(Debug)]
+pub struct Adcp {
+    /// The error that decides.
+    pub error: AdcpError,
+    /// All that the payload lists, when it does.
+    pub listed: Vec<AdcpError>,
+    /// Where the error stood.
+    pub layer: came::Layer,
+    /// The JSON-RPC number that it came with; 0 when it came without.
+    pub jsonrpc: i64,
 }
 
 /// An error of A2A or JSON-RPC.
@@ -75,9 +110,13 @@ impl Refused {
                 Some(code) => is_retryable(code),
                 None => self.retry_after.is_some(),
             },
-            By::Http(status) => {
-                matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
+            By::Adcp(adcp) => adcp.error.class() == Recovery::Transient,
+            By::Grpc { code, .. } => {
+                // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, UNAVAILABLE.
+                matches!(code, 4 | 8 | 10 | 14)
             }
+            By::Http(status) => is_passing(*status),
+            By::Words { .. } => false,
         }
     }
 }
@@ -87,7 +126,31 @@ impl fmt::Display for Refused {
         let (code, message) = match &self.by {
             By::Aap { error, .. } => (error.code.name(), error.message.as_str()),
             By::Protocol(error) => (error.code.name(), error.message.as_str()),
+            By::Adcp(adcp) => {
+                let code = plain(adcp.error.code.name(), WORD);
+                let message = bounded(&adcp.error.message, MAX_MESSAGE);
+                return if message.is_empty() {
+                    f.write_str(&code)
+                } else {
+                    write!(f, "{code}: {message}")
+                };
+            }
+            By::Grpc { code, message } => {
+                return write!(
+                    f,
+                    "the server answers with gRPC status {code}: {}",
+                    plain(message, SENTENCE)
+                );
+            }
             By::Http(status) => return write!(f, "the server answers with HTTP {status}"),
+            By::Words { text, .. } => {
+                let text = bounded(text, MAX_MESSAGE);
+                return if text.is_empty() {
+                    f.write_str("the seller failed and does not say why")
+                } else {
+                    write!(f, "the seller failed: {text}")
+                };
+            }
         };
         let code = plain(code, WORD);
         // Sellers often lead the message with the code (C-11); once is enough.
@@ -97,6 +160,11 @@ impl fmt::Display for Refused {
         let message = plain(message, SENTENCE);
         if message.is_empty() { f.write_str(&code) } else { write!(f, "{code}: {message}") }
     }
+}
+
+/// Whether an HTTP status is one that passes.
+pub(crate) fn is_passing(status: u16) -> bool {
+    matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
 /// Whether a request that was refused with this code may succeed later, unchanged.
@@ -111,22 +179,67 @@ pub fn read(error: &Value, retry_after: Option<Duration>, kept: Kept) -> Option<
     let jsonrpc = error.get("code").and_then(whole)?;
     let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
     let data = error.get("data").unwrap_or(&Value::Null);
-    if let Some(error) = read_aap(data, message) {
-        return Some(Refused {
-            retry_after: stated_delay(&error.details).or(retry_after),
-            by: By::Aap { jsonrpc, error },
-            kept,
-        });
+    let protocol = |jsonrpc| By::Protocol(read_protocol(jsonrpc, message, data));
+    Some(of_data(jsonrpc, message, data, protocol, retry_after, kept))
+}
+
+/// A no whose typed part is `data`: an error object of AdCP or AAP, or the details of A2A, from
+/// which `otherwise` makes the most.
+pub(crate) fn of_data(
+    jsonrpc: i64,
+    message: &str,
+    data: &Value,
+    otherwise: impl FnOnce(i64) -> By,
+    retry_after: Option<Duration>,
+    kept: Kept,
+) -> Refused {
+    let by = match Places::data(data).find() {
+        came::Found::Adcp(mut adcp) => {
+            adcp.jsonrpc = jsonrpc;
+            By::Adcp(adcp)
+        }
+        came::Found::Malformed(_) | came::Found::Nothing => match read_aap(data, message) {
+            Some(error) => By::Aap { jsonrpc, error },
+            None => otherwise(jsonrpc),
+        },
+    };
+    let stated = retry_info(data);
+    Refused { retry_after: stated_by(&by).or(stated).or(retry_after), by, kept }
+}
+
+/// How long an error object asks to wait.
+pub(crate) fn stated_by(by: &By) -> Option<Duration> {
+    match by {
+        By::Adcp(adcp) => Some(Duration::from_secs(u64::from(adcp.error.retry_after?))),
+        By::Aap { error, .. } => stated_delay(&error.details),
+        By::Protocol(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => None,
     }
-    let protocol = read_protocol(jsonrpc, message, data);
-    Some(Refused { by: By::Protocol(protocol), retry_after, kept })
+}
+
+/// `RetryInfo.retryDelay` among typed details: `"3.5s"`.
+fn retry_info(details: &Value) -> Option<Duration> {
+    let details = details.as_array().map(Vec::as_slice).unwrap_or_default();
+    let info = typed(details, "RetryInfo")?;
+    let seconds: f64 = info.get("retryDelay")?.as_str()?.strip_suffix('s')?.parse().ok()?;
+    // The conversion saturates.
+    (seconds.is_finite() && seconds >= 0.0)
+        .then(|| Duration::from_millis((seconds * 1000.0).ceil() as u64).min(MAX_DELAY))
+}
+
+/// The first detail of a type of google.rpc.
+pub(crate) fn typed<'v>(details: &'v [Value], name: &str) -> Option<&'v Value> {
+    let wanted = format!("google.rpc.{name}");
+    details.iter().find(|detail| {
+        let kind = detail.get("@type").and_then(Value::as_str).unwrap_or_default();
+        kind.rsplit('/').next().is_some_and(|kind| kind == wanted)
+    })
 }
 
 fn whole(value: &Value) -> Option<i64> {
     value.as_number().and_then(tradepost_wire::parse::whole)
 }
 
-fn read_aap(data: &Value, message: &str) -> Option<Received> {
+pub(crate) fn read_aap(data: &Value, message: &str) -> Option<Received> {
     if let Some(received) = Received::read(data) {
         return Some(received);
     }
@@ -149,18 +262,12 @@ fn read_aap(data: &Value, message: &str) -> Option<Received> {
     })
 }
 
-fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> ProtocolError {
+pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> ProtocolError {
     let text = |value: &Value, name: &str| {
         value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let details = data.as_array().map(Vec::as_slice).unwrap_or_default();
-    let typed = |name: &str| {
-        let wanted = format!("google.rpc.{name}");
-        details.iter().find(move |detail| {
-            text(detail, "@type").rsplit('/').next().is_some_and(|kind| kind == wanted)
-        })
-    };
-    let info = typed("ErrorInfo");
+    let info = typed(details, "ErrorInfo");
     let reason = info.map(|info| text(info, "reason")).filter(|reason| !reason.is_empty());
     let row = Code::from_jsonrpc(jsonrpc).or_else(|| {
         let info = info.filter(|info| text(info, "domain") == DOMAIN)?;
@@ -177,7 +284,7 @@ fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> ProtocolError {
         .flatten()
         .take(MAX_LISTED)
         .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
-    let violations = typed("BadRequest")
+    let violations = typed(details, "BadRequest")
         .and_then(|detail| detail.get("fieldViolations"))
         .and_then(Value::as_array);
     let violations =
@@ -221,99 +328,4 @@ pub fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn refused(error: Value) -> Refused {
-        read(&error, Some(Duration::from_secs(7)), Kept::default()).unwrap()
-    }
-
-    #[test]
-    fn the_aap_object_wins_and_its_word_on_retrying_counts() {
-        let refused =
-            refused(json!({"code": -32002, "message": "RATE_LIMITED: slow down", "data": {
-            "type": "aap.error", "code": "RATE_LIMITED", "message": "slow down", "error_id": "e1",
-            "retryable": false, "details": {"retry_after_ms": 1500.2}}}));
-        assert_eq!(refused.to_string(), "RATE_LIMITED: slow down");
-        assert_eq!(refused.retry_after, Some(Duration::from_millis(1501)));
-        assert!(!refused.is_retryable());
-    }
-
-    #[test]
-    fn codes_of_the_future_are_kept() {
-        let refused = refused(json!({"code": -32000, "message": "x", "data": {
-            "type": "aap.error", "code": "FINANCE_\u{1b}DECLINED", "message": "\u{202e}no"}}));
-        assert_eq!(refused.to_string(), "FINANCE_DECLINED: no");
-        let By::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
-        assert_eq!(error.code, Open::Other("FINANCE_\u{1b}DECLINED".into()));
-    }
-
-    #[test]
-    fn the_details_of_a_protocol_error_are_read() {
-        let refused = refused(json!({"code": -32602, "message": "Invalid parameters", "data": [
-            {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INVALID_PARAMS",
-             "domain": "a2a-protocol.org", "metadata": {"a": "b", "n": 1}},
-            {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [
-                {"field": "message.parts", "description": "must not be empty"}, 5]}]}));
-        let By::Protocol(error) = &refused.by else { panic!("{refused:?}") };
-        assert_eq!(error.code, Open::Known(Code::InvalidParams));
-        assert_eq!(error.metadata, [("a".to_owned(), "b".to_owned())]);
-        assert_eq!(error.violations[0].field, "message.parts");
-        assert_eq!(refused.retry_after, Some(Duration::from_secs(7)));
-    }
-
-    #[test]
-    fn numbers_and_names_find_their_row_whichever_is_known() {
-        let code = |error: Value| match refused(error).by {
-            By::Aap { error, .. } => format!("aap {}", error.code),
-            By::Protocol(error) => format!("a2a {}", error.code),
-            By::Http(status) => status.to_string(),
-        };
-        let info = |reason: &str| json!([{"@type": "google.rpc.ErrorInfo", "reason": reason, "domain": DOMAIN}]);
-        for (error, expected) in [
-            (json!({"code": -32601}), "a2a METHOD_NOT_FOUND"),
-            (json!({"code": -32002, "message": "x"}), "a2a TASK_NOT_CANCELABLE"),
-            (json!({"code": -32099, "data": info("TASK_NOT_FOUND")}), "a2a TASK_NOT_FOUND"),
-            (json!({"code": -32099, "data": info("NEW")}), "a2a NEW"),
-            (json!({"code": -32099.0, "data": {"x": 1}}), "a2a -32099"),
-            (json!({"code": -32002, "message": "RATE_LIMITED: x"}), "aap RATE_LIMITED"),
-            (json!({"code": -32000, "message": "Oops: x"}), "a2a -32000"),
-            (
-                json!({"code": -32000, "data": [{"type": "aap.error", "code": "INVALID_CONSENT"}]}),
-                "aap INVALID_CONSENT",
-            ),
-        ] {
-            assert_eq!(code(error), expected);
-        }
-        for no_error in [json!(null), json!("x"), json!({"code": "x"}), json!({"code": 1.5})] {
-            assert!(read(&no_error, None, Kept::default()).is_none());
-        }
-    }
-
-    #[test]
-    fn delays_are_read_in_both_forms_and_clamped() {
-        let date = Some("Wed, 21 Oct 2026 07:28:00 GMT");
-        for (header, date, expected) in [
-            ("120", None, Some(120)),
-            ("99999999999999999999999", None, Some(86_400)),
-            ("Wed, 21 Oct 2026 07:28:30 GMT", date, Some(30)),
-            ("Wed, 21 Oct 2026 07:27:30 GMT", date, Some(0)),
-            ("Wed, 21 Oct 2026 07:28:30 GMT", None, None),
-            ("-5", None, None),
-            ("soon", date, None),
-            ("", date, None),
-        ] {
-            let expected = expected.map(Duration::from_secs);
-            assert_eq!(retry_after(header, date), expected, "{header}");
-        }
-        for (details, expected) in [
-            (json!({"retry_after_seconds": 2}), Some(2_000)),
-            (json!({"retry_after_ms": 1e300}), Some(86_400_000)),
-            (json!({"retry_after_ms": -1}), None),
-            (json!({"retry_after_ms": "5"}), None),
-        ] {
-            assert_eq!(stated_delay(&details), expected.map(Duration::from_millis), "{details}");
-        }
-    }
-}
+mod tests;

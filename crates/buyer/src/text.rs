@@ -36,6 +36,17 @@ pub fn plain(text: &str, max: usize) -> String {
     out
 }
 
+/// As [`plain`], of at most `max` bytes: for a program that hands the text on to a model, where
+/// every seller's word is bounded (AdCP `Z-3`).
+#[must_use]
+pub fn bounded(text: &str, max: usize) -> String {
+    let mut text = plain(text, max);
+    while text.len() > max {
+        text.pop();
+    }
+    text
+}
+
 /// JSON text that means the same and is fit for a terminal: what [`plain`] leaves out is escaped.
 /// In valid JSON such characters occur only within strings, where an escape is always permitted.
 #[must_use]
@@ -98,6 +109,13 @@ mod tests {
         assert_eq!(plain("abc", 3), "abc");
         assert_eq!(plain("abc   ", 3), "abc");
         assert_eq!(plain("ab cd", 3), "ab…");
+    }
+
+    #[test]
+    fn bytes_are_bounded_without_splitting_a_character() {
+        assert_eq!(bounded("日本語", 7), "日本");
+        assert_eq!(bounded("ab", 2), "ab");
+        assert!(bounded(&"é".repeat(500), 256).len() <= 256);
     }
 
     #[test]

@@ -86,11 +86,17 @@ pub enum Denied {
     },
     /// This address has failed too often.
     Limited(Box<aap::Refusal>),
-    /// We cannot tell: the store or the issuer of tokens fails.
+    /// We cannot tell: the store or the issuer of tokens fails. The fault is transient, whatever it
+    /// is: nothing is known against the caller.
     Unavailable(Fault),
 }
 
 impl Denied {
+    /// For `map_err`: we cannot tell.
+    fn unavailable(fault: Fault) -> Self {
+        Self::Unavailable(fault.transient())
+    }
+
     /// What a protocol says; `None` where there is no catalog row of the protocol for it.
     #[must_use]
     fn refusal(&self, policy: &Auth) -> Option<Refusal> {

@@ -19,6 +19,7 @@ pub mod init;
 pub mod keys;
 pub mod leads;
 pub mod output;
+pub mod push;
 pub mod serve;
 
 use output::{Failure, Output};
@@ -48,6 +49,8 @@ enum Command {
     Leads(leads::Arguments),
     /// Create, list and revoke the keys with which callers say who they are.
     Keys(keys::Arguments),
+    /// List the webhooks that could not be called, and take them on again.
+    Push(push::Arguments),
     /// Read a seller's agent card.
     Discover(discover::Arguments),
     /// Call a skill of a seller.
@@ -94,6 +97,7 @@ pub fn run(
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),
         Command::Keys(arguments) => keys::run(arguments, &context),
+        Command::Push(arguments) => push::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
         Command::Card(arguments) => card::run(arguments, &context),

@@ -18,11 +18,14 @@ use crate::auth::{Authenticator, Principal};
 use crate::clock::Clock;
 use crate::config::Auth;
 use crate::desk::{Answer, Incoming};
+use crate::egress::{Egress, Resolver};
 use crate::fault::Fault;
 use crate::gate::Scopes;
+use crate::outbox::sender::HttpSender;
+use crate::outbox::{Edge, Outbox, Settings};
 use crate::signing::{self, key::SigningKey};
 use crate::store::{Owner, Store};
-use crate::tasks::{Ended, Outcome, Plan, Progress, Tasks};
+use crate::tasks::{Ended, Outcome, Plan, Progress, Tasks, Webhooks};
 
 mod extended;
 mod profile;
@@ -45,6 +48,8 @@ pub struct Conformance {
     key: Option<SigningKey>,
     lenient: bool,
     tasks: Arc<Tasks>,
+    webhooks: Webhooks,
+    egress: Egress,
     /// Lets callers in: those with an API key under its name or a token of the kit, and where the
     /// profile permits it everybody else as nobody.
     pub auth: Authenticator,
@@ -72,7 +77,35 @@ impl Conformance {
         let auth = Authenticator::open(Self::ID, policy(profile), store, clock)?;
         let auth = auth.with_tokens(tokens());
         let base_url = base_url.to_owned();
-        Ok(Self { card, profile, base_url, key: None, lenient: false, tasks, auth })
+        let egress = Egress::new(Resolver::system(), false);
+        let webhooks = Webhooks::new(Arc::clone(&tasks), egress.clone());
+        let (key, lenient) = (None, false);
+        Ok(Self { card, profile, base_url, key, lenient, tasks, webhooks, egress, auth })
+    }
+
+    /// The same agent, with webhooks that go where `egress` permits.
+    #[must_use]
+    pub fn calling(self, egress: Egress) -> Self {
+        let webhooks = Webhooks::new(Arc::clone(&self.tasks), egress.clone());
+        Self { webhooks, egress, ..self }
+    }
+
+    /// What delivers to its webhooks, if it has any. One of it is to run.
+    #[must_use]
+    pub fn outbox(&self, settings: Settings, edge: Edge) -> Option<Arc<Outbox>> {
+        if !self.has(Capability::Push) {
+            return None;
+        }
+        let sender = Arc::new(HttpSender::new(self.egress.apart(), settings.timeout));
+        let tasks = Arc::clone(&self.tasks);
+        Some(Arc::new(Outbox::new(Self::ID, tasks, sender, edge, settings)))
+    }
+
+    /// Takes over what other processes have changed.
+    pub fn refresh(&self) {
+        self.auth.tidy();
+        // Somebody may have taken a webhook on again.
+        self.tasks.stir();
     }
 
     /// The same agent, with its cards signed.
@@ -96,6 +129,11 @@ impl Conformance {
     #[must_use]
     pub fn requires_version(&self) -> bool {
         !self.lenient
+    }
+
+    /// Ends every stream; see [`Tasks::close_streams`].
+    pub fn close_streams(&self) {
+        self.tasks.close_streams();
     }
 
     /// How many tasks are worked on or followed.
@@ -139,12 +177,20 @@ impl Conformance {
                 let stream = self.tasks.subscribe(&owner, &id, incoming.resume_after).await?;
                 Ok(stream.map(Answer::Stream))
             }
-            // `has` says that these are not there, so they are not admitted.
-            Request::CreatePushConfig(_)
-            | Request::GetPushConfig { .. }
-            | Request::ListPushConfigs { .. }
-            | Request::DeletePushConfig { .. } => {
-                Ok(Err(Refusal::new(Code::UnsupportedOperation, "Operation is not supported")))
+            Request::CreatePushConfig(config) => {
+                Ok(self.webhooks.create(&owner, config).await?.map(Answer::PushConfig))
+            }
+            Request::GetPushConfig { task_id, id } => {
+                Ok(self.webhooks.get(&owner, &task_id, &id)?.map(Answer::PushConfig))
+            }
+            Request::ListPushConfigs { task_id, page_size, page_token } => {
+                let page =
+                    self.webhooks.list(&owner, &task_id, page_size, page_token.as_deref())?;
+                Ok(page.map(Answer::PushConfigs))
+            }
+            Request::DeletePushConfig { task_id, id } => {
+                let deleted = self.webhooks.delete(&owner, &task_id, &id).await?;
+                Ok(deleted.map(|()| Answer::Done))
             }
             Request::GetExtendedAgentCard => self.extended_card(&incoming.caller.principal),
         }
@@ -173,10 +219,19 @@ impl Conformance {
             let message = "a part has a media type that this agent cannot read";
             return Ok(Err(Refusal::new(Code::ContentTypeNotSupported, message)));
         }
+        let webhook = match self.webhooks.of_message(&send) {
+            Ok(webhook) => webhook,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let continues = match self.tasks.addressed(owner, message)? {
             Ok(continues) => continues,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        if let Some(webhook) = &webhook
+            && let Err(refusal) = self.webhooks.admit(owner, continues.as_ref(), webhook).await?
+        {
+            return Ok(Err(refusal));
+        }
         let scenario = match (named(message), &continues) {
             (Some(scenario), _) => scenario,
             (None, Some(row)) => self.next_turn(owner, &row.task_id, message).await?,
@@ -193,7 +248,7 @@ impl Conformance {
                 }));
             }
         };
-        let begun = match self.tasks.begin(owner, continues, message, work).await? {
+        let begun = match self.tasks.begin(owner, continues, message, webhook, work).await? {
             Ok(begun) => begun,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -456,7 +511,11 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
         description: "Answers the official conformance kits of A2A.".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         provider: None,
-        supported_interfaces: card::interfaces(base_url, true),
+        supported_interfaces: [
+            card::interfaces(base_url, true),
+            vec![card::grpc_interface(base_url)],
+        ]
+        .concat(),
         capabilities: Capabilities {
             streaming: profile.has(Capability::Streaming),
             push_notifications: profile.has(Capability::Push),

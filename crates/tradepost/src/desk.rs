@@ -20,7 +20,7 @@ use crate::fault::Fault;
 use crate::gate;
 use crate::limit::Key;
 use crate::store::Store;
-use crate::tasks::{TaskPage, TaskStream};
+use crate::tasks::{PushPage, TaskPage, TaskStream};
 
 /// Everything that runs: the agents on one store.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ pub enum Answer {
     /// A webhook.
     PushConfig(PushConfig),
     /// The webhooks of a task.
-    PushConfigs(Vec<PushConfig>),
+    PushConfigs(PushPage),
     /// It is done, and there is nothing to say.
     Done,
     /// The card for this caller alone: nobody may keep it for another (A2A §13.3).
@@ -121,6 +121,8 @@ pub enum Binding {
     JsonRpc,
     /// As HTTP+JSON.
     HttpJson,
+    /// As gRPC.
+    Grpc,
 }
 
 impl Binding {
@@ -131,6 +133,8 @@ impl Binding {
             Self::JsonRpc => &dealer.versions,
             // Later versions have no such binding.
             Self::HttpJson => &[Version::V1_0],
+            // AAP has no such binding.
+            Self::Grpc => &[],
         }
     }
 }
@@ -210,6 +214,15 @@ impl Agent {
     pub fn speaks_http_json(&self) -> bool {
         match self {
             Self::Dealer(seller) => seller.dealer.speaks_http_json(),
+            Self::Conformance(_) => true,
+        }
+    }
+
+    /// Whether it answers on the gRPC binding.
+    #[must_use]
+    pub fn speaks_grpc(&self) -> bool {
+        match self {
+            Self::Dealer(_) => false,
             Self::Conformance(_) => true,
         }
     }
@@ -327,12 +340,24 @@ impl Desk {
         let refresh = |agent: &Agent| match agent {
             Agent::Dealer(seller) => seller.refresh(),
             Agent::Conformance(agent) => {
-                agent.auth.tidy();
+                agent.refresh();
                 Ok(())
             }
         };
         let refreshed: Vec<_> = self.agents.iter().map(refresh).collect();
         refreshed.into_iter().collect()
+    }
+
+    /// Ends streams, which nobody could wait for when the process stops. What else is in progress
+    /// goes on.
+    pub fn close_streams(&self) {
+        for agent in &self.agents {
+            match agent {
+                // It has no tasks that could be followed.
+                Agent::Dealer(_) => {}
+                Agent::Conformance(agent) => agent.close_streams(),
+            }
+        }
     }
 
     /// Performs a request that was admitted.

@@ -8,13 +8,26 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Fault {
     what: &'static str,
+    transient: bool,
     source: Box<dyn Error + Send + Sync>,
 }
 
 impl Fault {
     /// A fault with its cause.
     pub fn new(what: &'static str, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { what, source: source.into() }
+        Self { what, transient: false, source: source.into() }
+    }
+
+    /// The same fault, which is likely to be over soon: the caller may hear so (E-14).
+    #[must_use]
+    pub fn transient(self) -> Self {
+        Self { transient: true, ..self }
+    }
+
+    /// Whether it is likely to be over soon.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        self.transient
     }
 
     /// For `map_err`: names what was being done.

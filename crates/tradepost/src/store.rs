@@ -23,6 +23,7 @@ mod writer;
 
 pub use sqlite::Transaction;
 pub use sqlite::leads::{ClaimedReply, NewLead};
+pub use sqlite::push::{PushBusy, PushKept, PushPlace, PushTarget};
 pub use sqlite::tasks::{Entry, EntryKind, Owner, TaskFilter, TaskRow};
 
 /// The database's name in the data folder.
@@ -368,6 +369,80 @@ impl Store {
     /// When the database fails.
     pub fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
         self.read(|db| db.unfinished_tasks(agent_id))
+    }
+
+    /// The webhooks of the owner's task after one id, by id, at most `limit`; with `only` that one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn push_configs(
+        &self,
+        owner: &Owner,
+        task_id: &str,
+        only: Option<&str>,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<PushPlace>, Fault> {
+        self.read(|db| db.push_configs(owner, task_id, only, after, limit))
+    }
+
+    /// A webhook by its key, unless it was deleted, replaced or given up.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn push_place(&self, key: i64) -> Result<Option<PushPlace>, Fault> {
+        self.read(|db| db.push_place(key))
+    }
+
+    /// An agent's webhooks that are due, the longest due first, without the busy ones.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn push_due(
+        &self,
+        agent_id: &str,
+        now: Timestamp,
+        busy: &PushBusy,
+        limit: usize,
+    ) -> Result<Vec<PushPlace>, Fault> {
+        self.read(|db| db.push_due(agent_id, now, busy, limit))
+    }
+
+    /// When the next of an agent's webhooks becomes due after a moment.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn push_next_due(
+        &self,
+        agent_id: &str,
+        after: Timestamp,
+    ) -> Result<Option<Timestamp>, Fault> {
+        self.read(|db| db.push_next_due(agent_id, after))
+    }
+
+    /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
+    /// last attempt failed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
+        self.read(|db| db.push_troubled(waiting))
+    }
+
+    /// Takes webhooks that were given up on again, from where they were: all of them, those of a
+    /// task, or one. Returns how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn revive_push_configs(
+        &self,
+        task_id: Option<String>,
+        config_id: Option<String>,
+        now: Timestamp,
+    ) -> Result<usize, Fault> {
+        self.write_blocking(move |tx| {
+            tx.revive_push_configs(task_id.as_deref(), config_id.as_deref(), now)
+        })
     }
 
     /// Leads, newest first; of one dealer when `dealer_id` is given. Duplicates are left out.

@@ -13,21 +13,23 @@ use futures_util::FutureExt as _;
 use tokio::sync::watch;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::request::invalid_param;
-use tradepost_wire::a2a::{ListTasks, Message, Part, Role, Task, TaskState};
+use tradepost_wire::a2a::{Event, ListTasks, Message, Part, Role, Task, TaskState};
 use tradepost_wire::problem::clip;
 
 use crate::clock::Clock;
 use crate::fault::Fault;
-use crate::store::{EntryKind, Owner, Store, TaskFilter, TaskRow, Transaction};
+use crate::store::{EntryKind, Owner, PushPlace, Store, TaskFilter, TaskRow, Transaction};
 
 mod cursor;
 mod fold;
 mod progress;
 mod stream;
+mod webhooks;
 
 pub use progress::{Ended, Progress};
 use stream::Watch;
 pub use stream::{Item, TaskStream, Until};
+pub use webhooks::{PushPage, Webhook, Webhooks};
 
 /// What an agent does about a message.
 pub enum Plan {
@@ -77,6 +79,10 @@ pub struct Tasks {
     /// Room in the store's queue for the entries of all tasks together: work waits where a
     /// request would be refused.
     room: Arc<tokio::sync::Semaphore>,
+    /// Whether streams are to end: the process stops.
+    closing: watch::Sender<bool>,
+    /// Wakes whoever delivers to webhooks.
+    stirred: tokio::sync::Notify,
 }
 
 /// How many entries of all tasks may wait for the disk: less than the store's queue holds.
@@ -127,7 +133,38 @@ impl Tasks {
             })
         })?;
         let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
-        Ok(Arc::new(Self { store, clock, live: Mutex::new(HashMap::new()), cursors, room }))
+        let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
+        let stirred = tokio::sync::Notify::new();
+        Ok(Arc::new(Self { store, clock, live, cursors, room, closing, stirred }))
+    }
+
+    /// Ends every stream after the event that it is at, and each new one after its first: a
+    /// stream could last longer than anybody waits for the process. Who followed resumes
+    /// elsewhere or later with the last event's id. Who waits for a task's end goes on waiting.
+    pub fn close_streams(&self) {
+        self.closing.send_replace(true);
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Wakes whoever waits for [`Self::stirred`]: there may be something to tell.
+    pub fn stir(&self) {
+        self.stirred.notify_one();
+    }
+
+    /// Waits until a task may have something new to tell. One waits at most.
+    pub async fn stirred(&self) {
+        self.stirred.notified().await;
     }
 
     /// How many tasks are worked on or followed.
@@ -161,7 +198,8 @@ impl Tasks {
         Ok(Ok(Some(row)))
     }
 
-    /// Logs a message, under a new task unless it continues one, and starts the work.
+    /// Logs a message, under a new task unless it continues one, and starts the work. With a
+    /// webhook whoever it belongs to is told of the task from here on.
     ///
     /// # Errors
     /// When the store fails; nothing was begun then.
@@ -170,6 +208,7 @@ impl Tasks {
         owner: &Owner,
         continues: Option<TaskRow>,
         message: &Message,
+        webhook: Option<Webhook>,
         work: Work,
     ) -> Outcome<Begun> {
         let (now, owner) = (self.clock.now(), owner.clone());
@@ -204,7 +243,11 @@ impl Tasks {
                     tx.create_task(&owner, &job_row)?;
                 }
                 tx.append(&job_row.task_id, EntryKind::Status, &moved, Some((state, now)))?;
-                tx.append(&job_row.task_id, EntryKind::Message, &said, None)
+                let seq = tx.append(&job_row.task_id, EntryKind::Message, &said, None)?;
+                if let Some(webhook) = webhook.filter(|_| seq.is_some()) {
+                    webhook.keep(tx, &owner, &job_row.task_id, now)?;
+                }
+                Ok(seq)
             });
             let Some(seq) = logged.await? else {
                 return Ok(Err(ended("the task has ended and takes no further message")));
@@ -418,6 +461,18 @@ impl Tasks {
         .await
     }
 
+    /// What a webhook is told first, as a stream begins: the task as it was when it was added.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn told_first(&self, place: &PushPlace, agent_id: &str) -> Result<String, Fault> {
+        let owner = Owner { agent_id: agent_id.to_owned(), principal: place.owner.clone() };
+        let row = self.store.task(&owner, &place.task_id)?;
+        let row = row.ok_or_else(|| Fault::new("reading a webhook's task", "it is gone"))?;
+        let task = fold::task(&self.store, &row, place.from_seq, None, true)?;
+        serde_json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))
+    }
+
     /// Follows a task that was begun just now.
     ///
     /// # Errors
@@ -457,7 +512,7 @@ impl Tasks {
         begun: &Begun,
         history: Option<u32>,
     ) -> Outcome<Task> {
-        let mut stream = self.stream_begun(owner, begun, Some(0)).await?;
+        let mut stream = self.stream_begun(owner, begun, Some(0)).await?.until_the_end();
         while stream.next().await?.is_some() {}
         self.get(owner, &begun.task_id, history).await
     }
@@ -468,6 +523,8 @@ impl Tasks {
         if let Some(live) = live.get(task_id) {
             live.committed.send_if_modified(|last| raise(last, seq));
         }
+        drop(live);
+        self.stir();
     }
 
     fn follow<T>(&self, task_id: &str, seq: i64, read: impl FnOnce(&Live) -> T) -> T {

@@ -9,12 +9,13 @@ pub mod error;
 pub mod http_json;
 pub mod model;
 pub mod request;
+pub mod status;
 
 pub use model::{
     Answer, Artifact, ArtifactUpdate, Content, DataPart, Event, Message, MessageResult, Part, Role,
     StatusUpdate, Task, TaskState, TaskStatus,
 };
-pub use request::{ListTasks, PushConfig, Request, SendMessage, send_message};
+pub use request::{Authentication, ListTasks, PushConfig, Request, SendMessage, send_message};
 
 /// The header, query parameter and metadata key of the protocol version.
 pub const VERSION_HEADER: &str = "a2a-version";

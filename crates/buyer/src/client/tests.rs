@@ -7,7 +7,7 @@ use tradepost_wire::aap::Version;
 use super::*;
 use crate::card::Card;
 use crate::failure::{Defect, Unanswered};
-use crate::fake::{Fake, Reply, transport};
+use crate::fake::{Fake, MAX_BODY, Reply, STALLED, transport};
 use crate::refusal::By;
 
 fn terms() -> Terms {
@@ -18,7 +18,7 @@ fn terms() -> Terms {
     }
 }
 
-fn client(fake: &Fake) -> Client {
+pub(super) fn client(fake: &Fake) -> Client {
     let card = json!({
         "name": "A",
         "supportedInterfaces": [{"url": format!("{}/a2a", fake.url), "protocolBinding": "JSONRPC",
@@ -38,7 +38,7 @@ fn ask(reply: Reply) -> Result<Answer, Failure> {
     fake.run(client(&fake).call(Skill::InventorySearch, json!({})))
 }
 
-fn result(part: &str) -> String {
+pub(super) fn result(part: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":"{{id}}","result":{{"message":{{"parts":[{part}]}}}}}}"#)
 }
 
@@ -133,7 +133,7 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
         (b"<html><body>hello</body></html>".to_vec(), Defect::NotJson),
         (good.as_bytes()[..good.len() - 1].to_vec(), Defect::NotJson),
         (b"{\"jsonrpc\":\"\xff\xfe\"}".to_vec(), Defect::NotUtf8),
-        ("[".repeat(300_000).into(), Defect::NotJson),
+        ("[".repeat(60_000).into(), Defect::NotJson),
         (format!("{}{}", "[".repeat(5_000), "]".repeat(5_000)).into(), rpc("it is not an object")),
         (result(&deep).into(), Defect::NotJson),
         (b"[]".to_vec(), rpc("it is not an object")),
@@ -177,7 +177,7 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
             result(r#"{"data":{"type":"inventory.search.response","data":[]}}"#).into(),
             aap("the payload has no data object"),
         ),
-        (vec![b'x'; 9 * 1024 * 1024], Defect::TooLarge(8 * 1024 * 1024)),
+        (vec![b'x'; MAX_BODY + 1], Defect::TooLarge(MAX_BODY)),
     ];
     for (body, expected) in cases {
         let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
@@ -189,13 +189,12 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
 fn answers_that_stop_or_stall_are_told_apart() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"json".to_vec();
     assert_eq!(garbled(Reply::Bytes(head.clone())), Defect::Truncated);
-    assert_eq!(garbled(Reply::Stall(head)), Defect::Stalled(Duration::from_millis(400)));
+    assert_eq!(garbled(Reply::Stall(head)), Defect::Stalled(STALLED));
     let unanswered = |reply| match ask(reply) {
         Err(Failure::Unanswered(unanswered)) => unanswered,
         other => panic!("{other:?}"),
     };
-    let limit = Duration::from_millis(400);
-    assert_eq!(unanswered(Reply::Stall(Vec::new())), Unanswered::TimedOut(limit));
+    assert_eq!(unanswered(Reply::Stall(Vec::new())), Unanswered::TimedOut(STALLED));
     assert!(matches!(unanswered(Reply::Bytes(Vec::new())), Unanswered::Broken(_)));
     assert!(matches!(unanswered(Reply::Bytes(b"SSH-2.0-x\r\n".to_vec())), Unanswered::Broken(_)));
     let elsewhere = Reply::http(307, &[("location", "http://169.254.169.254/")], "");

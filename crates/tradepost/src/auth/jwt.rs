@@ -57,7 +57,7 @@ impl Verifier {
         let invalid = |reason| Denied::Invalid { reason };
         let token = Token::parse(text).map_err(invalid)?;
         let key_id = token.key_id.as_deref();
-        let keys = self.keys.find(key_id, now).await.map_err(Denied::Unavailable)?;
+        let keys = self.keys.find(key_id, now).await.map_err(Denied::unavailable)?;
         let mut candidates = keys.iter().filter(|key| key.fits(key_id, token.algorithm)).peekable();
         if candidates.peek().is_none() {
             return Err(invalid("no key of the issuer fits the token"));

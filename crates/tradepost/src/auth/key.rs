@@ -66,7 +66,7 @@ pub(super) fn judge(
     now: Timestamp,
 ) -> Result<Principal, Denied> {
     let id = id_of(text).ok_or(Denied::Invalid { reason: "malformed key" })?;
-    let record = store.api_key(dealer_id, id).map_err(Denied::Unavailable)?;
+    let record = store.api_key(dealer_id, id).map_err(Denied::unavailable)?;
     let hash = hash(text);
     // An unknown id costs the same work.
     let kept = record.as_ref().map_or([0; 32], |record| record.hash);

@@ -14,6 +14,7 @@ use super::{Context, Outcome};
 use crate::clock::Clock;
 
 mod payload;
+mod retry;
 mod show;
 
 /// The environment variable of the bearer token.
@@ -43,6 +44,11 @@ pub struct Arguments {
     /// Send the request even when the card does not list the skill or the seller would refuse it.
     #[arg(long)]
     no_check: bool,
+    /// When the failure may pass, wait and send the same request again: at most four requests
+    /// within five minutes, none earlier than the seller says. A lead gets an idempotency key, so
+    /// that the dealer takes it once.
+    #[arg(long)]
+    retry: bool,
 }
 
 fn version(text: &str) -> Result<Version, String> {
@@ -55,7 +61,10 @@ fn version(text: &str) -> Result<Version, String> {
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let skill = skill(&arguments.skill)?;
-    let payload = arguments.payload.build(skill, &mut std::io::stdin().lock())?;
+    let mut payload = arguments.payload.build(skill, &mut std::io::stdin().lock())?;
+    if arguments.retry {
+        retry::give_key(skill, &mut payload);
+    }
     let token = arguments.token.as_deref().or_else(|| {
         let mut variables = context.environment.iter();
         let variable = variables.find(|(name, value)| name == TOKEN_VARIABLE && !value.is_empty());
@@ -72,6 +81,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         }
         if !arguments.no_check {
             client = client.checking(terms);
+        }
+        if arguments.retry {
+            return retry::call(&client, skill, payload, context.output).await;
         }
         client.call(skill, payload).await.map_err(|failure| of_call(skill, failure))
     })?;

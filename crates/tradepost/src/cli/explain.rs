@@ -1,11 +1,14 @@
 //! `tradepost explain`: explain an error code, by its name or its JSON-RPC number.
 
 use serde::Serialize;
-use tradepost_buyer::refusal::is_retryable;
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::{a2a, aap};
+use tradepost_buyer::came::Layer;
+use tradepost_buyer::recovery::in_general;
+use tradepost_buyer::refusal::{Adcp, By, ProtocolError, is_retryable};
+use tradepost_wire::adcp::error::{Error, Recovery};
+use tradepost_wire::catalog::{Open, Vocabulary};
+use tradepost_wire::{a2a, aap, adcp};
 
-use super::output::seller::{exit_of_a2a, exit_of_aap};
+use super::output::seller::{exit_of_a2a, exit_of_aap, exit_of_adcp};
 use super::output::table::{self, Column, Fit};
 use super::output::{Failure, Output};
 use super::{Context, Outcome};
@@ -18,18 +21,23 @@ pub struct Arguments {
     code: Option<String>,
 }
 
-/// One row of either catalog.
+/// One row of a catalog.
 #[derive(Debug, Serialize)]
 struct Entry {
     code: &'static str,
     catalog: &'static str,
-    jsonrpc_code: i32,
-    http_status: u16,
+    jsonrpc_code: Option<i32>,
+    http_status: Option<u16>,
     grpc_status: Option<&'static str>,
+    recovery: Option<&'static str>,
+    since: Option<&'static str>,
+    retired: Option<&'static str>,
     retryable: bool,
     exit_code: u8,
     description: String,
     hint: &'static str,
+    advice: &'static str,
+    advice_text: String,
 }
 
 /// Runs it.
@@ -56,48 +64,109 @@ fn show(output: Output, entries: &[Entry], render: fn(&[Entry], Fit) -> String) 
 
 /// Every code, AAP's first.
 fn entries() -> Vec<Entry> {
-    let aap = aap::Code::ALL.iter().map(|code| Entry {
+    let aap = aap::Code::ALL.iter().copied().map(of_aap);
+    let a2a = a2a::error::Code::ALL.iter().copied().map(of_a2a);
+    aap.chain(a2a).chain(adcp::error::Code::ALL.iter().copied().map(of_adcp)).collect()
+}
+
+fn of_aap(code: aap::Code) -> Entry {
+    let error = aap::error::Received {
+        code: Open::Known(code),
+        message: String::new(),
+        retryable: code.retryable(),
+        error_id: String::new(),
+        details: serde_json::Value::Null,
+    };
+    let advice = in_general(By::Aap { jsonrpc: i64::from(code.jsonrpc()), error });
+    Entry {
         code: code.name(),
         catalog: "AAP",
-        jsonrpc_code: code.jsonrpc(),
-        http_status: code.http(),
+        jsonrpc_code: Some(code.jsonrpc()),
+        http_status: Some(code.http()),
         grpc_status: None,
+        recovery: None,
+        since: None,
+        retired: None,
         retryable: code.retryable(),
-        exit_code: exit_of_aap(*code),
+        exit_code: exit_of_aap(code),
         description: sentence(code.docs()),
         hint: code.hint(),
-    });
-    let a2a = a2a::error::Code::ALL.iter().map(|code| Entry {
+        advice: advice.name(),
+        advice_text: advice.to_string(),
+    }
+}
+
+fn of_a2a(code: a2a::error::Code) -> Entry {
+    let jsonrpc = i64::from(code.jsonrpc());
+    let advice = in_general(By::Protocol(ProtocolError {
+        jsonrpc,
+        code: Open::Known(code),
+        message: String::new(),
+        reason: None,
+        metadata: Vec::new(),
+        violations: Vec::new(),
+    }));
+    Entry {
         code: code.name(),
         // JSON-RPC 2.0 reserves these; all others are A2A's.
-        catalog: if (-32_700..=-32_600).contains(&code.jsonrpc()) { "JSON-RPC" } else { "A2A" },
-        jsonrpc_code: code.jsonrpc(),
-        http_status: code.http(),
+        catalog: if (-32_700..=-32_600).contains(&jsonrpc) { "JSON-RPC" } else { "A2A" },
+        jsonrpc_code: Some(code.jsonrpc()),
+        http_status: Some(code.http()),
         grpc_status: Some(code.grpc()),
-        retryable: is_retryable(*code),
-        exit_code: exit_of_a2a(*code),
+        recovery: None,
+        since: None,
+        retired: None,
+        retryable: is_retryable(code),
+        exit_code: exit_of_a2a(code),
         description: sentence(code.docs()),
         hint: code.hint(),
-    });
-    aap.chain(a2a).collect()
+        advice: advice.name(),
+        advice_text: advice.to_string(),
+    }
+}
+
+fn of_adcp(code: adcp::error::Code) -> Entry {
+    let (error, listed) = (Error::new(code, ""), Vec::new());
+    let error = Adcp { error, listed, layer: Layer::Envelope, jsonrpc: 0 };
+    let advice = in_general(By::Adcp(Box::new(error)));
+    Entry {
+        code: code.name(),
+        catalog: "AdCP",
+        jsonrpc_code: code.jsonrpc(),
+        http_status: None,
+        grpc_status: None,
+        recovery: Some(code.recovery().name()),
+        since: Some(code.since().name()),
+        retired: code.retired(),
+        retryable: code.recovery() == Recovery::Transient,
+        exit_code: exit_of_adcp(code, code.recovery()),
+        description: sentence(code.docs()),
+        hint: code.hint(),
+        advice: advice.name(),
+        advice_text: advice.to_string(),
+    }
 }
 
 fn sentence(docs: &str) -> String {
     docs.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// How many names a guess lists.
+const MAX_GUESSES: usize = 5;
+
 /// The codes meant: a name may be one of several catalogs, a number is often shared.
 fn find(code: &str) -> Result<Vec<Entry>, Failure> {
     let code = code.trim();
     let mut entries = entries();
     if let Ok(number) = code.parse::<i64>() {
-        let numbers = |entry: &Entry| i64::from(entry.jsonrpc_code);
-        if entries.iter().any(|entry| numbers(entry) == number) {
-            entries.retain(|entry| numbers(entry) == number);
+        let numbers = |entry: &Entry| entry.jsonrpc_code.map(i64::from);
+        if entries.iter().any(|entry| numbers(entry) == Some(number)) {
+            entries.retain(|entry| numbers(entry) == Some(number));
             return Ok(entries);
         }
         let failure = Failure::usage("no error code has this JSON-RPC number");
-        let negated = entries.iter().any(|entry| numbers(entry).checked_neg() == Some(number));
+        let negated =
+            entries.iter().any(|entry| numbers(entry).and_then(i64::checked_neg) == Some(number));
         return Err(failure.hint(if negated {
             format!("did you mean -{number}?")
         } else {
@@ -119,7 +188,9 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
     let failure = Failure::usage("no error code has this name");
     let mut containing: Vec<_> = entries.iter().map(|entry| entry.code).collect();
     containing.retain(|code| name.len() > 2 && code.contains(&name));
+    containing.sort_unstable();
     containing.dedup();
+    containing.truncate(MAX_GUESSES);
     if nearest.is_none() && !containing.is_empty() {
         return Err(failure.hint(format!("did you mean {}?", containing.join(" or "))));
     }
@@ -145,8 +216,8 @@ fn overview(entries: &[Entry], fit: Fit) -> String {
             vec![
                 entry.code.to_owned(),
                 entry.catalog.to_owned(),
-                entry.jsonrpc_code.to_string(),
-                entry.http_status.to_string(),
+                or_blank(entry.jsonrpc_code),
+                or_blank(entry.http_status),
                 yes_or_no(entry.retryable).to_owned(),
                 entry.exit_code.to_string(),
                 entry.hint.to_owned(),
@@ -158,23 +229,31 @@ fn overview(entries: &[Entry], fit: Fit) -> String {
 
 fn explanation(entries: &[Entry], fit: Fit) -> String {
     let blocks = entries.iter().map(|entry| {
-        let mut http = entry.http_status.to_string();
-        if let Some(grpc) = entry.grpc_status {
-            http = format!("{http} (gRPC {grpc})");
-        }
+        let http = entry.http_status.map(|http| match entry.grpc_status {
+            Some(grpc) => format!("{http} (gRPC {grpc})"),
+            None => http.to_string(),
+        });
         let facts = [
-            ("meaning", entry.description.clone()),
-            ("JSON-RPC code", entry.jsonrpc_code.to_string()),
+            ("meaning", Some(entry.description.clone())),
+            ("since", entry.since.map(|release| format!("AdCP {release}"))),
+            ("deprecated", entry.retired.map(|instead| format!("use {instead}"))),
+            ("JSON-RPC code", entry.jsonrpc_code.map(|code| code.to_string())),
             ("HTTP status", http),
-            ("retry unchanged", yes_or_no(entry.retryable).to_owned()),
-            ("exit code", entry.exit_code.to_string()),
-            ("what to do next", entry.hint.to_owned()),
+            ("recovery", entry.recovery.map(ToOwned::to_owned)),
+            ("retry unchanged", Some(yes_or_no(entry.retryable).to_owned())),
+            ("exit code", Some(entry.exit_code.to_string())),
+            ("what to do next", Some(entry.hint.to_owned())),
+            ("advice", Some(format!("{}: {}", entry.advice, entry.advice_text))),
         ];
         let facts: Vec<_> =
-            facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
         format!("{} ({})\n{}", entry.code, entry.catalog, table::pairs(fit, &facts))
     });
     blocks.collect::<Vec<_>>().join("\n\n")
+}
+
+fn or_blank(number: Option<impl ToString>) -> String {
+    number.map(|number| number.to_string()).unwrap_or_default()
 }
 
 fn yes_or_no(yes: bool) -> &'static str {
@@ -198,6 +277,8 @@ mod tests {
             assert_eq!(names(spelling), ["AAP VEHICLE_NOT_FOUND"]);
         }
         assert_eq!(names("internal_error"), ["AAP INTERNAL_ERROR", "JSON-RPC INTERNAL_ERROR"]);
+        assert_eq!(names("billing out of band"), ["AdCP BILLING_OUT_OF_BAND"]);
+        assert_eq!(names("rate_limited"), ["AAP RATE_LIMITED", "AdCP RATE_LIMITED"]);
     }
 
     #[test]
@@ -205,6 +286,7 @@ mod tests {
         assert_eq!(names("-32002"), ["AAP RATE_LIMITED", "A2A TASK_NOT_CANCELABLE"]);
         assert_eq!(names("-32000").len(), 9);
         assert_eq!(names("-32009"), ["A2A VERSION_NOT_SUPPORTED"]);
+        assert_eq!(names("-32028"), ["AdCP AUTH_MISSING"]);
     }
 
     #[test]
@@ -229,12 +311,30 @@ mod tests {
     #[test]
     fn every_code_can_be_explained_by_name_and_number() {
         let all = entries();
-        assert_eq!(all.len(), aap::Code::ALL.len() + a2a::error::Code::ALL.len());
+        assert_eq!(
+            all.len(),
+            aap::Code::ALL.len() + a2a::error::Code::ALL.len() + adcp::error::Code::ALL.len()
+        );
         for entry in all {
             assert!(find(entry.code).unwrap().iter().any(|found| found.code == entry.code));
-            let by_number = find(&entry.jsonrpc_code.to_string()).unwrap();
+            let Some(number) = entry.jsonrpc_code else { continue };
+            let by_number = find(&number.to_string()).unwrap();
             assert!(by_number.iter().any(|found| found.code == entry.code));
         }
+    }
+
+    #[test]
+    fn an_adcp_code_is_explained_with_its_recovery() {
+        expect![[r#"
+            AUTH_REQUIRED (AdCP)
+            meaning          Credentials are missing, or those presented were rejected; only the caller knows which.
+            since            AdCP 3.0
+            deprecated       use AUTH_MISSING or AUTH_INVALID
+            recovery         correctable
+            retry unchanged  no
+            exit code        9
+            what to do next  give a credential if none was sent; otherwise have it replaced by a person
+            advice           ask: give a credential and send again"#]].assert_eq(&explanation(&find("auth required").unwrap(), Fit::Unbounded));
     }
 
     #[test]
@@ -247,6 +347,7 @@ mod tests {
             retry unchanged  yes
             exit code        7
             what to do next  wait for details.retry_after_ms and send the same request again
+            advice           retry: send the same request again, unchanged, in 1.5 to 2.5 s
 
             TASK_NOT_CANCELABLE (A2A)
             meaning          The task has ended and cannot be canceled.
@@ -254,6 +355,7 @@ mod tests {
             HTTP status      400 (gRPC FAILED_PRECONDITION)
             retry unchanged  no
             exit code        9
-            what to do next  read the task's state; it has ended"#]].assert_eq(&explanation(&find("-32002").unwrap(), Fit::Unbounded));
+            what to do next  read the task's state; it has ended
+            advice           stop: let it be; there is nothing left to do"#]].assert_eq(&explanation(&find("-32002").unwrap(), Fit::Unbounded));
     }
 }

@@ -16,8 +16,11 @@ use crate::clock::Clock;
 use crate::config::{Config, Server, read};
 use crate::conformance::{Conformance, Profile};
 use crate::desk::Desk;
+use crate::egress::{Egress, Resolver};
 use crate::fault::Fault;
 use crate::http;
+use crate::outbox::backoff::Schedule;
+use crate::outbox::{Edge, Outbox, Settings};
 use crate::signing::key::SigningKey;
 use crate::store::Store;
 use crate::tls::Identity;
@@ -44,6 +47,8 @@ pub struct Arguments {
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
     conformance: Option<Profile>,
+    #[command(flatten)]
+    push: PushArguments,
     /// Lets the conformance agent answer requests that name no version of the protocol.
     #[arg(long, requires = "conformance")]
     lenient: bool,
@@ -56,6 +61,37 @@ pub struct Arguments {
     /// The folder that holds all state.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
+}
+
+/// How webhooks are called. Dealers have none, so this is the conformance agent's.
+#[derive(Debug, clap::Args)]
+struct PushArguments {
+    /// Development only: let webhooks call this machine, also without TLS, and take names that do
+    /// not resolve.
+    #[arg(long, requires = "conformance")]
+    push_allow_loopback: bool,
+    /// How long a webhook may take to answer.
+    #[arg(long, value_name = "DURATION", default_value = "15s", requires = "conformance",
+          value_parser = push_timeout)]
+    push_timeout: Duration,
+    /// After how many failures in a row a webhook is given up.
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "conformance",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    push_attempts: u32,
+}
+
+impl PushArguments {
+    fn settings(&self) -> Settings {
+        let default = Settings::default();
+        let schedule = Schedule { attempts: self.push_attempts, ..default.schedule };
+        Settings { timeout: self.push_timeout, schedule, ..default }
+    }
+}
+
+fn push_timeout(text: &str) -> Result<Duration, String> {
+    let read = read::parse_duration(text).and_then(|duration| Duration::try_from(duration).ok());
+    read.filter(|duration| (1..=60).contains(&duration.as_secs()))
+        .ok_or_else(|| "write a duration from 1s to 60s, such as 15s".to_owned())
 }
 
 /// Runs it.
@@ -91,6 +127,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         profile,
         lenient: arguments.lenient,
         signing_key: arguments.signing_key,
+        push: arguments.push,
     });
     runtime.block_on(serve(config, fixture, store, clock, tls, context))
 }
@@ -100,6 +137,7 @@ struct Fixture {
     profile: Profile,
     lenient: bool,
     signing_key: Option<PathBuf>,
+    push: PushArguments,
 }
 
 /// Keeps other servers away from the folder: each would count requests for itself.
@@ -148,11 +186,19 @@ async fn serve(
     let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
     let server = config.server.clone();
     let dealers = config.dealers.len();
-    let desk = open(config, conformance, Arc::new(store), clock, address)
+    let (desk, outbox) = open(config, conformance, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone()));
+    let (stop_outbox, outbox_stopped) = tokio::sync::oneshot::channel::<()>();
+    let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
+    let deliveries = outbox.map(|outbox| {
+        let stopped = async {
+            let _ = outbox_stopped.await;
+        };
+        tokio::spawn(outbox.run(stopped, grace))
+    });
     tracing::info!(%address, dealers, "started");
     // Scripts wait for this line.
     context.output.line(format!("listening on {}", server.origin(address)));
@@ -160,7 +206,18 @@ async fn serve(
         Some(identity) => http::server::Listener::over_tls(listener, identity),
         None => listener.into(),
     };
+    let stop = {
+        let desk = Arc::clone(&desk);
+        async move {
+            stop.await;
+            desk.close_streams();
+        }
+    };
     http::server::serve(listener, http::router(desk), &server, stop).await;
+    drop(stop_outbox);
+    if let Some(deliveries) = deliveries {
+        let _ = deliveries.await;
+    }
     tracing::info!("stopped");
     Ok(())
 }
@@ -171,10 +228,13 @@ fn open(
     store: Arc<Store>,
     clock: Clock,
     address: SocketAddr,
-) -> Result<Desk, Fault> {
-    let Some(fixture) = conformance else { return Desk::open(config, store, clock, address) };
+) -> Result<(Desk, Option<Arc<Outbox>>), Fault> {
+    let Some(fixture) = conformance else {
+        return Ok((Desk::open(config, store, clock, address)?, None));
+    };
     let base_url = config.server.origin(address).to_string();
-    let mut agent = Conformance::open(fixture.profile, &store, &clock, &base_url)?;
+    let egress = Egress::new(Resolver::system(), fixture.push.push_allow_loopback);
+    let mut agent = Conformance::open(fixture.profile, &store, &clock, &base_url)?.calling(egress);
     if fixture.lenient {
         agent = agent.lenient();
     }
@@ -183,7 +243,8 @@ fn open(
             .map_err(|why| Fault::new("reading the signing key", why.to_string()))?;
         agent = agent.signed(key, clock.now())?;
     }
-    Ok(Desk::open_conformance(config.server, store, clock, agent))
+    let outbox = agent.outbox(fixture.push.settings(), Edge::system());
+    Ok((Desk::open_conformance(config.server, store, clock, agent), outbox))
 }
 
 async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {

@@ -58,9 +58,8 @@ impl Profile {
             requires_extension: false,
             requires_credential: false,
         };
-        // What the agent does not have yet is off here, so that its card tells the truth.
         const EVERYTHING: Row =
-            Row { streaming: true, push: false, extended_card: ExtendedCard::Set, ..NOTHING };
+            Row { streaming: true, push: true, extended_card: ExtendedCard::Set, ..NOTHING };
         match self {
             Self::Streaming => Row { streaming: true, ..NOTHING },
             Self::Push => EVERYTHING,

@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::Serialize;
 use serde_json::{Value, json as value};
 use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::a2a::{self, DataPart, MessageResult, PushConfig, Role};
+use tradepost_wire::a2a::{self, DataPart, MessageResult, Role};
 use tradepost_wire::aap::error::{Code as AapCode, ErrorObject};
 use tradepost_wire::aap::{self, Reply, ReplyData, Version};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -14,7 +14,7 @@ use super::json_response;
 use super::observe::Stamp;
 use crate::desk::{Agent, Binding, Desk};
 use crate::fault::Fault;
-use crate::tasks::TaskPage;
+use crate::tasks::{PushPage, TaskPage};
 
 /// An answer with what the log says about it.
 pub(super) type Parcel = (Response, Stamp);
@@ -28,6 +28,14 @@ pub(super) trait Dialect {
     fn refused(&self, error: ErrorObject, status: Option<StatusCode>) -> Parcel;
     /// The binding.
     fn binding(&self) -> Binding;
+    /// The status by which it tells a fault that will be over soon from others, if it does (E-14).
+    fn unavailable(&self) -> Option<StatusCode> {
+        None
+    }
+    /// The status of a fault, where it is not the usual one.
+    fn status_of(&self, fault: &Fault) -> Option<StatusCode> {
+        if fault.is_transient() { self.unavailable() } else { None }
+    }
 }
 
 /// JSON text of something of ours.
@@ -47,8 +55,8 @@ pub(super) fn page(page: &TaskPage) -> Value {
 }
 
 /// The webhooks of a task.
-pub(super) fn push_configs(configs: &[PushConfig]) -> Value {
-    value!({"configs": configs, "nextPageToken": ""})
+pub(super) fn push_configs(page: &PushPage) -> Value {
+    value!({"configs": page.configs, "nextPageToken": page.next_page_token})
 }
 
 /// What a caller reads when we broke: an error id, under which the log has the cause.

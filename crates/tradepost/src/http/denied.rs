@@ -4,9 +4,10 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::aap::Version;
+use tradepost_wire::aap::{self, Version};
 
 use super::answers::{self, Dialect, Parcel, stamp_error, told};
+use super::observe::Stamp;
 use crate::auth::Denied;
 use crate::desk::{Agent, Binding, Desk};
 
@@ -36,23 +37,36 @@ pub(super) fn respond(
                     dialect.refused(stamp_error(desk, version, *refusal), status),
                 );
             }
-            let mut said = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
-            if let Some(seconds) = refusal.details.get("retry_after_seconds") {
-                said = said.with("retryAfterSeconds", seconds.to_string());
-            }
-            let (mut response, stamp) = dialect.protocol(&said, status);
+            let (mut response, stamp) = dialect.protocol(&too_often(&refusal), status);
             answers::retry_after(&mut response, &refusal);
             (response, stamp)
         }
-        Denied::Unavailable(fault) => match version {
-            Some(version) => {
-                told(version, dialect.refused(answers::failed(desk, agent, version, &fault), None))
+        Denied::Unavailable(fault) => {
+            let status = dialect.status_of(&fault);
+            match version {
+                Some(version) => {
+                    let error = answers::failed(desk, agent, version, &fault);
+                    told(version, dialect.refused(error, status))
+                }
+                None => {
+                    let (refusal, error_id) = answers::broken(agent, &fault);
+                    let (response, stamp) = dialect.protocol(&refusal, status);
+                    (response, Stamp { error_id: Some(error_id), ..stamp })
+                }
             }
-            None => dialect.protocol(&answers::broken(agent, &fault).0, None),
-        },
+        }
         Denied::Missing | Denied::Invalid { .. } | Denied::Expired | Denied::Scope { .. } => {
             unreachable!("these have a row in the protocol's catalog")
         }
+    }
+}
+
+/// What the protocol says of a caller that comes too often.
+pub(super) fn too_often(refusal: &aap::Refusal) -> Refusal {
+    let said = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
+    match refusal.details.get("retry_after_seconds") {
+        Some(seconds) => said.with("retryAfterSeconds", seconds.to_string()),
+        None => said,
     }
 }
 

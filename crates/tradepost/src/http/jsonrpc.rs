@@ -175,7 +175,7 @@ fn result(agent: &Agent, id: &Id, answer: Answer) -> Response {
         Answer::Begun(task) => succeed(id, Event::Task(task)),
         Answer::Tasks(page) => succeed(id, answers::page(&page)),
         Answer::PushConfig(config) => succeed(id, config),
-        Answer::PushConfigs(configs) => succeed(id, answers::push_configs(&configs)),
+        Answer::PushConfigs(page) => succeed(id, answers::push_configs(&page)),
         Answer::Done => succeed(id, serde_json::Value::Null),
         Answer::ExtendedCard(card) => answers::private(succeed(id, card)),
         Answer::MessageStream(message) => {

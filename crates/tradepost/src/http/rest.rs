@@ -186,13 +186,14 @@ fn respond(desk: &Desk, agent: &Agent, context_id: Option<String>, outcome: Outc
             told(version, HttpJson.refused(stamp_error(desk, version, refusal), None))
         }
         Outcome::Fault(version, fault) => {
-            told(version, HttpJson.refused(answers::failed(desk, agent, version, &fault), None))
+            let error = answers::failed(desk, agent, version, &fault);
+            told(version, HttpJson.refused(error, HttpJson.status_of(&fault)))
         }
         Outcome::Denied(denied) => denied::respond(desk, agent, &HttpJson, denied),
         Outcome::Protocol(refusal) => HttpJson.protocol(&refusal, None),
         Outcome::Broken(fault) => {
             let (refusal, error_id) = answers::broken(agent, &fault);
-            let (response, stamp) = HttpJson.protocol(&refusal, None);
+            let (response, stamp) = HttpJson.protocol(&refusal, HttpJson.status_of(&fault));
             (response, Stamp { error_id: Some(error_id), ..stamp })
         }
         Outcome::Answer(answer) => (result(agent, *answer), unstamped()),
@@ -210,7 +211,7 @@ fn result(agent: &Agent, answer: Answer) -> Response {
         Answer::Begun(task) => succeed(Event::Task(task)),
         Answer::Tasks(page) => succeed(answers::page(&page)),
         Answer::PushConfig(config) => succeed(config),
-        Answer::PushConfigs(configs) => succeed(answers::push_configs(&configs)),
+        Answer::PushConfigs(page) => succeed(answers::push_configs(&page)),
         Answer::Done => succeed(json!({})),
         Answer::ExtendedCard(card) => answers::private(succeed(card)),
         Answer::MessageStream(message) => {

@@ -48,11 +48,11 @@ impl Writer {
             (keep, Box::new(move |committed| done(outcome.and_then(|t| committed.map(|()| t)))))
         });
         self.queue.try_send(job).map_err(|refused| {
-            let why = match refused {
-                TrySendError::Full(_) => "too many jobs are waiting",
-                TrySendError::Disconnected(_) => "the writer is gone",
-            };
-            Fault::new("queueing a store job", why)
+            const WHAT: &str = "queueing a store job";
+            match refused {
+                TrySendError::Full(_) => Fault::new(WHAT, "too many jobs are waiting").transient(),
+                TrySendError::Disconnected(_) => Fault::new(WHAT, "the writer is gone"),
+            }
         })
     }
 }

@@ -40,14 +40,24 @@ pub struct TaskStream {
     until: Until,
     read: VecDeque<Entry>,
     closed: bool,
+    /// Tells when the process stops; it does not matter to a stream that is followed to the end.
+    closing: Option<watch::Receiver<bool>>,
 }
 
 impl TaskStream {
     pub(super) fn new(watch: Watch, task: Task, seen: i64, until: Until) -> Self {
-        Self { watch, first: Some(task), seen, until, read: VecDeque::new(), closed: false }
+        let closing = Some(watch.tasks.closing.subscribe());
+        let read = VecDeque::new();
+        Self { watch, first: Some(task), seen, until, read, closed: false, closing }
     }
 
-    /// The next item; waits for it, and is `None` at the end.
+    /// The same stream, which does not end when the process stops.
+    pub(super) fn until_the_end(self) -> Self {
+        Self { closing: None, ..self }
+    }
+
+    /// The next item; waits for it, and is `None` at the end: when the task pauses or ends, or when
+    /// the process stops (see [`Tasks::close_streams`]).
     ///
     /// # Errors
     /// When the store fails.
@@ -58,7 +68,7 @@ impl TaskStream {
                 serde_json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))?;
             return Ok(Some(Item { seq: self.seen, json }));
         }
-        while !self.closed {
+        while !self.closed && !self.closing.as_ref().is_some_and(|closing| *closing.borrow()) {
             if let Some(entry) = self.read.pop_front() {
                 self.seen = entry.seq;
                 if let Some(item) = self.item(entry)? {
@@ -73,9 +83,23 @@ impl TaskStream {
                 let read = watch.tasks.store.task_entries(&watch.task_id, range, true, BATCH)?;
                 self.read = read.into();
             }
-            // The sender lives as long as somebody follows; without it nothing more will come.
-            if self.read.is_empty() && watch.committed.changed().await.is_err() {
-                self.closed = true;
+            if self.read.is_empty() {
+                let stopped = async {
+                    match &mut self.closing {
+                        Some(closing) => {
+                            let _ = closing.wait_for(|closing| *closing).await;
+                        }
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    changed = watch.committed.changed() => {
+                        // The sender lives as long as somebody follows; without it nothing more
+                        // will come.
+                        self.closed = changed.is_err();
+                    }
+                    () = stopped => self.closed = true,
+                }
             }
         }
         Ok(None)

@@ -75,6 +75,9 @@ fn the_authority_stands_for_the_host() {
         let answer = status(authority, &headers);
         assert_eq!(answer.status, expected, "{authority} {headers:?}");
     }
+    // Nobody is connected through us to somebody else.
+    let tunnel = connection.send("CONNECT", "cars.example:443", &[], Bytes::new()).unwrap();
+    assert_eq!(tunnel.status, 404);
     let refused = status("cars.example", &[("host", "other.example")]).json();
     assert_eq!(refused["error"]["message"], "name one host, in :authority");
 }

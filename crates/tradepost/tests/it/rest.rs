@@ -793,3 +793,19 @@ fn a_store_that_breaks_is_an_internal_error_with_an_id() {
     assert_eq!(response.status, 500);
     expect![[r#"{"error":{"code":500,"status":"INTERNAL","message":"the agent failed; try again later","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":null}}]}}"#]].assert_eq(&body.to_string());
 }
+
+#[test]
+fn e_14_a_key_store_that_cannot_be_asked_is_unavailable() {
+    let server = start_conformance(Profile::Streaming);
+    let key = issue(&server, "conformance", "acme", None);
+    let path = server.directory.path().join("tradepost.sqlite");
+    let database = rusqlite::Connection::open(path).unwrap();
+    database.execute_batch("ALTER TABLE api_keys RENAME TO mislaid").unwrap();
+    let headers = [("Authorization", key.as_str())];
+    let response = client::request(server.address, "GET", "/rest/tasks", &headers, b"");
+    check_shape(&response);
+    let body = response.json();
+    assert_eq!((response.status, &body["error"]["status"]), (503, &json!("UNAVAILABLE")));
+    assert_eq!(response.header("retry-after"), Some("5"));
+    assert!(!body.to_string().contains("mislaid"), "{body}");
+}

@@ -23,6 +23,7 @@ pub mod h2;
 pub mod layout;
 pub mod schemas;
 pub mod tls;
+pub mod webhook;
 
 pub use client::Response;
 

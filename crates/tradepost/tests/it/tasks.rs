@@ -12,6 +12,7 @@ mod callers;
 mod killed;
 mod listing;
 mod load;
+mod stopped;
 mod streams;
 
 fn state(task: &Value) -> &str {

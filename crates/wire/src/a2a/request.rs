@@ -121,7 +121,7 @@ pub struct ListTasks {
 }
 
 /// Where to call about a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PushConfig {
     /// Its id, unique within the task.
@@ -140,14 +140,31 @@ pub struct PushConfig {
     pub authentication: Option<Authentication>,
 }
 
+impl std::fmt::Debug for PushConfig {
+    /// Without the address and the token, which are secrets or may hold some.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PushConfig")
+            .field("id", &self.id)
+            .field("task_id", &self.task_id)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A credential for a webhook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authentication {
     /// Such as `Bearer`.
     pub scheme: String,
     /// The credential itself.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub credentials: Option<String>,
+}
+
+impl std::fmt::Debug for Authentication {
+    /// Without the credential.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Authentication").field("scheme", &self.scheme).finish_non_exhaustive()
+    }
 }
 
 /// Reads the parameters of an operation.
@@ -226,6 +243,20 @@ pub fn invalid_param(field: &str, description: &str) -> Refusal {
     let violation = FieldViolation { field: field.to_owned(), description: description.to_owned() };
     let message = format!("Invalid parameters: {field}: {description}");
     Refusal { violations: vec![violation], ..Refusal::new(Code::InvalidParams, message) }
+}
+
+/// Wrong parameters that only the work itself could find; at least one.
+#[must_use]
+pub fn invalid_fields(violations: Vec<FieldViolation>) -> Refusal {
+    let refusal = Refusal::new(Code::InvalidParams, wrong_fields(violations.len()));
+    Refusal { violations, ..refusal }
+}
+
+fn wrong_fields(count: usize) -> String {
+    match count {
+        1 => "Invalid parameters: 1 field is wrong".to_owned(),
+        n => format!("Invalid parameters: {n} fields are wrong"),
+    }
 }
 
 fn read_id(params: &Value, problems: &mut Problems) -> Option<String> {
@@ -426,7 +457,7 @@ const CONTENT_NAMES: &[&str] = &["text", "raw", "url", "data"];
 fn read_part(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Part> {
     read_object!(value, at, problems, open {
         optional "text" => text: or_null(parse::text),
-        optional "raw" => raw: or_null(parse::text),
+        optional "raw" => raw: or_null(parse::base64),
         optional "url" => url: or_null(parse::text),
         optional "data" => data: |v: &Value, _: &At<'_>, _: &mut Problems| Some(v.clone()),
         optional "metadata" => metadata: or_null(object),
@@ -464,10 +495,7 @@ fn invalid_params(problems: &Problems) -> Refusal {
             description: problem.message.clone(),
         })
         .collect();
-    let message = match problems.total() {
-        1 => "Invalid parameters: 1 field is wrong".to_owned(),
-        n => format!("Invalid parameters: {n} fields are wrong"),
-    };
+    let message = wrong_fields(problems.total());
     Refusal { violations, ..Refusal::new(Code::InvalidParams, message) }
 }
 

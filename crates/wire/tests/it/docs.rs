@@ -8,6 +8,7 @@ use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::Code as A2a;
 use tradepost_wire::aap::error::Gone;
 use tradepost_wire::aap::{self, Code, Refusal, Skill, Version};
+use tradepost_wire::adcp::error::{Code as Adcp, Release};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::problem::{Keyword, MAX_KEY, MAX_LISTED};
 
@@ -203,6 +204,7 @@ a value that you sent, except identifiers, idempotency keys, the payload type an
     }
     write_problems(&mut out);
     write_protocol(&mut out);
+    write_adcp(&mut out);
     out
 }
 
@@ -249,6 +251,35 @@ fn write_protocol(out: &mut String) {
                     "code": code.jsonrpc(), "message": refusal.message, "data": refusal}}),
             );
         }
+    }
+}
+
+fn write_adcp(out: &mut String) {
+    let of = |release| Adcp::ALL.iter().filter(|code| code.since() == release).count();
+    let _ = write!(
+        out,
+        r#"
+## What a seller of advertising says no to
+
+The codes of AdCP: {} of 3.0, {} of 3.1 and {} of 3.2. They come as `adcp_error` (one object) when
+a task failed, and as `errors[]` in its payload. `recovery` in the error decides over the table;
+a code that is not here is kept as it came, and without `recovery` it counts as transient. What a
+buyer makes of each is in [recovery.md](recovery.md); `tradepost explain CODE` says it for one.
+
+| code | since | recovery | meaning | what to do |
+|---|---|---|---|---|
+"#,
+        of(Release::V3_0),
+        of(Release::V3_1),
+        of(Release::V3_2),
+    );
+    for code in Adcp::ALL.iter().copied() {
+        let (since, recovery, hint) = (code.since(), code.recovery(), code.hint());
+        let mut meaning = docs(code);
+        if let Some(instead) = code.retired() {
+            let _ = write!(meaning, " Deprecated: {instead} instead.");
+        }
+        let _ = writeln!(out, "| {code} | {since} | {recovery} | {meaning} | {hint} |");
     }
 }
 

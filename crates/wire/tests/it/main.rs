@@ -10,6 +10,7 @@
     reason = "all of this crate is tests, whose helpers the exceptions of clippy.toml do not reach"
 )]
 
+mod adcp;
 mod cases;
 mod catalogs;
 mod dependencies;
@@ -18,6 +19,7 @@ mod equivalence;
 mod hostile;
 mod mutate;
 mod oracle;
+mod protobuf;
 mod published;
 mod secrets;
 mod seeds;

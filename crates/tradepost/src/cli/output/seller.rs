@@ -4,12 +4,13 @@
 use serde_json::{Map, Value, json};
 use tradepost_buyer::card::NotAap;
 use tradepost_buyer::failure::{self, Garbled, Unsent};
-use tradepost_buyer::refusal::{By, ProtocolError, Refused};
+use tradepost_buyer::refusal::{Adcp, By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::aap::error::Received;
+use tradepost_wire::adcp::error::{Recovery, Rule};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::problem::MAX_LISTED;
-use tradepost_wire::{a2a, aap};
+use tradepost_wire::{a2a, aap, adcp};
 
 use super::Failure;
 
@@ -56,6 +57,45 @@ pub fn exit_of_a2a(code: a2a::error::Code) -> u8 {
         | Code::InvalidAgentResponse
         | Code::Unauthenticated
         | Code::PermissionDenied => OTHER,
+    }
+}
+
+/// The exit code of a refusal with this AdCP code: by how one recovers, then by the rule of the
+/// code, then by its name where what was asked for is not there.
+#[must_use]
+pub fn exit_of_adcp(code: adcp::error::Code, recovery: Recovery) -> u8 {
+    if recovery == Recovery::Transient {
+        return LATER;
+    }
+    match code.rule() {
+        Rule::Throttled | Rule::InFlight => LATER,
+        Rule::Reread | Rule::NewKey | Rule::Reconcile => CONFLICT,
+        Rule::Credentials
+        | Rule::Renewal
+        | Rule::Permission
+        | Rule::Scope
+        | Rule::Gate
+        | Rule::Misconfigured
+        | Rule::Leak
+        | Rule::Never
+        | Rule::Final
+        | Rule::Seller
+        | Rule::Advisory
+        | Rule::Setup
+        | Rule::Person
+        | Rule::AgentBilling => OTHER,
+        Rule::Class | Rule::Context | Rule::Strip | Rule::Billing | Rule::Action | Rule::Moved => {
+            let name = code.name();
+            if name.ends_with("_NOT_FOUND") {
+                NOT_FOUND
+            } else if recovery == Recovery::Terminal {
+                OTHER
+            } else if name.contains("UNSUPPORTED") || name.contains("NOT_SUPPORTED") {
+                UNSUPPORTED
+            } else {
+                INVALID
+            }
+        }
     }
 }
 
@@ -155,7 +195,18 @@ fn from_refused(message: String, refused: &Refused) -> Failure {
     let mut out = match &refused.by {
         By::Aap { jsonrpc, error } => from_received(message, *jsonrpc, error, refused),
         By::Protocol(error) => from_protocol(message, error, refused),
+        By::Adcp(error) => from_adcp(message, error),
+        By::Grpc { code, .. } => {
+            let data = Some(json!({"grpc_status": code}));
+            let exit = family_of_unknown(refused);
+            Failure { data, ..Failure::new(exit, message).hint("act on what the seller says") }
+        }
         By::Http(status) => from_status(message, *status),
+        By::Words { malformed, .. } => {
+            let mut out = Failure::new(OTHER, message).hint("act on what the seller says");
+            out.lines.extend(malformed.map(|why| format!("the error object {}", why.why())));
+            Failure { data: Some(json!({})), ..out }
+        }
     };
     let waiting = refused.retry_after.map(|delay| format!("{} s", delay.as_secs_f64()));
     out.lines.push(match (refused.is_retryable(), waiting) {
@@ -169,7 +220,9 @@ fn from_refused(message: String, refused: &Refused) -> Failure {
             let milliseconds = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
             data.insert("retry_after_ms".into(), milliseconds.into());
         }
-        data.insert("http_status".into(), refused.kept.status.into());
+        if refused.kept.status != 0 {
+            data.insert("http_status".into(), refused.kept.status.into());
+        }
     }
     out
 }
@@ -198,6 +251,34 @@ fn from_received(message: String, jsonrpc: i64, error: &Received, refused: &Refu
     let (exit, hint) = match error.code.known() {
         Some(code) => (exit_of_aap(code), code.hint()),
         None => (family_of_unknown(refused), "act on what the seller says; the code is new to us"),
+    };
+    Failure { lines, data: Some(data), ..Failure::new(exit, message).hint(hint) }
+}
+
+fn from_adcp(message: String, adcp: &Adcp) -> Failure {
+    let error = &adcp.error;
+    let mut lines = Vec::new();
+    for issue in error.issues.iter().take(MAX_LISTED) {
+        lines.push(problem_line(&issue.pointer, &issue.keyword, &issue.message));
+    }
+    push_more(&mut lines, error.issues.len());
+    let field = error.field.as_deref().filter(|_| error.issues.is_empty());
+    lines.extend(field.map(|field| format!("field: {}", plain(field, 2 * WORD))));
+    for (name, value) in error.details.iter().take(MAX_LISTED) {
+        lines.push(format!("details.{}: {}", plain(name, WORD), detail(value)));
+    }
+    let suggestion = error.suggestion.as_deref();
+    lines.extend(suggestion.map(|text| format!("the seller suggests: {}", plain(text, SENTENCE))));
+    let data = json!({
+        "code": error.code.name(), "recovery": error.class().name(), "jsonrpc_code": adcp.jsonrpc,
+        "error": error,
+    });
+    let (exit, hint) = match error.code.known() {
+        Some(code) => (exit_of_adcp(code, error.class()), code.hint()),
+        None => (
+            if error.class() == Recovery::Transient { LATER } else { OTHER },
+            "act on what the seller says; the code is new to us",
+        ),
     };
     Failure { lines, data: Some(data), ..Failure::new(exit, message).hint(hint) }
 }
@@ -315,6 +396,68 @@ mod tests {
                   retry: no, the same request would be refused again
                 hint: correct every entry of details.errors and send again
                 {"kind":"refused","may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","jsonrpc_code":-32602,"error_id":"err_1","details":{"errors":[{"instanceLocation":"/filters/make","keyword":"type","error":"must be array"},{"instanceLocation":"","keyword":"new\u001b","error":"\u202ebad\r\nline"}],"allowed":["a","b"],"total":2},"retryable":false,"retry_after_ms":2000,"http_status":200}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_adcp_error_shows_what_is_wrong_and_whether_to_come_back() {
+        let error = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
+            "code": "VALIDATION_ERROR", "message": "2 \u{202e}problems", "recovery": "correctable",
+            "field": "packages[0].budget", "suggestion": "send\na number", "retry_after": 5,
+            "issues": [{"pointer": "/packages/0/budget", "keyword": "type", "message": "no number"}],
+            "details": {"accepted_values": ["a", "b"]}}}});
+        check(
+            refused(&error),
+            &expect![[r#"
+            3 VALIDATION_ERROR: 2 problems
+              /packages/0/budget: no number (type)
+              details.accepted_values: a, b
+              the seller suggests: send a number
+              retry: no, the same request would be refused again
+            hint: correct every entry of issues and send again
+            {"kind":"refused","may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
+        "#]],
+        );
+        let unknown = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
+            "code": "X_ACME_NEW", "message": "later"}}});
+        check(
+            refused(&unknown),
+            &expect![[r#"
+            7 X_ACME_NEW: later
+              retry: the same request may succeed after 2 s
+            hint: act on what the seller says; the code is new to us
+            {"kind":"refused","may_have_acted":false,"code":"X_ACME_NEW","recovery":"transient","jsonrpc_code":-32000,"error":{"code":"X_ACME_NEW","message":"later"},"retryable":true,"retry_after_ms":2000,"http_status":200}
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_said_in_words_is_no_reason_to_come_back() {
+        let text = "Sorry\u{1b}, no.".to_owned();
+        let malformed = Some(tradepost_wire::adcp::error::Malformed::TooLarge);
+        let (retry_after, kept) = (None, Kept::new(200, None, b""));
+        let by = By::Words { text, malformed };
+        let refused = Refused { by, retry_after, kept };
+        check(
+            failure::Failure::Refused(Box::new(refused)),
+            &expect![[r#"
+            9 the seller failed: Sorry, no.
+              the error object is larger than 4096 bytes
+              retry: no, the same request would be refused again
+            hint: act on what the seller says
+            {"kind":"refused","may_have_acted":false,"retryable":false,"http_status":200}
+        "#]],
+        );
+        let by = By::Grpc { code: 14, message: "down".into() };
+        let refused = Refused { by, retry_after, kept: Kept::default() };
+        check(
+            failure::Failure::Refused(Box::new(refused)),
+            &expect![[r#"
+                7 the server answers with gRPC status 14: down
+                  retry: the same request may succeed later
+                hint: act on what the seller says
+                {"kind":"refused","may_have_acted":true,"grpc_status":14,"retryable":true}
             "#]],
         );
     }

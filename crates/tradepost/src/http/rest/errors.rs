@@ -1,7 +1,8 @@
 //! Errors in the shape of google.rpc.Status (A2A §11.6), those of AAP v1.0 with the `aap.error`
 //! object as a second detail (requirements aap.md §1.3).
 
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
 use serde_json::{Map, Value, json};
 use tradepost_wire::a2a::error::{Refusal, StatusDetails};
 use tradepost_wire::aap::error::{DOMAIN, ErrorObject, TYPE};
@@ -17,7 +18,8 @@ pub(super) struct HttpJson;
 
 impl Dialect for HttpJson {
     fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel {
-        let response = json_response(code(refusal, status), body(refusal, status));
+        let mut response = json_response(code(refusal, status), body(refusal, status));
+        come_back(&mut response);
         (response, Stamp { code: refusal.code.name(), ..unstamped() })
     }
 
@@ -38,12 +40,13 @@ impl Dialect for HttpJson {
         });
         let body = json!({"error": {
             "code": status.as_u16(),
-            "status": code.grpc(),
+            "status": grpc(status, code.grpc()),
             "message": error.refusal.message,
             "details": [info, object],
         }});
         let mut response = json_response(status, body.to_string());
         answers::retry_after(&mut response, &error.refusal);
+        come_back(&mut response);
         let error_id = Some(error.error_id);
         (response, Stamp { code: code.name(), error_id, ..unstamped() })
     }
@@ -51,13 +54,33 @@ impl Dialect for HttpJson {
     fn binding(&self) -> Binding {
         Binding::HttpJson
     }
+
+    fn unavailable(&self) -> Option<StatusCode> {
+        Some(StatusCode::SERVICE_UNAVAILABLE)
+    }
+}
+
+/// After how many seconds to ask again when we were unavailable.
+const PAUSE: HeaderValue = HeaderValue::from_static("5");
+
+/// Says when to ask again, where that helps (E-14).
+fn come_back(response: &mut Response) {
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, PAUSE);
+    }
+}
+
+/// The name of the status. No row of a catalog is about faults that will be over soon.
+fn grpc(status: StatusCode, usual: &'static str) -> &'static str {
+    if status == StatusCode::SERVICE_UNAVAILABLE { "UNAVAILABLE" } else { usual }
 }
 
 /// The body of a protocol error.
 pub(super) fn body(refusal: &Refusal, status: Option<StatusCode>) -> String {
+    let status = code(refusal, status);
     let error = json!({
-        "code": code(refusal, status).as_u16(),
-        "status": refusal.code.grpc(),
+        "code": status.as_u16(),
+        "status": grpc(status, refusal.code.grpc()),
         "message": refusal.message,
         "details": StatusDetails(refusal),
     });

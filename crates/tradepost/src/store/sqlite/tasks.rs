@@ -175,6 +175,7 @@ impl Transaction<'_> {
             )
             .and_then(|mut s| s.execute(params![task_id, seq, state, status_at]))
             .map_err(on("moving a task"))?;
+        self.stir_push_configs(task_id)?;
         Ok(Some(seq))
     }
 

@@ -11,7 +11,7 @@ use tradepost_wire::aap::Version;
 use super::{check, check_shape, issue, send};
 use crate::support::client::{self, Response};
 use crate::support::schemas::{self, example};
-use crate::support::{TestServer, dealer, lead, start, start_with, with};
+use crate::support::{TestServer, dealer, envelope, lead, start, start_with, with};
 
 const V1_0: &str = "https://autoagentprotocol.org/extensions/a2a-automotive-retail/v1.0";
 
@@ -339,4 +339,44 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
               {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]}}
     "#]],
     );
+}
+
+#[test]
+fn a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
+    let server = start_with(|config| {
+        switched_on(config);
+        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+    });
+    let key = issue(&server, dealer::ID, "acme", None);
+    let path = server.directory.path().join("tradepost.sqlite");
+    let database = rusqlite::Connection::open(path).unwrap();
+    database.execute_batch("ALTER TABLE api_keys RENAME TO mislaid").unwrap();
+    let headers = [("Content-Type", "application/json"), ("Authorization", key.as_str())];
+    let payload = body(&json!({"type": "dealer.information.request"}));
+    let ask = || {
+        let target = "/rest/message:send";
+        client::request(server.address, "POST", target, &headers, payload.as_bytes())
+    };
+    let response = ask();
+    check_shape(&response);
+    check(
+        "E-14",
+        &response,
+        &expect![[r#"
+        503
+        {"error":{"code":503,"status":"UNAVAILABLE","message":"the dealer's agent failed to answer; try again later",
+            "details":[
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"autoagentprotocol.org",
+                "metadata":{"error_id":"err_<id>","retryable":"true"}},
+              {"@type":"type.googleapis.com/aap.error","type":"aap.error","error_id":"err_<id>","code":"INTERNAL_ERROR",
+                "message":"the dealer's agent failed to answer; try again later","retryable":true,"created_at":"2026-04-30T12:00:00Z"}]}}
+    "#]],
+    );
+    assert_eq!(response.header("retry-after"), Some("5"));
+    let envelope = envelope(&json!({"type": "dealer.information.request"})).to_string();
+    let json_rpc = server.post_with(&headers, envelope);
+    assert_eq!((json_rpc.status, json_rpc.header("retry-after")), (200, None));
+    assert_eq!(json_rpc.json()["error"]["code"], -32603);
+    database.execute_batch("ALTER TABLE mislaid RENAME TO api_keys").unwrap();
+    assert_eq!(ask().status, 200);
 }

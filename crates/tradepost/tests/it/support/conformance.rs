@@ -11,8 +11,10 @@ use tradepost::auth::key::Fresh;
 use tradepost::clock::{Clock, Hand};
 use tradepost::conformance::{Conformance, Profile};
 use tradepost::desk::{Agent, Desk};
+use tradepost::egress::Egress;
 use tradepost::gate::Scope;
 use tradepost::http;
+use tradepost::outbox::{Edge, Outbox, Settings, Sleeping};
 use tradepost::signing::key::SigningKey;
 use tradepost::store::{ApiKey, Store};
 
@@ -24,6 +26,8 @@ pub struct ConformanceServer {
     pub hand: Hand,
     pub store: Arc<Store>,
     pub desk: Arc<Desk>,
+    /// What delivers to webhooks.
+    pub outbox: Option<Arc<Outbox>>,
     directory: Option<tempfile::TempDir>,
     profile: Profile,
     runtime: Option<tokio::runtime::Runtime>,
@@ -32,6 +36,24 @@ pub struct ConformanceServer {
 /// The conformance agent on an empty store.
 pub fn start_conformance(profile: Profile) -> ConformanceServer {
     start_in(tempfile::tempdir().unwrap(), profile, |agent| agent)
+}
+
+/// The conformance agent with webhooks, which go where `egress` permits, and an outbox.
+pub fn start_pushing(egress: Egress, settings: Settings, edge: Edge) -> ConformanceServer {
+    let calling = |agent: Conformance| agent.calling(egress);
+    launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |_| Some((settings, edge)))
+}
+
+/// The same, with an outbox for which waiting is moving the clock.
+pub fn start_pushing_in_virtual_time(egress: Egress, settings: Settings) -> ConformanceServer {
+    let calling = |agent: Conformance| agent.calling(egress);
+    launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |hand| {
+        let sleep = move |duration: Duration| -> Sleeping {
+            hand.advance(jiff::SignedDuration::try_from(duration).unwrap());
+            Box::pin(tokio::task::yield_now())
+        };
+        Some((settings, Edge { sleep: Arc::new(sleep), random: Arc::new(|| 1.0) }))
+    })
 }
 
 /// The same for clients that name no version.
@@ -50,6 +72,15 @@ fn start_in(
     profile: Profile,
     settle: impl FnOnce(Conformance) -> Conformance,
 ) -> ConformanceServer {
+    launch(directory, profile, settle, |_| None)
+}
+
+fn launch(
+    directory: tempfile::TempDir,
+    profile: Profile,
+    settle: impl FnOnce(Conformance) -> Conformance,
+    outbox: impl FnOnce(Hand) -> Option<(Settings, Edge)>,
+) -> ConformanceServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let (clock, hand) = Clock::manual(at(NOW));
     let runtime =
@@ -58,6 +89,7 @@ fn start_in(
     let address = listener.local_addr().unwrap();
     let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}")).unwrap();
     let agent = settle(agent);
+    let outbox = outbox(hand.clone()).and_then(|(settings, edge)| agent.outbox(settings, edge));
     let server = super::dealer::config().server;
     let desk = Desk::open_conformance(server.clone(), Arc::clone(&store), clock, agent);
     let desk = Arc::new(desk);
@@ -65,8 +97,11 @@ fn start_in(
     runtime.spawn(async move {
         http::server::serve(listener, router, &server, std::future::pending()).await;
     });
+    if let Some(outbox) = &outbox {
+        runtime.spawn(Arc::clone(outbox).run(std::future::pending(), Duration::ZERO));
+    }
     let (directory, runtime) = (Some(directory), Some(runtime));
-    ConformanceServer { address, hand, store, desk, directory, profile, runtime }
+    ConformanceServer { address, hand, store, desk, outbox, directory, profile, runtime }
 }
 
 impl Drop for ConformanceServer {
@@ -153,6 +188,11 @@ impl ConformanceServer {
             self.live() == 0 || receiver.recv_timeout(Duration::from_millis(20)).is_ok()
         });
         assert!(forgotten, "{} tasks are still remembered", self.live());
+    }
+
+    /// Where the store is.
+    pub fn database(&self) -> std::path::PathBuf {
+        self.directory.as_ref().unwrap().path().join("tradepost.sqlite")
     }
 
     /// How many tasks the process remembers.

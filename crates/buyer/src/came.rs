@@ -1,0 +1,285 @@
+//! What came back, from whichever transport, and the failure in it. One order for all (AdCP `T-6`,
+//! then AAP, then A2A):
+//!
+//! 1. `structuredContent.adcp_error` of an MCP tool result with `isError`
+//! 2. `adcp_error` in the data parts of a failed task's artifacts
+//! 3. `adcp_error` in the data parts of its status message
+//! 4. `adcp_error` in the `data` of a JSON-RPC error, or the details of a status
+//! 5. JSON text with `adcp_error` in an MCP tool result with `isError`
+//! 6. the first of `errors[]` in the payload
+//! 7. AAP's error object, in the same places
+//! 8. the typed details of A2A, then the bare number
+//! 9. the status of HTTP or gRPC, then the words
+//!
+//! A result is never a failure, whatever it looks like (`T-7`): only what the transport or the
+//! payload itself calls failed is searched.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tradepost_wire::aap::error::{Received, TYPE};
+
+use crate::answer::{self, Opened};
+use crate::failure::{Defect, Failure, Kept, MAX_KEPT};
+use crate::refusal::{self, By, Refused};
+
+mod places;
+
+pub use places::{Found, Layer, Places};
+
+/// The largest answer that is read, in bytes.
+pub const MAX_READ: usize = 8 * 1024 * 1024;
+
+/// An answer as it came.
+#[derive(Debug, Clone, Copy)]
+pub struct Came<'a> {
+    /// By which transport.
+    pub via: Via<'a>,
+    /// The HTTP status; 0 where there is none.
+    pub status: u16,
+    /// The media type, as sent.
+    pub content_type: Option<&'a str>,
+    /// How long the `Retry-After` header asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// By which transport an answer came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via<'a> {
+    /// JSON-RPC 2.0, to the request with this id: a message or task of A2A, an MCP tool result.
+    JsonRpc {
+        /// The id that was sent.
+        id: &'a str,
+    },
+    /// Plain HTTP with JSON: A2A's HTTP+JSON binding, or AdCP over REST.
+    HttpJson,
+    /// gRPC; the body is the status's details as a JSON array, or empty.
+    Grpc {
+        /// The number (google.rpc.Code).
+        code: i32,
+        /// Its message.
+        message: &'a str,
+    },
+    /// An MCP tool result by itself.
+    McpTool,
+    /// An A2A task by itself, as from a stream or a webhook; also one of A2A 0.3.
+    Task,
+    /// Text where an answer was expected.
+    Text,
+}
+
+impl Came<'_> {
+    fn kept(&self) -> Kept {
+        Kept::new(self.status, self.content_type.map(ToOwned::to_owned), self.body)
+    }
+
+    /// Whether the HTTP status, where there is one, is one of success.
+    fn is_success(&self) -> bool {
+        self.status == 0 || (200..300).contains(&self.status)
+    }
+
+    fn garbled(&self, defect: Defect) -> Failure {
+        if self.is_success() {
+            Failure::garbled(defect, self.kept())
+        } else {
+            self.refused(By::Http(self.status))
+        }
+    }
+
+    fn refused(&self, by: By) -> Failure {
+        let retry_after = refusal::stated_by(&by).or(self.retry_after);
+        Failure::Refused(Box::new(Refused { by, retry_after, kept: self.kept() }))
+    }
+}
+
+/// The failure in an answer; `None` when the answer is none. Whatever came, this neither panics
+/// nor keeps more of it than [`MAX_KEPT`] bytes and the error object itself.
+#[must_use]
+pub fn read(came: &Came<'_>) -> Option<Failure> {
+    if came.body.len() > MAX_READ {
+        return Some(came.garbled(Defect::TooLarge(MAX_READ)));
+    }
+    match came.via {
+        Via::JsonRpc { id } => read_jsonrpc(came, id),
+        Via::HttpJson => read_http(came),
+        Via::Grpc { code, message } => read_grpc(came, code, message),
+        Via::McpTool | Via::Task => match parse(came.body) {
+            Ok(value) => refusal_in(&value)
+                .map(|by| came.refused(by))
+                .or_else(|| (!came.is_success()).then(|| came.refused(By::Http(came.status)))),
+            Err(defect) => Some(came.garbled(defect)),
+        },
+        Via::Text => Some(read_text(came)),
+    }
+}
+
+fn read_jsonrpc(came: &Came<'_>, id: &str) -> Option<Failure> {
+    match answer::open(came.body, id) {
+        Ok(Opened::Refused { error }) => {
+            let refused = refusal::read(&error, came.retry_after, came.kept());
+            let malformed = || came.garbled(answer::no_error());
+            Some(refused.map_or_else(malformed, |refused| Failure::Refused(Box::new(refused))))
+        }
+        Ok(Opened::Result(_)) if !came.is_success() => Some(came.refused(By::Http(came.status))),
+        Ok(Opened::Result(result)) => match serde_json::from_str::<Value>(result) {
+            Ok(result) => refusal_in(&result).map(|by| came.refused(by)),
+            // The text is JSON; what can still be wrong is how deep it nests.
+            Err(_) => Some(came.garbled(Defect::NotJson)),
+        },
+        Err(defect) => Some(came.garbled(defect)),
+    }
+}
+
+fn read_http(came: &Came<'_>) -> Option<Failure> {
+    if came.status == 204 {
+        return None;
+    }
+    let value = match parse(came.body) {
+        Ok(value) => value,
+        Err(defect) => return Some(came.garbled(defect)),
+    };
+    if came.is_success() {
+        return refusal_in(&value).map(|by| came.refused(by));
+    }
+    let by_status = |_| By::Http(came.status);
+    let Some(status) = value.get("error").filter(|error| error.is_object()) else {
+        let refused = refusal::of_data(0, "", &value, by_status, came.retry_after, came.kept());
+        return Some(Failure::Refused(Box::new(refused)));
+    };
+    let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
+    let details = status.get("details").or_else(|| status.get("data")).unwrap_or(&Value::Null);
+    Some(of_status(came, message, details, by_status))
+}
+
+/// A google.rpc.Status: typed details, or what the status alone says.
+fn of_status(
+    came: &Came<'_>,
+    message: &str,
+    details: &Value,
+    otherwise: impl FnOnce(i64) -> By,
+) -> Failure {
+    let typed = |number| {
+        let mut error = refusal::read_protocol(0, message, details);
+        match error.code.known() {
+            Some(code) => error.jsonrpc = i64::from(code.jsonrpc()),
+            None if error.reason.is_none() => return otherwise(number),
+            None => {}
+        }
+        By::Protocol(error)
+    };
+    let refused = refusal::of_data(0, message, details, typed, came.retry_after, came.kept());
+    Failure::Refused(Box::new(refused))
+}
+
+fn read_grpc(came: &Came<'_>, code: i32, message: &str) -> Option<Failure> {
+    if code == 0 {
+        return None;
+    }
+    // Details that cannot be read are none: the status is a refusal all the same.
+    let details = parse(came.body).unwrap_or_default();
+    let by_status = |_| By::Grpc { code, message: beginning(message) };
+    Some(of_status(came, message, &details, by_status))
+}
+
+fn read_text(came: &Came<'_>) -> Failure {
+    let Ok(text) = std::str::from_utf8(came.body) else {
+        return came.garbled(Defect::NotUtf8);
+    };
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        return came.garbled(Defect::Empty);
+    }
+    if let Some(by) = Places::text(text).by() {
+        return came.refused(by);
+    }
+    // A code that leads the text is all that some gateways leave of an error.
+    if let Some(error) = refusal::read_aap(&Value::Null, text) {
+        return came.refused(By::Aap { jsonrpc: 0, error });
+    }
+    if !came.is_success() {
+        return came.refused(By::Http(came.status));
+    }
+    came.refused(By::Words { text: beginning(text), malformed: None })
+}
+
+fn parse(body: &[u8]) -> Result<Value, Defect> {
+    let text = std::str::from_utf8(body).map_err(|_| Defect::NotUtf8)?;
+    if text.trim_ascii().is_empty() {
+        return Err(Defect::Empty);
+    }
+    // The parser bounds how deep it nests.
+    serde_json::from_str(text).map_err(|_| Defect::NotJson)
+}
+
+/// The no in a result: that of a tool, a task, a message or a payload.
+pub(crate) fn refusal_in(result: &Value) -> Option<By> {
+    let task = result.get("task").unwrap_or(result);
+    if result.get("isError") == Some(&Value::Bool(true)) {
+        return Some(Places::tool(result).by_or_words());
+    }
+    if task.pointer("/status/state").and_then(Value::as_str).is_some_and(has_failed) {
+        return Some(Places::task(task).by_or_words());
+    }
+    // The payload says so itself, although the transport does not.
+    let payloads = Places::payloads(result, task);
+    if let Some(by) = payloads.iter().find_map(|payload| of_payload(payload)) {
+        return Some(by);
+    }
+    // An AAP error where a message's result belongs is still the seller's no.
+    let parts = result.pointer("/message/parts").and_then(Value::as_array);
+    let mut data = parts.into_iter().flatten().filter_map(|part| part.get("data"));
+    data.find_map(of_aap)
+}
+
+fn of_payload(payload: &Value) -> Option<By> {
+    let failed = payload.get("status").and_then(Value::as_str) == Some("failed");
+    failed.then(|| Places::payload(payload).by()).flatten()
+}
+
+fn of_aap(data: &Value) -> Option<By> {
+    if data.get("type").and_then(Value::as_str) != Some(TYPE) {
+        return None;
+    }
+    Some(By::Aap { jsonrpc: 0, error: Received::read(data)? })
+}
+
+/// Whether a task of either version of A2A ended without a result.
+fn has_failed(state: &str) -> bool {
+    matches!(state, "TASK_STATE_FAILED" | "TASK_STATE_REJECTED" | "failed" | "rejected")
+}
+
+/// The beginning of what a seller wrote.
+fn beginning(text: &str) -> String {
+    text.chars().take(MAX_WORDS).collect()
+}
+
+/// How many characters of a seller's words are kept beside the answer itself.
+const MAX_WORDS: usize = 2_000;
+
+const _: () = assert!(MAX_WORDS < MAX_KEPT, "the words are a part of the answer");
+
+impl Places<'_> {
+    /// The typed no in these places.
+    fn by(&self) -> Option<By> {
+        match self.find() {
+            Found::Adcp(adcp) => Some(By::Adcp(adcp)),
+            Found::Malformed(_) | Found::Nothing => self.data_values().find_map(of_aap),
+        }
+    }
+
+    /// The typed no in these places, else their words.
+    fn by_or_words(&self) -> By {
+        self.by().unwrap_or_else(|| {
+            let malformed = match self.find() {
+                Found::Malformed(malformed) => Some(malformed),
+                Found::Adcp(_) | Found::Nothing => None,
+            };
+            By::Words { text: beginning(self.words()), malformed }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

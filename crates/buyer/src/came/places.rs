@@ -1,0 +1,203 @@
+//! The places where an error object of AdCP may stand, in the order in which they are searched.
+
+use serde_json::Value;
+use tradepost_wire::adcp::error::{Error, MAX_LISTED, Malformed};
+
+use crate::refusal::Adcp;
+
+/// Where an error stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// `structuredContent` of an MCP tool result.
+    Structured,
+    /// A data part of a task's artifact.
+    Artifact,
+    /// A data part of a task's status message.
+    StatusMessage,
+    /// The `data` of a JSON-RPC error, the details of a status, or the body itself.
+    Envelope,
+    /// JSON in a text.
+    Text,
+    /// `errors[]` of a payload.
+    Payload,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub enum Found {
+    /// An error object.
+    Adcp(Box<Adcp>),
+    /// Something in the place of one; the search ends there (`T-6`).
+    Malformed(Malformed),
+    /// Nothing of AdCP.
+    Nothing,
+}
+
+/// The places of one answer.
+#[derive(Debug, Default)]
+pub struct Places<'v> {
+    /// Each with its layer, in the order of the search.
+    objects: Vec<(Layer, Candidate<'v>)>,
+    /// The texts for people.
+    texts: Vec<&'v str>,
+}
+
+#[derive(Debug)]
+enum Candidate<'v> {
+    Value(&'v Value),
+    /// Parsed from a text.
+    Parsed(Value),
+}
+
+impl Candidate<'_> {
+    fn value(&self) -> &Value {
+        match self {
+            Self::Value(value) => value,
+            Self::Parsed(value) => value,
+        }
+    }
+}
+
+impl<'v> Places<'v> {
+    /// Those of an MCP tool result with `isError`.
+    pub(super) fn tool(result: &'v Value) -> Self {
+        let mut places = Self::default();
+        if let Some(structured) = result.get("structuredContent") {
+            places.push(Layer::Structured, structured);
+        }
+        let content = result.get("content").and_then(Value::as_array);
+        for item in content.into_iter().flatten().take(MAX_LISTED) {
+            if let Some(text) = item.get("text").and_then(Value::as_str) {
+                places.push_text(text);
+            }
+        }
+        places
+    }
+
+    /// Those of a failed task.
+    pub(super) fn task(task: &'v Value) -> Self {
+        let mut places = Self::default();
+        let artifacts = task.get("artifacts").and_then(Value::as_array);
+        let of_artifact = |artifact: &'v Value| artifact.get("parts").and_then(Value::as_array);
+        for part in artifacts.into_iter().flatten().filter_map(of_artifact).flatten() {
+            places.push_part(Layer::Artifact, part);
+        }
+        let parts = task.pointer("/status/message/parts").and_then(Value::as_array);
+        for part in parts.into_iter().flatten() {
+            places.push_part(Layer::StatusMessage, part);
+        }
+        places
+    }
+
+    /// Those of the `data` of a JSON-RPC error, the details of a status, or a refused body.
+    pub(crate) fn data(data: &'v Value) -> Self {
+        let mut places = Self::default();
+        places.push(Layer::Envelope, data);
+        for detail in data.as_array().into_iter().flatten().take(MAX_LISTED) {
+            places.push(Layer::Envelope, detail);
+            // A google.protobuf.Struct in JSON has its members in `value`.
+            if let Some(value) = detail.get("value") {
+                places.push(Layer::Envelope, value);
+            }
+        }
+        places
+    }
+
+    /// Those of a payload that calls itself failed.
+    pub(super) fn payload(payload: &'v Value) -> Self {
+        let mut places = Self::default();
+        places.push(Layer::Payload, payload);
+        places
+    }
+
+    /// That of a text.
+    pub(super) fn text(text: &'v str) -> Self {
+        let mut places = Self::default();
+        places.push_text(text);
+        places
+    }
+
+    /// The payloads of a result that the transport does not call failed.
+    pub(super) fn payloads(result: &'v Value, task: &'v Value) -> Vec<&'v Value> {
+        let mut found = vec![result];
+        found.extend(result.get("structuredContent"));
+        let artifacts = task.get("artifacts").and_then(Value::as_array);
+        let parts = artifacts.and_then(|artifacts| artifacts.last()?.get("parts")?.as_array());
+        // The last data part is the one that counts.
+        found.extend(parts.into_iter().flatten().rev().find_map(|part| part.get("data")));
+        found
+    }
+
+    fn push(&mut self, layer: Layer, value: &'v Value) {
+        if value.is_object() {
+            self.objects.push((layer, Candidate::Value(value)));
+        }
+    }
+
+    fn push_part(&mut self, layer: Layer, part: &'v Value) {
+        if let Some(data) = part.get("data") {
+            self.push(layer, data);
+        }
+        self.texts.extend(part.get("text").and_then(Value::as_str));
+    }
+
+    fn push_text(&mut self, text: &'v str) {
+        self.texts.push(text);
+        if text.trim_ascii_start().starts_with('{')
+            && let Ok(value @ Value::Object(_)) = serde_json::from_str(text)
+        {
+            self.objects.push((Layer::Text, Candidate::Parsed(value)));
+        }
+    }
+
+    /// Everything that could be an error object of another profile.
+    pub(super) fn data_values(&self) -> impl Iterator<Item = &Value> {
+        self.objects.iter().map(|(_, candidate)| candidate.value())
+    }
+
+    /// The text for people: the first that is no JSON.
+    pub(super) fn words(&self) -> &'v str {
+        let mut texts = self.texts.iter().copied();
+        let is_json = |text: &&str| text.trim_ascii_start().starts_with('{');
+        texts.find(|text| !is_json(text)).unwrap_or_default()
+    }
+
+    /// Searches for AdCP's error object.
+    #[must_use]
+    pub fn find(&self) -> Found {
+        for (layer, candidate) in &self.objects {
+            let value = candidate.value();
+            let Some(error) = value.get("adcp_error").filter(|error| !error.is_null()) else {
+                continue;
+            };
+            return match Error::read(error) {
+                Ok(error) => found(error, *layer, self.listed()),
+                Err(malformed) => Found::Malformed(malformed),
+            };
+        }
+        let listed = self.listed();
+        match listed.first() {
+            Some(first) => found(first.clone(), Layer::Payload, listed),
+            None => Found::Nothing,
+        }
+    }
+
+    /// The first list of errors, flat or within `payload`.
+    fn listed(&self) -> Vec<Error> {
+        let lists = self.objects.iter().flat_map(|(_, candidate)| {
+            let value = candidate.value();
+            [value.get("errors"), value.pointer("/payload/errors")]
+        });
+        let lists = lists.flatten().map(Error::read_list);
+        let failures = |mut list: Vec<Error>| {
+            // Warnings stand in the same list (`T-2`).
+            list.retain(|error| error.severity.as_deref() != Some("warning"));
+            list
+        };
+        lists.map(failures).find(|list| !list.is_empty()).unwrap_or_default()
+    }
+}
+
+fn found(error: Error, layer: Layer, listed: Vec<Error>) -> Found {
+    Found::Adcp(Box::new(Adcp { error, listed, layer, jsonrpc: 0 }))
+}

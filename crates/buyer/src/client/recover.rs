@@ -1,0 +1,108 @@
+//! A call that follows the advice: what passes is waited for, and a lead keeps its idempotency key
+//! over all attempts, so that the dealer takes it once.
+
+use serde_json::Value;
+use tradepost_wire::aap::Skill;
+
+use super::Client;
+use crate::answer::Answer;
+use crate::failure::Failure;
+use crate::recovery::{Attempt, Effect, First, Fix};
+use crate::retry::{GaveUp, Key, Recovered, Recoverer, Sender, World};
+
+/// The member of a lead by which a dealer recognises it (`R-LD-14`).
+const KEY: &str = "idempotency_key";
+
+impl Client {
+    /// As [`Client::call`], again and again within the limits of `recoverer`. A lead without an
+    /// idempotency key gets one. `correct` changes the payload as an advice says and tells whether
+    /// it did; [`uncorrected`] never does. A corrected lead gets a fresh key, unless the correction
+    /// gave it one.
+    ///
+    /// # Errors
+    /// The last failure, and the advice that is left to the caller.
+    pub async fn call_with_recovery<W: World>(
+        &self,
+        skill: Skill,
+        payload: Value,
+        recoverer: &Recoverer<W>,
+        correct: impl FnMut(&Fix, &Failure, &mut Value) -> bool + Send,
+    ) -> Result<Recovered<Answer>, Box<GaveUp>> {
+        let mut calls = Calls { client: self, skill, payload, used: None, correct };
+        let effect = match skill {
+            Skill::DealerInformation
+            | Skill::InventoryFacets
+            | Skill::InventorySearch
+            | Skill::InventoryVehicle => Effect::Read,
+            Skill::LeadSubmit if calls.has_key_or_gets_one() => Effect::Keyed,
+            Skill::LeadSubmit => Effect::Unkeyed,
+        };
+        let host = self.endpoint.host_str().unwrap_or_default();
+        let seller = match self.endpoint.port_or_known_default() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        let attempt = Attempt {
+            effect,
+            had_credentials: self.authorization.is_some(),
+            seller: Some(host.to_owned()),
+            ..Attempt::default()
+        };
+        recoverer.run(&seller, attempt, &mut calls).await
+    }
+}
+
+/// Corrects nothing: the advice goes to the caller.
+pub fn uncorrected(_: &Fix, _: &Failure, _: &mut Value) -> bool {
+    false
+}
+
+struct Calls<'c, C> {
+    client: &'c Client,
+    skill: Skill,
+    payload: Value,
+    /// The key of the last request.
+    used: Option<Value>,
+    correct: C,
+}
+
+impl<C> Calls<'_, C> {
+    fn has_key_or_gets_one(&mut self) -> bool {
+        let fresh = self.client.new_id();
+        let Some(members) = self.payload.as_object_mut() else {
+            return false;
+        };
+        members.entry(KEY).or_insert_with(|| fresh.into());
+        true
+    }
+}
+
+impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C> {
+    type Answer = Answer;
+
+    async fn send(&mut self, key: Key) -> Result<Answer, Failure> {
+        if key == Key::Fresh
+            && self.skill == Skill::LeadSubmit
+            && self.payload.get(KEY) == self.used.as_ref()
+        {
+            if let Some(members) = self.payload.as_object_mut() {
+                members.shift_remove(KEY);
+            }
+            self.has_key_or_gets_one();
+        }
+        self.used = self.payload.get(KEY).cloned();
+        self.client.call(self.skill, self.payload.clone()).await
+    }
+
+    async fn correct(&mut self, fix: &Fix, failure: &Failure) -> bool {
+        (self.correct)(fix, failure, &mut self.payload)
+    }
+
+    async fn authenticate(&mut self, _: First) -> bool {
+        // The token is the client's for good.
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+use serde_json::json;
+
+use super::*;
+use crate::client::tests::{client, result};
+use crate::failure::Unsent;
+use crate::fake::{Fake, Reply, Virtual};
+use crate::recovery::{Advice, Change, End, Why};
+use crate::retry::{Limits, Sizes};
+
+fn recoverer(world: &Virtual) -> Recoverer<Virtual> {
+    Recoverer::new(world.clone(), Limits::default(), Sizes::default())
+}
+
+fn refused(code: &str, details: &Value) -> Reply {
+    let data = json!({"type": "aap.error", "code": code, "message": "m", "details": details});
+    let error = json!({"code": -32000, "message": code, "data": data});
+    let body = json!({"jsonrpc": "2.0", "id": "{id}", "error": error});
+    Reply::http(200, &[], body.to_string())
+}
+
+fn accepted(kind: &str) -> Reply {
+    Reply::http(200, &[], result(&format!(r#"{{"data":{{"type":"{kind}","data":{{}}}}}}"#)))
+}
+
+/// The payloads that the seller got.
+fn payloads(fake: &Fake) -> Vec<Value> {
+    let bodies = fake.requests().into_iter().map(|request| {
+        let (_, body) = request.split_once("\r\n\r\n").unwrap();
+        serde_json::from_str::<Value>(body).unwrap()
+    });
+    bodies.map(|mut body| body["params"]["message"]["parts"][0]["data"].take()).collect()
+}
+
+#[test]
+fn a_lead_keeps_its_key_over_retries_and_the_seller_is_not_asked_too_early() {
+    let replies = vec![
+        refused("RATE_LIMITED", &json!({"retry_after_ms": 30_000})),
+        Reply::http(503, &[("retry-after", "2")], ""),
+        Reply::Bytes(Vec::new()),
+        accepted("lead.submit.response"),
+    ];
+    let fake = Fake::start(replies);
+    let world = Virtual::new(0.0);
+    let (client, recoverer) = (client(&fake), recoverer(&world));
+    let call = client.call_with_recovery(
+        Skill::LeadSubmit,
+        json!({"customer": {}}),
+        &recoverer,
+        uncorrected,
+    );
+    let recovered = fake.run(call).unwrap();
+    assert_eq!(recovered.spent.attempts, 4);
+    assert_eq!(world.sleeps(), [30.0, 2.0, 6.0]);
+    let sent = payloads(&fake);
+    assert_eq!(sent.len(), 4);
+    assert!(sent[0]["idempotency_key"].as_str().is_some_and(|key| key.len() == 36));
+    assert!(sent.iter().all(|payload| payload == &sent[0]));
+}
+
+#[test]
+fn a_corrected_lead_has_a_fresh_key_unless_the_correction_gave_it_one() {
+    for (own, conflict) in [(None, true), (Some("mine-2"), false)] {
+        let fake = Fake::start(vec![
+            refused("IDEMPOTENCY_CONFLICT", &json!({})),
+            accepted("lead.submit.response"),
+        ]);
+        let world = Virtual::new(0.0);
+        let (client, recoverer) = (client(&fake), recoverer(&world));
+        let payload = json!({"customer": {}, "idempotency_key": "mine"});
+        let mut changes = Vec::new();
+        let correct = |fix: &Fix, _: &Failure, payload: &mut Value| {
+            changes.push(fix.change.clone());
+            if let Some(own) = own {
+                payload["idempotency_key"] = json!(own);
+            }
+            true
+        };
+        let call = client.call_with_recovery(Skill::LeadSubmit, payload, &recoverer, correct);
+        assert!(fake.run(call).is_ok());
+        assert_eq!(changes, [Change::NewKey]);
+        let keys: Vec<_> =
+            payloads(&fake).into_iter().map(|mut sent| sent["idempotency_key"].take()).collect();
+        assert_eq!(keys[0], "mine");
+        assert_eq!(keys[1] != "mine-2" && keys[1] != "mine", conflict);
+    }
+}
+
+#[test]
+fn what_the_loop_cannot_do_comes_back_as_advice() {
+    let world = Virtual::new(0.0);
+    let advice = |reply: Reply, skill: Skill| {
+        let fake = Fake::start(vec![reply]);
+        let client = client(&fake);
+        let recoverer = recoverer(&world);
+        let call = client.call_with_recovery(skill, json!({}), &recoverer, uncorrected);
+        let gave_up = fake.run(call).unwrap_err();
+        assert_eq!(gave_up.spent.attempts, 1);
+        assert_eq!(fake.requests().len(), 1);
+        gave_up.advice
+    };
+    let details = json!({"errors": [{"instanceLocation": "/filters/make"}]});
+    let Advice::Fix(fix) =
+        advice(refused("SCHEMA_VALIDATION_FAILED", &details), Skill::InventorySearch)
+    else {
+        panic!()
+    };
+    assert_eq!(fix.fields, ["/filters/make"]);
+    let consent = advice(refused("CONTACT_CONSENT_REQUIRED", &json!({})), Skill::LeadSubmit);
+    assert_eq!(consent, Advice::Ask(Why::Consent));
+    let unauthorized = Reply::http(401, &[], "");
+    let missing = Advice::Ask(Why::CredentialsMissing);
+    assert_eq!(advice(unauthorized, Skill::InventorySearch), missing);
+    let gone = advice(Reply::http(404, &[], ""), Skill::InventorySearch);
+    assert_eq!(gone, Advice::Stop(End::NoAgent));
+    assert_eq!(world.sleeps().len(), 0);
+}
+
+#[test]
+fn a_rejected_token_is_not_presented_again() {
+    let fake = Fake::start(vec![Reply::http(401, &[], "")]);
+    let client = client(&fake).with_token("t0ken").unwrap();
+    let world = Virtual::new(0.0);
+    let recoverer = recoverer(&world);
+    let call =
+        client.call_with_recovery(Skill::InventorySearch, json!({}), &recoverer, uncorrected);
+    let gave_up = fake.run(call).unwrap_err();
+    assert_eq!(gave_up.advice, Advice::Ask(Why::CredentialsRejected));
+    assert_eq!(fake.requests().len(), 1);
+}
+
+#[test]
+fn a_payload_that_cannot_have_a_key_is_not_sent_twice_when_in_doubt() {
+    let fake = Fake::start(vec![Reply::Bytes(Vec::new())]);
+    let world = Virtual::new(0.0);
+    let (client, recoverer) = (client(&fake), recoverer(&world));
+    let call = client.call_with_recovery(Skill::LeadSubmit, json!([]), &recoverer, uncorrected);
+    assert_eq!(fake.run(call).unwrap_err().advice, Advice::Ask(Why::InDoubt));
+}
+
+#[test]
+fn nobody_there_is_tried_four_times() {
+    let fake = Fake::start(vec![]);
+    let client = client(&fake);
+    drop(fake);
+    // The listener is gone with its thread, which never began.
+    let world = Virtual::new(0.5);
+    let recoverer = recoverer(&world);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let call =
+        client.call_with_recovery(Skill::InventorySearch, json!({}), &recoverer, uncorrected);
+    let gave_up = runtime.block_on(call).unwrap_err();
+    assert!(matches!(gave_up.failure, Failure::Unsent(Unsent::Unreachable(_))));
+    assert_eq!((gave_up.spent.attempts, world.sleeps()), (4, vec![2.0, 4.0, 8.0]));
+}

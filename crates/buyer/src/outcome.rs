@@ -1,0 +1,255 @@
+//! What a payload of AdCP says although the task did not fail: warnings beside a result (`P-1`),
+//! rows of which some failed (`B-8`), a structured rejection (`T-4`), and the decision of a
+//! governance agent (`K-1`). None of it is a failure of the request.
+
+use serde_json::Value;
+use tradepost_wire::adcp::error::{Error, MAX_LISTED};
+use tradepost_wire::catalog::Open;
+
+use crate::came::Layer;
+use crate::failure::{Failure, Kept};
+use crate::recovery::{Advice, Attempt, Budget, advise};
+use crate::refusal::{Adcp, By, Refused, stated_by};
+use crate::text::{SENTENCE, WORD, plain};
+
+pub use tradepost_wire::adcp::{Decision, Standing};
+
+/// What a payload says.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How far the task is; `None` when the payload does not say.
+    pub standing: Option<Open<Standing>>,
+    /// What the seller says beside the result, which stands.
+    pub warnings: Vec<Error>,
+    /// The rows that failed.
+    pub rows: Vec<Row>,
+}
+
+/// A row that failed, although others may have succeeded.
+#[derive(Debug)]
+pub struct Row {
+    /// Where the row is in the payload (`/accounts/0`).
+    pub pointer: String,
+    /// Its errors; at least one.
+    pub errors: Vec<Error>,
+}
+
+impl Outcome {
+    /// Reads a payload that is no failure. Lists are bounded.
+    #[must_use]
+    pub fn read(payload: &Value) -> Self {
+        let errors = payload.get("errors").or_else(|| payload.pointer("/payload/errors"));
+        Self {
+            standing: payload.get("status").and_then(Value::as_str).map(Open::parse),
+            warnings: errors.map(Error::read_list).unwrap_or_default(),
+            rows: rows(payload),
+        }
+    }
+
+    /// Whether the task ended and its result is to be used.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        matches!(self.standing, None | Some(Open::Known(Standing::Completed)))
+    }
+}
+
+/// The members that are lists of objects with errors: `accounts`, `creatives`, `catalogs`.
+fn rows(payload: &Value) -> Vec<Row> {
+    let mut found = Vec::new();
+    for (name, list) in payload.as_object().into_iter().flatten() {
+        for (index, row) in list.as_array().into_iter().flatten().enumerate() {
+            let errors = row.get("errors").map(Error::read_list).unwrap_or_default();
+            if errors.is_empty() {
+                continue;
+            }
+            if found.len() >= MAX_LISTED {
+                return found;
+            }
+            found.push(Row { pointer: format!("/{}/{index}", plain(name, WORD)), errors });
+        }
+    }
+    found
+}
+
+impl Row {
+    /// What to do about the row: as [`advise`], by its first error. Another request is one for
+    /// this row alone.
+    #[must_use]
+    pub fn advise(&self, attempt: &Attempt, budget: &Budget) -> Option<Advice> {
+        let error = self.errors.first()?.clone();
+        let listed = self.errors.clone();
+        let adcp = Adcp { error, listed, layer: Layer::Payload, jsonrpc: 0 };
+        let by = By::Adcp(Box::new(adcp));
+        let refused = Refused { retry_after: stated_by(&by), by, kept: Kept::default() };
+        Some(advise(attempt, &Failure::Refused(Box::new(refused)), budget))
+    }
+}
+
+/// What a governance agent decided on a plan, with its conditions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Governance {
+    /// The decision.
+    pub decision: Decision,
+    /// What has to be changed: each field with the value it must have, when there is one.
+    pub conditions: Vec<Condition>,
+    /// Why, fit for display.
+    pub explanation: String,
+}
+
+/// A change that a governance agent requires.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// Which field, fit for display.
+    pub field: String,
+    /// The value it must have; without one a person has to read the reason.
+    pub required: Option<Value>,
+    /// Why, fit for display.
+    pub reason: String,
+}
+
+/// What follows from a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Go on.
+    Proceed,
+    /// Change what the conditions say and ask the governance agent again before going on.
+    ApplyAndCheckAgain,
+    /// A person has to read the conditions: at least one names no value.
+    AskAPerson,
+    /// The operation must not take place.
+    Block,
+}
+
+impl Governance {
+    /// Reads the result of `check_governance`: `verdict` (3.1), or `status` as it was called
+    /// before. `None` when it has no decision, as while a person still reviews it: that is a task
+    /// like any other.
+    #[must_use]
+    pub fn read(payload: &Value) -> Option<Self> {
+        let text = |value: &Value, name: &str| {
+            plain(value.get(name).and_then(Value::as_str).unwrap_or_default(), SENTENCE)
+        };
+        let mut words = ["verdict", "status"].into_iter().filter_map(|name| payload.get(name));
+        let decision = words.find_map(|word| match Open::parse(word.as_str()?) {
+            Open::Known(decision) => Some(decision),
+            Open::Other(_) => None,
+        })?;
+        let conditions = payload.get("conditions").and_then(Value::as_array);
+        let condition = |condition: &Value| Condition {
+            field: text(condition, "field"),
+            required: condition.get("required_value").cloned(),
+            reason: text(condition, "reason"),
+        };
+        let listed = conditions.into_iter().flatten().take(MAX_LISTED);
+        Some(Self {
+            decision,
+            conditions: listed.map(condition).collect(),
+            explanation: text(payload, "explanation"),
+        })
+    }
+
+    /// What follows.
+    #[must_use]
+    pub fn next(&self) -> Next {
+        match self.decision {
+            Decision::Approved => Next::Proceed,
+            Decision::Denied => Next::Block,
+            Decision::Conditions => {
+                let exact = self.conditions.iter().all(|condition| condition.required.is_some());
+                if exact && !self.conditions.is_empty() {
+                    Next::ApplyAndCheckAgain
+                } else {
+                    Next::AskAPerson
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::came::{Came, Via, read};
+    use crate::recovery::{Change, Why};
+
+    fn failure(payload: &Value) -> Option<Failure> {
+        let body = json!({"structuredContent": payload}).to_string();
+        let (content_type, retry_after) = (None, None);
+        let body = body.as_bytes();
+        read(&Came { via: Via::McpTool, status: 200, content_type, retry_after, body })
+    }
+
+    #[test]
+    fn p_1_warnings_stand_beside_a_result_that_is_kept() {
+        let payload = json!({"status": "completed", "media_buy_id": "mb_123", "errors": [{
+            "code": "COMPLIANCE_UNSATISFIED", "message": "one placement cannot",
+            "field": "packages[0].placements[2]", "severity": "warning"}]});
+        assert!(failure(&payload).is_none());
+        let outcome = Outcome::read(&payload);
+        assert!(outcome.is_complete());
+        assert_eq!(outcome.warnings.len(), 1);
+        let pending = Outcome::read(&json!({"status": "input-required"}));
+        assert!(!pending.is_complete());
+        assert!(!Outcome::read(&json!({"status": "new word"})).is_complete());
+    }
+
+    #[test]
+    fn t_4_a_rejection_is_no_failure() {
+        let payload = json!({"status": "rejected", "reason": "policy"});
+        assert!(failure(&payload).is_none());
+        let outcome = Outcome::read(&payload);
+        assert_eq!(outcome.standing, Some(Open::Known(Standing::Rejected)));
+    }
+
+    #[test]
+    fn b_8_and_b_5_a_row_that_failed_has_advice_of_its_own() {
+        let payload = json!({"status": "completed", "accounts": [
+            {"action": "created"},
+            {"action": "failed", "status": "rejected", "errors": [{
+                "code": "BILLING_NOT_PERMITTED_FOR_AGENT", "recovery": "correctable",
+                "details": {"rejected_billing": "agent", "suggested_billing": "operator"}}]}]});
+        assert!(failure(&payload).is_none());
+        let outcome = Outcome::read(&payload);
+        let [row] = outcome.rows.as_slice() else { panic!("{outcome:?}") };
+        assert_eq!(row.pointer, "/accounts/1");
+        let budget = Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
+        let mut attempt = Attempt::default();
+        let Some(Advice::Fix(fix)) = row.advise(&attempt, &budget) else { panic!() };
+        assert_eq!(fix.change, Change::Billing("operator".into()));
+        attempt.tried.billing = true;
+        assert_eq!(row.advise(&attempt, &budget), Some(Advice::Ask(Why::Billing)));
+        let many = json!({"rows": vec![json!({"errors": [{"code": "A"}]}); 500]});
+        assert_eq!(Outcome::read(&many).rows.len(), MAX_LISTED);
+    }
+
+    #[test]
+    fn k_1_decisions_of_governance_are_no_errors() {
+        let value = json!({"field": "budget", "required_value": 5, "reason": "limit"});
+        let words = json!({"field": "brief", "reason": "tone\u{202e}"});
+        for (payload, expected) in [
+            (json!({"verdict": "approved"}), Some(Next::Proceed)),
+            (json!({"verdict": "denied", "status": "completed"}), Some(Next::Block)),
+            (json!({"status": "denied"}), Some(Next::Block)),
+            (
+                json!({"verdict": "conditions", "conditions": [value]}),
+                Some(Next::ApplyAndCheckAgain),
+            ),
+            (
+                json!({"verdict": "conditions", "conditions": [value, words]}),
+                Some(Next::AskAPerson),
+            ),
+            (json!({"verdict": "conditions"}), Some(Next::AskAPerson)),
+            (json!({"status": "submitted"}), None),
+            (json!({"verdict": "escalated"}), None),
+            (json!([]), None),
+        ] {
+            assert!(failure(&payload).is_none());
+            let governance = Governance::read(&payload);
+            assert_eq!(governance.as_ref().map(Governance::next), expected, "{payload}");
+        }
+    }
+}

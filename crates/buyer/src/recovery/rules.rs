@@ -1,0 +1,159 @@
+//! What AdCP says of its codes: the class that the error states, and the rule of its row.
+
+use serde_json::Value;
+use tradepost_wire::adcp::error::{Code, Error, Recovery, Rule};
+use tradepost_wire::catalog::Open;
+
+use super::course::{Course, Pace, credentials};
+use super::{Attempt, Change, End, First, Why};
+use crate::refusal::Adcp;
+use crate::text::{WORD, bounded, plain};
+
+/// The longest suggestion that is handed on, in bytes (`Z-3`).
+const MAX_SUGGESTION: usize = 512;
+
+/// How many fields, versions or ways of billing are handed on.
+const MAX_FIELDS: usize = 100;
+
+pub(super) fn of_adcp(attempt: &Attempt, adcp: &Adcp) -> Course {
+    let Adcp { error, .. } = adcp;
+    let class = error.class();
+    let detail = |name: &str| error.details.get(name);
+    let word = |name: &str| detail(name).and_then(Value::as_str);
+    match error.rule() {
+        Rule::Class => by_class(class, || match error.code {
+            Open::Known(Code::VersionUnsupported) => versions(adcp),
+            Open::Known(_) | Open::Other(_) => fix(adcp, Change::Request),
+        }),
+        Rule::Throttled => match class {
+            Recovery::Transient => Course::THROTTLED,
+            Recovery::Correctable => fix(adcp, Change::Request),
+            Recovery::Terminal => Course::Ask(Why::Terminal),
+        },
+
+        // Forbidden, whatever class the error states.
+        Rule::Gate => Course::Ask(Why::AgentGate),
+        Rule::Misconfigured => Course::Ask(Why::SellerMisconfigured),
+        Rule::Leak => {
+            let field = error.field.iter().map(|field| plain(field, 2 * WORD));
+            Course::Ask(Why::CredentialInArguments(field.collect()))
+        }
+        Rule::Never => Course::Ask(Why::Done),
+        Rule::Final => Course::Stop(End::Final),
+        Rule::Seller => Course::Ask(Why::SellerDefect),
+        Rule::Advisory => Course::Ask(Why::Advisory),
+        Rule::Credentials => credentials(attempt),
+        Rule::Renewal => {
+            if attempt.had_credentials && attempt.has_supply && !attempt.tried.credentials {
+                Course::Again { pace: Pace::AtOnce, first: First::Renew }
+            } else {
+                Course::Ask(Why::CredentialsRejected)
+            }
+        }
+        Rule::Permission => match word("scope") {
+            Some("agent") => Course::Ask(Why::AgentGate),
+            Some(_) => Course::Ask(Why::Permission),
+            None => by_class(class, || fix(adcp, Change::Token)),
+        },
+        Rule::AgentBilling => match word("suggested_billing") {
+            Some(billing) if !attempt.tried.billing && class != Recovery::Terminal => {
+                fix(adcp, Change::Billing(plain(billing, WORD)))
+            }
+            Some(_) | None => Course::Ask(Why::Billing),
+        },
+        Rule::Strip => match class {
+            Recovery::Transient | Recovery::Correctable => fix(adcp, Change::Strip),
+            Recovery::Terminal => Course::Ask(Why::Permission),
+        },
+        Rule::InFlight => match class {
+            Recovery::Transient => Course::AGAIN,
+            // A fresh key would have the effect twice.
+            Recovery::Correctable | Recovery::Terminal => Course::Ask(Why::InFlight),
+        },
+        Rule::Scope => match class {
+            Recovery::Transient | Recovery::Correctable => Course::SCOPE,
+            Recovery::Terminal => Course::Ask(Why::Scope(attempt.tried.retries)),
+        },
+        Rule::Reread => match class {
+            Recovery::Transient | Recovery::Correctable => fix(adcp, Change::Reread),
+            Recovery::Terminal => Course::Ask(Why::Terminal),
+        },
+
+        Rule::NewKey => by_class(class, || fix(adcp, Change::NewKey)),
+        Rule::Reconcile => by_class(class, || fix(adcp, Change::Reconcile)),
+        Rule::Context => by_class(class, || {
+            let forgotten = error.message.to_ascii_lowercase().contains("context not found");
+            let drop = forgotten && attempt.had_context && !attempt.tried.context;
+            fix(adcp, if drop { Change::DropContext } else { Change::Request })
+        }),
+        Rule::Billing => {
+            by_class(class, || match (word("scope"), first(detail("supported_billing"))) {
+                (Some("capability"), None) => Course::Ask(Why::Billing),
+                (Some("capability"), Some(billing)) => fix(adcp, Change::Billing(billing)),
+                (Some(_) | None, _) => fix(adcp, Change::OtherBilling),
+            })
+        }
+        Rule::Setup => by_class(class, || {
+            let url = word("setup_url").or_else(|| detail("setup")?.get("url")?.as_str());
+            let url = url.and_then(|url| safe(url, attempt.seller.as_deref()));
+            Course::Ask(Why::Setup(url))
+        }),
+        Rule::Person => by_class(class, || Course::Ask(Why::Agreement)),
+        Rule::Action => by_class(class, || match word("reason") {
+            Some("not_supported_on_product" | "not_supported_on_buy") => {
+                Course::Stop(End::NotOffered)
+            }
+            Some(_) | None => fix(adcp, Change::Request),
+        }),
+        Rule::Moved => by_class(class, || match detail("current_account") {
+            Some(account) if account.is_object() => fix(adcp, Change::Account(account.clone())),
+            Some(_) | None => Course::Ask(Why::SellerDefect),
+        }),
+    }
+}
+
+fn by_class(class: Recovery, correct: impl FnOnce() -> Course) -> Course {
+    match class {
+        Recovery::Transient => Course::AGAIN,
+        Recovery::Correctable => correct(),
+        Recovery::Terminal => Course::Ask(Why::Terminal),
+    }
+}
+
+/// A correction, with the fields of all errors that say the same.
+fn fix(adcp: &Adcp, change: Change) -> Course {
+    let Adcp { error, listed, .. } = adcp;
+    let alike = listed.iter().filter(|other| other.code == error.code).flat_map(Error::fields);
+    let mut fields: Vec<String> = Vec::new();
+    for field in error.fields().into_iter().chain(alike) {
+        let field = plain(&field, 2 * WORD);
+        if fields.len() < MAX_FIELDS && !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+    let suggestion = error.suggestion.as_deref().map(|text| bounded(text, MAX_SUGGESTION));
+    Course::Fix { change, fields, suggestion: suggestion.filter(|text| !text.is_empty()) }
+}
+
+fn versions(adcp: &Adcp) -> Course {
+    let listed = adcp.error.details.get("supported_versions").and_then(Value::as_array);
+    let listed = listed.into_iter().flatten().filter_map(Value::as_str);
+    let versions: Vec<_> = listed.take(MAX_FIELDS).map(|version| plain(version, WORD)).collect();
+    fix(adcp, if versions.is_empty() { Change::Request } else { Change::Versions(versions) })
+}
+
+fn first(list: Option<&Value>) -> Option<String> {
+    let words = list?.as_array()?.iter().filter_map(Value::as_str);
+    words.map(|word| plain(word, WORD)).find(|word| !word.is_empty())
+}
+
+/// The address, if a person may be sent there: https, without a user, and at the seller's own host
+/// or below it (`Z-3`).
+fn safe(address: &str, seller: Option<&str>) -> Option<String> {
+    let url = reqwest::Url::parse(address).ok()?;
+    let (host, seller) = (url.host_str()?, seller?);
+    let at_home =
+        host == seller || host.strip_suffix(seller).is_some_and(|rest| rest.ends_with('.'));
+    let plain = url.scheme() == "https" && url.username().is_empty() && url.password().is_none();
+    (plain && at_home).then(|| url.into())
+}

@@ -1,0 +1,543 @@
+//! The tables: every code of the three catalogs, with every word on recovery, none, and one of the
+//! future. `decisions.txt` is what is decided; `UPDATE_EXPECT=1` writes it.
+
+use std::fmt::Write as _;
+
+use expect_test::expect_file;
+use proptest::prelude::*;
+use serde_json::json;
+use tradepost_wire::a2a::error::Code as A2a;
+use tradepost_wire::aap::Code as Aap;
+use tradepost_wire::adcp::error::{Code as Adcp, Rule};
+use tradepost_wire::catalog::Vocabulary;
+
+use super::*;
+use crate::came::{Came, Via, read};
+use crate::failure::{BadAddress, Defect, Kept, Unanswered, Unsent};
+use crate::refusal::{By, Refused};
+
+const PLENTY: Budget = Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// The failure that an MCP tool result with this error object is.
+fn adcp(error: Value) -> Failure {
+    let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
+    of(Via::McpTool, 0, &body)
+}
+
+/// The failure that a JSON-RPC answer with this error is.
+fn jsonrpc(error: Value) -> Failure {
+    let body = json!({"jsonrpc": "2.0", "id": "i", "error": error}).to_string();
+    of(Via::JsonRpc { id: "i" }, 200, &body)
+}
+
+fn aap(error: Value) -> Failure {
+    let mut data = error;
+    data["type"] = json!("aap.error");
+    jsonrpc(json!({"code": -32000, "message": "m", "data": data}))
+}
+
+fn of(via: Via<'_>, status: u16, body: &str) -> Failure {
+    let (content_type, retry_after) = (None, None);
+    read(&Came { via, status, content_type, retry_after, body: body.as_bytes() }).unwrap()
+}
+
+fn refused(by: By, retry_after: Option<Duration>) -> Failure {
+    Failure::Refused(Box::new(Refused { by, retry_after, kept: Kept::default() }))
+}
+
+/// An advice in a few letters, for the table.
+fn short(advice: &Advice) -> String {
+    let debug = |value: &dyn std::fmt::Debug| {
+        let text = format!("{value:?}");
+        text.split(['(', '{', ' ']).next().unwrap().to_owned()
+    };
+    match advice {
+        Advice::Retry(Retry { first: First::Nothing, .. }) => "retry".to_owned(),
+        Advice::Retry(retry) => format!("retry:{}", debug(&retry.first)),
+        Advice::Fix(fix) => format!("fix:{}", debug(&fix.change)),
+        Advice::Ask(why) => format!("ask:{}", debug(why)),
+        Advice::Stop(end) => format!("stop:{}", debug(end)),
+    }
+}
+
+fn advice(failure: &Failure) -> Advice {
+    advise(&Attempt::default(), failure, &PLENTY)
+}
+
+fn row(out: &mut String, name: &str, cells: impl IntoIterator<Item = String>) {
+    let cells = cells.into_iter().map(|cell| format!("{cell:<27}")).collect::<String>();
+    let _ = writeln!(out, "{}", format!("{name:<40}{cells}").trim_end());
+}
+
+#[test]
+fn every_code_of_the_three_catalogs_has_its_advice_for_every_word_on_recovery() {
+    let mut out = String::new();
+    let head = |out: &mut String, name: &str, heads: &[&str]| {
+        row(out, name, heads.iter().map(|head| (*head).to_owned()));
+    };
+    let words = [
+        ("absent", json!(null)),
+        ("transient", json!("transient")),
+        ("correctable", json!("correctable")),
+        ("terminal", json!("terminal")),
+        ("unknown", json!("deferred")),
+    ];
+    head(&mut out, "AdCP recovery", &words.each_ref().map(|(name, _)| *name));
+    for code in Adcp::NAMES.iter().copied().chain(["GO_FOREVER"]) {
+        let cells = words.each_ref().map(|(_, recovery)| {
+            short(&advice(&adcp(json!({"code": code, "message": "m", "recovery": recovery}))))
+        });
+        row(&mut out, code, cells);
+    }
+    head(&mut out, "\nAAP retryable", &["absent", "true", "false", "unknown"]);
+    for code in Aap::NAMES.iter().copied().chain(["NEW_CODE"]) {
+        let values = [json!(null), json!(true), json!(false), json!("maybe")];
+        let cells = values.map(|retryable| {
+            short(&advice(&aap(json!({"code": code, "message": "m", "retryable": retryable}))))
+        });
+        row(&mut out, code, cells);
+    }
+    head(&mut out, "\nA2A and JSON-RPC", &["", "with retry_after"]);
+    let info = |code: &str| {
+        json!({"@type": "google.rpc.ErrorInfo", "reason": code,
+        "domain": "a2a-protocol.org"})
+    };
+    let delay = json!({"@type": "google.rpc.RetryInfo", "retryDelay": "3s"});
+    let rows = A2a::ALL.iter().map(|code| (code.name(), code.jsonrpc()));
+    for (code, number) in rows.chain([("NEW_CODE", -32_099)]) {
+        let error = |data: Value| jsonrpc(json!({"code": number, "message": "m", "data": data}));
+        let cells = [json!([info(code)]), json!([info(code), delay])];
+        row(&mut out, code, cells.map(|data| short(&advice(&error(data)))));
+    }
+    head(&mut out, "\nHTTP", &[""]);
+    for status in [400, 401, 403, 404, 405, 408, 409, 410, 422, 425, 429, 500, 501, 502, 503, 504] {
+        let cell = short(&advice(&refused(By::Http(status), None)));
+        row(&mut out, &status.to_string(), [cell]);
+    }
+    head(&mut out, "\ngRPC", &[""]);
+    for code in 1..=17 {
+        let by = By::Grpc { code, message: String::new() };
+        row(&mut out, &code.to_string(), [short(&advice(&refused(by, None)))]);
+    }
+    expect_file!["decisions.txt"].assert_eq(&out);
+}
+
+#[test]
+fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
+    let attempts = [
+        Attempt::default(),
+        Attempt { had_credentials: true, has_supply: true, ..Attempt::default() },
+        Attempt { had_context: true, effect: Effect::Keyed, ..Attempt::default() },
+    ];
+    for code in Adcp::ALL.iter().copied() {
+        for recovery in [json!(null), json!("transient"), json!("correctable"), json!("new")] {
+            let failure = adcp(json!({"code": code.name(), "message": "context not found",
+                "recovery": recovery, "retry_after": 1, "field": "a",
+                "details": {"suggested_billing": "x", "setup_url": "https://evil.example"}}));
+            for attempt in &attempts {
+                let advice = advise(attempt, &failure, &PLENTY);
+                let retried = matches!(advice, Advice::Retry(_));
+                let sent = retried || matches!(advice, Advice::Fix(_));
+                match code.rule() {
+                    // Y-3, A-9, G-8: a person, and nothing is sent.
+                    Rule::Gate
+                    | Rule::Misconfigured
+                    | Rule::Leak
+                    | Rule::Never
+                    | Rule::Final
+                    | Rule::Seller
+                    | Rule::Advisory => assert!(!sent, "{code} {advice:?}"),
+                    // R-9, Y-6, B-5: never the same request again.
+                    Rule::Strip | Rule::Reread | Rule::AgentBilling => {
+                        assert!(!retried, "{code} {advice:?}");
+                    }
+                    // E-4: never a fresh key.
+                    Rule::InFlight => assert!(!matches!(advice, Advice::Fix(_)), "{advice:?}"),
+                    // a rejected credential is not presented again.
+                    Rule::Credentials => assert!(!(retried && attempt.had_credentials)),
+                    Rule::Renewal => assert!(matches!(
+                        advice,
+                        Advice::Retry(Retry { first: First::Renew, .. }) | Advice::Ask(_)
+                    )),
+                    Rule::Class
+                    | Rule::Context
+                    | Rule::Throttled
+                    | Rule::NewKey
+                    | Rule::Reconcile
+                    | Rule::Scope
+                    | Rule::Permission
+                    | Rule::Billing
+                    | Rule::Setup
+                    | Rule::Person
+                    | Rule::Action
+                    | Rule::Moved => {
+                        // D-4: a word of the future is terminal.
+                        assert!(!(recovery == "new" && sent), "{code} {advice:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_1_to_a_5_credentials_are_supplied_once_and_rejected_ones_never_sent_again() {
+    let tried = Tried { credentials: true, ..Tried::default() };
+    let none = Attempt::default();
+    let supply = Attempt { has_supply: true, ..none.clone() };
+    let fixed = Attempt { had_credentials: true, ..none.clone() };
+    let renewable = Attempt { had_credentials: true, has_supply: true, ..none.clone() };
+    let again = Attempt { tried, ..renewable.clone() };
+    let failures = |code: &str| adcp(json!({"code": code, "message": "m"}));
+    for (attempt, missing, invalid) in [
+        (&none, "ask:CredentialsMissing", "ask:CredentialsRejected"),
+        (&supply, "retry:Supply", "ask:CredentialsRejected"),
+        (&fixed, "ask:CredentialsRejected", "ask:CredentialsRejected"),
+        (&renewable, "ask:CredentialsRejected", "retry:Renew"),
+        (&again, "ask:CredentialsRejected", "ask:CredentialsRejected"),
+    ] {
+        let short = |failure: &Failure| short(&advise(attempt, failure, &PLENTY));
+        assert_eq!(short(&failures("AUTH_REQUIRED")), missing);
+        assert_eq!(short(&failures("AUTH_MISSING")), missing);
+        assert_eq!(short(&failures("AUTH_INVALID")), invalid);
+        assert_eq!(short(&refused(By::Http(401), None)), missing);
+        assert_eq!(short(&refused(By::Grpc { code: 16, message: "m".into() }, None)), missing);
+    }
+}
+
+#[test]
+fn e_2_and_e_3_only_what_is_transient_waits_and_never_less_than_told() {
+    let wait = |failure: &Failure| match advice(failure) {
+        Advice::Retry(retry) => Some((retry.wait.at_least, retry.wait.at_most)),
+        Advice::Fix(_) | Advice::Ask(_) | Advice::Stop(_) => None,
+    };
+    let limited = |delay: Value| adcp(json!({"code": "RATE_LIMITED", "retry_after": delay}));
+    assert_eq!(wait(&limited(json!(8))), Some((seconds(8), seconds(10))));
+    assert_eq!(wait(&limited(json!(7.2))), Some((seconds(8), seconds(10))));
+    assert_eq!(wait(&limited(json!(0))), Some((seconds(1), Duration::from_millis(1_250))));
+    // The span ends with the time that is left; it never begins earlier.
+    assert_eq!(wait(&limited(json!(280))), Some((seconds(280), seconds(300))));
+    for (delay, expected) in
+        [(None, (1_500, 2_500)), (Some(250), (1_000, 1_250)), (Some(4_000), (4_000, 5_000))]
+    {
+        let delay = delay.map(Duration::from_millis);
+        let expected = (Duration::from_millis(expected.0), Duration::from_millis(expected.1));
+        assert_eq!(wait(&refused(By::Http(503), delay)), Some(expected));
+        assert_eq!(wait(&refused(By::Http(400), delay)), None);
+    }
+    for code in ["INVALID_REQUEST", "CREATIVE_REJECTED", "ACCOUNT_SUSPENDED"] {
+        assert_eq!(wait(&adcp(json!({"code": code, "retry_after": 1}))), None, "{code}");
+    }
+    let aap = aap(json!({"code": "RATE_LIMITED", "details": {"retry_after_ms": 2500}}));
+    assert_eq!(wait(&aap), Some((Duration::from_millis(2_500), Duration::from_millis(3_125))));
+}
+
+#[test]
+fn h_2_pauses_that_nobody_asked_for_double_up_to_a_minute() {
+    let wait = |retries| {
+        let tried = Tried { retries, ..Tried::default() };
+        let attempt = Attempt { tried, ..Attempt::default() };
+        let Advice::Retry(Retry { wait, .. }) =
+            advise(&attempt, &refused(By::Http(503), None), &PLENTY)
+        else {
+            panic!()
+        };
+        (wait.at_least.as_millis(), wait.at_most.as_millis())
+    };
+    let waits: Vec<_> = [0, 1, 2, 4, 5, 6, 1_000, u32::MAX].into_iter().map(wait).collect();
+    let longest = (45_000, 60_000);
+    assert_eq!(
+        waits,
+        [
+            (1_500, 2_500),
+            (3_000, 5_000),
+            (6_000, 10_000),
+            (24_000, 40_000),
+            longest,
+            longest,
+            longest,
+            longest
+        ]
+    );
+}
+
+#[test]
+fn a_budget_that_is_spent_goes_to_a_person() {
+    let limited = adcp(json!({"code": "RATE_LIMITED"}));
+    let down = adcp(json!({"code": "SERVICE_UNAVAILABLE", "retry_after": 400}));
+    let down_soon = adcp(json!({"code": "SERVICE_UNAVAILABLE"}));
+    let of = |failure: &Failure, budget: Budget| advise(&Attempt::default(), failure, &budget);
+    let no_attempts = Budget { attempts: 0, ..PLENTY };
+    let no_tokens = Budget { tokens: 0, ..PLENTY };
+    let no_time = Budget { time: seconds(1), ..PLENTY };
+    assert_eq!(of(&down_soon, no_attempts), Advice::Ask(Why::Spent(Spent::Attempts)));
+    assert_eq!(of(&down_soon, no_tokens), Advice::Ask(Why::Spent(Spent::Tokens)));
+    assert_eq!(of(&down, PLENTY), Advice::Ask(Why::Spent(Spent::Time(seconds(400)))));
+    // H-4: repeated throttling is for the operator to know.
+    for budget in [no_attempts, no_tokens, no_time] {
+        assert_eq!(of(&limited, budget), Advice::Ask(Why::Throttled));
+        assert_eq!(of(&refused(By::Http(429), None), budget), Advice::Ask(Why::Throttled));
+    }
+    // What a person can correct is still said.
+    let fix = adcp(json!({"code": "BUDGET_TOO_LOW"}));
+    assert_eq!(short(&of(&fix, no_attempts)), "fix:Request");
+}
+
+#[test]
+fn r_8_a_scope_is_asked_for_three_times_within_fifteen_seconds() {
+    let failure = |delay: Value| adcp(json!({"code": "SCOPE_INSUFFICIENT", "retry_after": delay}));
+    let of = |retries, delay| {
+        let tried = Tried { retries, ..Tried::default() };
+        advise(&Attempt { tried, ..Attempt::default() }, &failure(delay), &PLENTY)
+    };
+    for retries in 0..3 {
+        let wait = Wait { at_least: seconds(1), at_most: seconds(5) };
+        assert_eq!(of(retries, json!(null)), Advice::Retry(Retry { wait, first: First::Nothing }));
+    }
+    assert_eq!(of(3, json!(null)), Advice::Ask(Why::Scope(3)));
+    let wait = Wait { at_least: seconds(4), at_most: seconds(5) };
+    assert_eq!(of(0, json!(4)), Advice::Retry(Retry { wait, first: First::Nothing }));
+    assert_eq!(of(0, json!(6)), Advice::Ask(Why::Scope(0)));
+}
+
+#[test]
+fn the_details_that_rules_read() {
+    let of = |error: Value| {
+        let attempt = Attempt { seller: Some("s.example".into()), ..Attempt::default() };
+        advise(&attempt, &adcp(error), &PLENTY)
+    };
+    let change = |code: &str, details: Value| {
+        let advice = of(json!({"code": code, "details": details}));
+        let Advice::Fix(fix) = advice else { panic!("{code} {advice:?}") };
+        fix.change
+    };
+    let why = |code: &str, details: Value| {
+        let advice = of(json!({"code": code, "details": details}));
+        let Advice::Ask(why) = advice else { panic!("{code} {advice:?}") };
+        why
+    };
+    // B-5, B-6.
+    let (plain, agent) = ("BILLING_NOT_SUPPORTED", "BILLING_NOT_PERMITTED_FOR_AGENT");
+    let billing = |name: &str| Change::Billing(name.into());
+    let gate = |list: Value| json!({"scope": "capability", "supported_billing": list});
+    assert_eq!(change(plain, gate(json!(["operator", "agent"]))), billing("operator"));
+    assert_eq!(why(plain, gate(json!([]))), Why::Billing);
+    assert_eq!(change(plain, json!({"scope": "account"})), Change::OtherBilling);
+    assert_eq!(change(plain, json!({})), Change::OtherBilling);
+    assert_eq!(change(agent, json!({"suggested_billing": "operator"})), billing("operator"));
+    assert_eq!(why(agent, json!({})), Why::Billing);
+    // G-8.
+    for (details, expected) in [
+        (json!({"scope": "agent", "reason": "sandbox_only"}), Why::AgentGate),
+        (json!({"scope": "elsewhere"}), Why::Permission),
+    ] {
+        assert_eq!(why("PERMISSION_DENIED", details), expected);
+    }
+    assert_eq!(change("PERMISSION_DENIED", json!({})), Change::Token);
+    // Z-3.
+    let setup = |url: &str| why("ACCOUNT_SETUP_REQUIRED", json!({"setup_url": url}));
+    for safe in ["https://s.example/setup", "https://pay.s.example/"] {
+        assert_eq!(setup(safe), Why::Setup(Some(safe.into())));
+    }
+    for unsafe_ in [
+        "http://s.example/",
+        "https://evil.example/",
+        "https://evils.example/",
+        "https://s.example@evil.example/",
+        "https://u:p@s.example/",
+        "javascript:alert(1)",
+        "setup",
+    ] {
+        assert_eq!(setup(unsafe_), Why::Setup(None), "{unsafe_}");
+    }
+    let versions = json!({"supported_versions": ["3.0", "3.1"]});
+    let expected = Change::Versions(vec!["3.0".into(), "3.1".into()]);
+    assert_eq!(change("VERSION_UNSUPPORTED", versions), expected);
+    let account = json!({"account_id": "a"});
+    let moved = json!({"current_account": account});
+    assert_eq!(change("ACCOUNT_MOVED", moved), Change::Account(account));
+    assert_eq!(why("ACCOUNT_MOVED", json!({})), Why::SellerDefect);
+    let action = |reason: &str| {
+        short(&of(json!({"code": "ACTION_NOT_ALLOWED", "details": {"reason": reason}})))
+    };
+    assert_eq!(action("wrong_status"), "fix:Request");
+    assert_eq!(action("not_supported_on_buy"), "stop:NotOffered");
+}
+
+#[test]
+fn b_5_a_suggested_way_of_billing_is_taken_once() {
+    let failure = adcp(json!({"code": "BILLING_NOT_PERMITTED_FOR_AGENT",
+        "details": {"rejected_billing": "agent", "suggested_billing": "operator"}}));
+    let tried = Tried { billing: true, ..Tried::default() };
+    let advice = advise(&Attempt { tried, ..Attempt::default() }, &failure, &PLENTY);
+    assert_eq!(advice, Advice::Ask(Why::Billing));
+}
+
+#[test]
+fn x_1_a_forgotten_context_is_left_behind_once() {
+    let change = |attempt: &Attempt, message: &str| {
+        let failure = adcp(json!({"code": "INVALID_REQUEST", "message": message}));
+        let advice = advise(attempt, &failure, &PLENTY);
+        let Advice::Fix(fix) = advice else { panic!("{advice:?}") };
+        fix.change
+    };
+    let with = Attempt { had_context: true, ..Attempt::default() };
+    let tried = Tried { context: true, ..Tried::default() };
+    let again = Attempt { tried, ..with.clone() };
+    assert_eq!(change(&with, "Context not found: c1"), Change::DropContext);
+    assert_eq!(change(&with, "no such thing"), Change::Request);
+    assert_eq!(change(&again, "context not found"), Change::Request);
+    assert_eq!(change(&Attempt::default(), "context not found"), Change::Request);
+}
+
+#[test]
+fn r_1_the_fields_of_all_errors_alike_are_listed_and_what_a_seller_writes_is_bounded() {
+    let error = |field: &str| {
+        json!({"code": "FIELD_NOT_PERMITTED", "field": field,
+        "suggestion": format!("\u{202e}drop\n{}", "x".repeat(2_000))})
+    };
+    let other = json!({"code": "BUDGET_TOO_LOW", "field": "elsewhere"});
+    let body = json!({"isError": true, "structuredContent": {"adcp_error": error("packages[0].budget"),
+        "errors": [error("packages[0].budget"), error("end\u{1b}_time"), other]}});
+    let failure = of(Via::McpTool, 0, &body.to_string());
+    let Advice::Fix(fix) = advice(&failure) else { panic!() };
+    assert_eq!(fix.change, Change::Strip);
+    assert_eq!(fix.fields, ["packages[0].budget", "end_time"]);
+    let suggestion = fix.suggestion.as_deref().unwrap();
+    assert!(suggestion.starts_with("drop x") && suggestion.len() <= 512);
+}
+
+#[test]
+fn how_far_a_request_got_decides_where_no_answer_is() {
+    let garbled = |defect| Failure::garbled(defect, Kept::default());
+    let unsent = Failure::Unsent;
+    let address = BadAddress { url: "x".into(), from_card: true, why: "y" };
+    let broken = || Failure::Unanswered(Unanswered::Broken("x".into()));
+    let refusal = tradepost_wire::aap::Refusal::internal_error();
+    for (failure, read, unkeyed) in [
+        (unsent(Unsent::Unreachable("x".into())), "retry", "retry"),
+        (unsent(Unsent::Address(address)), "stop:Address", "stop:Address"),
+        (unsent(Unsent::Setup("x".into())), "stop:Local", "stop:Local"),
+        (unsent(Unsent::Invalid(Box::new(refusal))), "fix:Request", "fix:Request"),
+        (broken(), "retry", "ask:InDoubt"),
+        (Failure::Unanswered(Unanswered::TimedOut(seconds(1))), "retry", "ask:InDoubt"),
+        (garbled(Defect::Empty), "retry", "ask:InDoubt"),
+        (garbled(Defect::Truncated), "retry", "ask:InDoubt"),
+        (garbled(Defect::WrongId), "retry", "ask:InDoubt"),
+        (garbled(Defect::TooLarge(1)), "ask:SellerDefect", "ask:SellerDefect"),
+        (garbled(Defect::Redirect { location: None }), "ask:SellerDefect", "ask:SellerDefect"),
+        (refused(By::Http(502), None), "retry", "ask:InDoubt"),
+        (refused(By::Http(429), None), "retry", "retry"),
+        (refused(By::Grpc { code: 14, message: "m".into() }, None), "retry", "ask:InDoubt"),
+        (jsonrpc(json!({"code": -32603, "message": "m"})), "retry", "ask:InDoubt"),
+        (adcp(json!({"code": "RATE_LIMITED"})), "retry", "retry"),
+        (aap(json!({"code": "INTERNAL_ERROR", "retryable": true})), "retry", "retry"),
+    ] {
+        let short =
+            |effect| short(&advise(&Attempt { effect, ..Attempt::default() }, &failure, &PLENTY));
+        assert_eq!(short(Effect::Read), read, "{failure:?}");
+        assert_eq!(short(Effect::Keyed), read, "{failure:?}");
+        assert_eq!(short(Effect::Unkeyed), unkeyed, "{failure:?}");
+    }
+}
+
+#[test]
+fn small_nets_override_large_ones() {
+    let at = |status: u16, error: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": "i", "error": error}).to_string();
+        short(&advice(&of(Via::JsonRpc { id: "i" }, status, &body)))
+    };
+    let unknown = json!({"code": -32050, "message": "m"});
+    assert_eq!(at(200, unknown.clone()), "ask:Unclear");
+    assert_eq!(at(503, unknown.clone()), "retry");
+    assert_eq!(at(401, unknown), "ask:CredentialsMissing");
+    assert_eq!(at(503, json!({"code": -32602, "message": "m"})), "fix:Request");
+    let data = |error: Value| json!({"code": -32602, "message": "m", "data": error});
+    let adcp = json!({"adcp_error": {"code": "ACCOUNT_SUSPENDED", "recovery": "transient"}});
+    assert_eq!(at(403, data(adcp)), "retry");
+    let said = json!({"type": "aap.error", "code": "RATE_LIMITED", "retryable": false});
+    assert_eq!(at(503, data(said)), "ask:NotRetryable");
+    let unknown = json!({"type": "aap.error", "code": "NEW", "retryable": true});
+    assert_eq!(at(403, data(unknown)), "retry");
+}
+
+#[test]
+fn a_9_a_credential_among_the_arguments_is_not_sent() {
+    assert_eq!(preflight(&json!({"brief": "cars"})), Ok(()));
+    let advice = preflight(&json!({"ext": {"acme_access_token": "s3cret"}})).unwrap_err();
+    assert_eq!(advice.name(), "ask");
+    assert!(advice.to_string().contains("/ext/acme_access_token"), "{advice}");
+    assert!(!advice.to_string().contains("s3cret"), "{advice}");
+}
+
+#[test]
+fn a_draw_lies_within_its_span_whatever_is_drawn() {
+    let wait = Wait { at_least: seconds(4), at_most: seconds(5) };
+    for (draw, expected) in [
+        (0.0, 4_000),
+        (0.5, 4_500),
+        (1.0, 5_000),
+        (7.0, 5_000),
+        (-1.0, 4_000),
+        (f64::NAN, 4_000),
+        (f64::INFINITY, 5_000),
+    ] {
+        assert_eq!(wait.drawn(draw), Duration::from_millis(expected), "{draw}");
+    }
+}
+
+proptest! {
+    /// H-1, E-2: whatever the failure, no retry comes earlier than told, later than the time that
+    /// is left, or without a budget.
+    #[test]
+    fn no_retry_is_earlier_than_told(
+        code in prop::sample::select(Adcp::NAMES.to_vec()),
+        recovery in prop::sample::select(vec!["transient", "correctable", "terminal", "x"]),
+        delay in prop::option::of(-10.0_f64..5_000.0),
+        retries in 0_u32..50,
+        attempts in 0_u32..3,
+        time in 0_u64..4_000,
+        tokens in 0_u32..3,
+        draw in any::<f64>(),
+    ) {
+        let failure = adcp(json!({"code": code, "recovery": recovery, "retry_after": delay}));
+        let attempt = Attempt {
+            has_supply: true,
+            tried: Tried { retries, ..Tried::default() },
+            ..Attempt::default()
+        };
+        let budget = Budget { attempts, time: seconds(time), tokens };
+        let (wait, retried) = match advise(&attempt, &failure, &budget) {
+            Advice::Retry(retry) => (retry.wait, true),
+            Advice::Fix(fix) => (fix.wait, false),
+            Advice::Ask(_) | Advice::Stop(_) => return Ok(()),
+        };
+        prop_assert!(wait.at_least <= wait.at_most);
+        if retried {
+            prop_assert!(attempts > 0 && tokens > 0);
+            prop_assert!(wait.drawn(draw) <= seconds(time));
+            if let Some(told) = delay {
+                prop_assert!(wait.drawn(draw).as_secs_f64() >= told.clamp(1.0, 3_600.0));
+            }
+        }
+    }
+
+    #[test]
+    fn every_advice_can_be_said(
+        code in prop::sample::select([Adcp::NAMES, Aap::NAMES].concat()),
+        details in "[a-z\u{202e}\u{1b}]{0,40}",
+    ) {
+        let error = json!({"code": code, "retryable": true, "field": details, "suggestion": details,
+            "details": {"suggested_billing": details, "supported_versions": [details]}});
+        for failure in [adcp(error.clone()), aap(error)] {
+            let said = advice(&failure).to_string();
+            prop_assert!(!said.is_empty() && !said.ends_with('.'));
+            let unsafe_ = said.contains(['\u{202e}', '\u{1b}']);
+            prop_assert!(!unsafe_);
+        }
+    }
+}

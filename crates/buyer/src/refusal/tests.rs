@@ -1,0 +1,93 @@
+use super::*;
+use serde_json::json;
+
+fn refused(error: Value) -> Refused {
+    read(&error, Some(Duration::from_secs(7)), Kept::default()).unwrap()
+}
+
+#[test]
+fn the_aap_object_wins_and_its_word_on_retrying_counts() {
+    let refused = refused(json!({"code": -32002, "message": "RATE_LIMITED: slow down", "data": {
+        "type": "aap.error", "code": "RATE_LIMITED", "message": "slow down", "error_id": "e1",
+        "retryable": false, "details": {"retry_after_ms": 1500.2}}}));
+    assert_eq!(refused.to_string(), "RATE_LIMITED: slow down");
+    assert_eq!(refused.retry_after, Some(Duration::from_millis(1501)));
+    assert!(!refused.is_retryable());
+}
+
+#[test]
+fn codes_of_the_future_are_kept() {
+    let refused = refused(json!({"code": -32000, "message": "x", "data": {
+        "type": "aap.error", "code": "FINANCE_\u{1b}DECLINED", "message": "\u{202e}no"}}));
+    assert_eq!(refused.to_string(), "FINANCE_DECLINED: no");
+    let By::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
+    assert_eq!(error.code, Open::Other("FINANCE_\u{1b}DECLINED".into()));
+}
+
+#[test]
+fn the_details_of_a_protocol_error_are_read() {
+    let refused = refused(json!({"code": -32602, "message": "Invalid parameters", "data": [
+        {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INVALID_PARAMS",
+         "domain": "a2a-protocol.org", "metadata": {"a": "b", "n": 1}},
+        {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [
+            {"field": "message.parts", "description": "must not be empty"}, 5]}]}));
+    let By::Protocol(error) = &refused.by else { panic!("{refused:?}") };
+    assert_eq!(error.code, Open::Known(Code::InvalidParams));
+    assert_eq!(error.metadata, [("a".to_owned(), "b".to_owned())]);
+    assert_eq!(error.violations[0].field, "message.parts");
+    assert_eq!(refused.retry_after, Some(Duration::from_secs(7)));
+}
+
+#[test]
+fn numbers_and_names_find_their_row_whichever_is_known() {
+    let code = |error: Value| match refused(error).by {
+        By::Aap { error, .. } => format!("aap {}", error.code),
+        By::Protocol(error) => format!("a2a {}", error.code),
+        by @ (By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. }) => panic!("{by:?}"),
+    };
+    let info = |reason: &str| json!([{"@type": "google.rpc.ErrorInfo", "reason": reason, "domain": DOMAIN}]);
+    for (error, expected) in [
+        (json!({"code": -32601}), "a2a METHOD_NOT_FOUND"),
+        (json!({"code": -32002, "message": "x"}), "a2a TASK_NOT_CANCELABLE"),
+        (json!({"code": -32099, "data": info("TASK_NOT_FOUND")}), "a2a TASK_NOT_FOUND"),
+        (json!({"code": -32099, "data": info("NEW")}), "a2a NEW"),
+        (json!({"code": -32099.0, "data": {"x": 1}}), "a2a -32099"),
+        (json!({"code": -32002, "message": "RATE_LIMITED: x"}), "aap RATE_LIMITED"),
+        (json!({"code": -32000, "message": "Oops: x"}), "a2a -32000"),
+        (
+            json!({"code": -32000, "data": [{"type": "aap.error", "code": "INVALID_CONSENT"}]}),
+            "aap INVALID_CONSENT",
+        ),
+    ] {
+        assert_eq!(code(error), expected);
+    }
+    for no_error in [json!(null), json!("x"), json!({"code": "x"}), json!({"code": 1.5})] {
+        assert!(read(&no_error, None, Kept::default()).is_none());
+    }
+}
+
+#[test]
+fn delays_are_read_in_both_forms_and_clamped() {
+    let date = Some("Wed, 21 Oct 2026 07:28:00 GMT");
+    for (header, date, expected) in [
+        ("120", None, Some(120)),
+        ("99999999999999999999999", None, Some(86_400)),
+        ("Wed, 21 Oct 2026 07:28:30 GMT", date, Some(30)),
+        ("Wed, 21 Oct 2026 07:27:30 GMT", date, Some(0)),
+        ("Wed, 21 Oct 2026 07:28:30 GMT", None, None),
+        ("-5", None, None),
+        ("soon", date, None),
+        ("", date, None),
+    ] {
+        let expected = expected.map(Duration::from_secs);
+        assert_eq!(retry_after(header, date), expected, "{header}");
+    }
+    for (details, expected) in [
+        (json!({"retry_after_seconds": 2}), Some(2_000)),
+        (json!({"retry_after_ms": 1e300}), Some(86_400_000)),
+        (json!({"retry_after_ms": -1}), None),
+        (json!({"retry_after_ms": "5"}), None),
+    ] {
+        assert_eq!(stated_delay(&details), expected.map(Duration::from_millis), "{details}");
+    }
+}

@@ -1,0 +1,165 @@
+//! What is remembered of each seller over all intents: how many retries it may still have, and how
+//! often it has said that it is set up wrongly. Bounded in the number of sellers and in what is
+//! kept of each.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tradepost_wire::adcp::error::Rule;
+
+use crate::failure::Failure;
+
+/// How much is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// How many retries and corrections a seller may have at once.
+    pub tokens: u32,
+    /// How long until one more is granted.
+    pub refill: Duration,
+    /// So many errors of set-up make an outage,
+    pub outage_count: usize,
+    /// when they come within this time.
+    pub outage_window: Duration,
+    /// How many sellers are remembered; beyond it, the one that failed longest ago is forgotten.
+    pub sellers: usize,
+}
+
+impl Default for Sizes {
+    /// Ten retries at once and one more every six seconds; three errors of set-up in five minutes;
+    /// a thousand sellers.
+    fn default() -> Self {
+        Self {
+            tokens: 10,
+            refill: Duration::from_secs(6),
+            outage_count: 3,
+            outage_window: Duration::from_secs(300),
+            sellers: 1_000,
+        }
+    }
+}
+
+/// The memory.
+#[derive(Debug)]
+pub struct Sellers {
+    sizes: Sizes,
+    known: Mutex<HashMap<String, Seller>>,
+}
+
+#[derive(Debug)]
+struct Seller {
+    /// Tokens at `counted`.
+    tokens: u32,
+    /// The moment up to which tokens have been granted.
+    counted: Duration,
+    /// When it last failed.
+    failed: Duration,
+    /// When it last said that it is set up wrongly: as many as make an outage.
+    misconfigured: VecDeque<Duration>,
+}
+
+impl Sellers {
+    /// An empty memory.
+    #[must_use]
+    pub fn new(sizes: Sizes) -> Self {
+        Self { sizes, known: Mutex::new(HashMap::new()) }
+    }
+
+    /// How many retries the seller may have at this moment.
+    #[must_use]
+    pub fn tokens(&self, seller: &str, now: Duration) -> u32 {
+        match self.lock().get_mut(seller) {
+            Some(seller) => self.granted(seller, now),
+            None => self.sizes.tokens,
+        }
+    }
+
+    /// Whether the seller says again and again that it is set up wrongly (`Y-4`).
+    #[must_use]
+    pub fn is_out(&self, seller: &str, now: Duration) -> bool {
+        let known = self.lock();
+        known.get(seller).is_some_and(|seller| self.is_outage(seller, now))
+    }
+
+    /// How many sellers are remembered.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Takes a token; `false` when there is none.
+    pub(super) fn take(&self, seller: &str, now: Duration) -> bool {
+        let mut known = self.lock();
+        let seller = self.remembered(&mut known, seller, now);
+        let tokens = self.granted(seller, now);
+        seller.tokens = tokens.saturating_sub(1);
+        tokens > 0
+    }
+
+    /// Notes a failure; whether it is one of an outage.
+    pub(super) fn note(&self, seller: &str, failure: &Failure, now: Duration) -> bool {
+        let mut known = self.lock();
+        let seller = self.remembered(&mut known, seller, now);
+        seller.failed = now;
+        if failure.adcp().is_none_or(|error| error.rule() != Rule::Misconfigured) {
+            return false;
+        }
+        seller.misconfigured.push_back(now);
+        while seller.misconfigured.len() > self.sizes.outage_count.max(1) {
+            seller.misconfigured.pop_front();
+        }
+        self.is_outage(seller, now)
+    }
+
+    fn is_outage(&self, seller: &Seller, now: Duration) -> bool {
+        let begun = now.saturating_sub(self.sizes.outage_window);
+        let recent = seller.misconfigured.iter().filter(|moment| **moment >= begun);
+        recent.count() >= self.sizes.outage_count.max(1)
+    }
+
+    /// Grants what time has given back since the last look.
+    fn granted(&self, seller: &mut Seller, now: Duration) -> u32 {
+        let passed = now.saturating_sub(seller.counted);
+        let grants = passed.as_nanos().checked_div(self.sizes.refill.as_nanos());
+        let grants = u32::try_from(grants.unwrap_or(u128::MAX)).unwrap_or(u32::MAX);
+        seller.tokens = seller.tokens.saturating_add(grants);
+        if seller.tokens >= self.sizes.tokens {
+            seller.tokens = self.sizes.tokens;
+            seller.counted = now;
+        } else {
+            // Below the capacity the product cannot be large.
+            seller.counted += self.sizes.refill.saturating_mul(grants);
+        }
+        seller.tokens
+    }
+
+    fn remembered<'k>(
+        &self,
+        known: &'k mut HashMap<String, Seller>,
+        name: &str,
+        now: Duration,
+    ) -> &'k mut Seller {
+        if !known.contains_key(name) && known.len() >= self.sizes.sellers.max(1) {
+            let oldest = known.iter().min_by_key(|(_, seller)| seller.failed);
+            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+                known.remove(&oldest);
+            }
+        }
+        known.entry(name.to_owned()).or_insert_with(|| Seller {
+            tokens: self.sizes.tokens,
+            counted: now,
+            failed: now,
+            misconfigured: VecDeque::new(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Seller>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

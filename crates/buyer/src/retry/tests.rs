@@ -1,0 +1,385 @@
+//! In virtual time: every sleep is asserted, and none takes place.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::came::{Came, Via, read};
+use crate::failure::Unanswered;
+use crate::fake::Virtual;
+use crate::recovery::{Effect, Spent, Why};
+
+/// A sender that gets these answers, the last one for ever.
+struct Script {
+    world: Virtual,
+    answers: VecDeque<Option<Value>>,
+    /// How long each request takes.
+    takes: Duration,
+    corrects: bool,
+    authenticates: bool,
+    /// When each request was sent, and with which key.
+    log: Vec<(f64, Key)>,
+    changes: Vec<Change>,
+    asked_for: Vec<First>,
+}
+
+impl Script {
+    fn new(world: &Virtual, answers: impl IntoIterator<Item = Option<Value>>) -> Self {
+        Self {
+            world: world.clone(),
+            answers: answers.into_iter().collect(),
+            takes: Duration::ZERO,
+            corrects: true,
+            authenticates: true,
+            log: Vec::new(),
+            changes: Vec::new(),
+            asked_for: Vec::new(),
+        }
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        self.log.iter().map(|(_, key)| *key).collect()
+    }
+}
+
+impl Sender for Script {
+    type Answer = ();
+
+    async fn send(&mut self, key: Key) -> Result<(), Failure> {
+        self.log.push((self.world.now().as_secs_f64(), key));
+        self.world.pass(self.takes);
+        let answer = match self.answers.len() {
+            1 => self.answers[0].clone(),
+            _ => self.answers.pop_front().unwrap(),
+        };
+        answer.map_or(Ok(()), |error| Err(failure(&error)))
+    }
+
+    async fn correct(&mut self, fix: &Fix, _: &Failure) -> bool {
+        self.changes.push(fix.change.clone());
+        self.corrects
+    }
+
+    async fn authenticate(&mut self, first: First) -> bool {
+        self.asked_for.push(first);
+        self.authenticates
+    }
+}
+
+fn failure(error: &Value) -> Failure {
+    if error.is_null() {
+        return Failure::Unanswered(Unanswered::Broken("x".into()));
+    }
+    let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
+    let (content_type, retry_after) = (None, None);
+    let came =
+        Came { via: Via::McpTool, status: 0, content_type, retry_after, body: body.as_bytes() };
+    read(&came).unwrap()
+}
+
+fn error(code: &str) -> Option<Value> {
+    Some(json!({"code": code, "message": "m"}))
+}
+
+fn run(
+    recoverer: &Recoverer<Virtual>,
+    attempt: Attempt,
+    script: &mut Script,
+) -> Result<Recovered<()>, Box<GaveUp>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(recoverer.run("seller", attempt, script))
+}
+
+fn recoverer(world: &Virtual) -> Recoverer<Virtual> {
+    Recoverer::new(world.clone(), Limits::default(), Sizes::default())
+}
+
+/// Runs one intent in a fresh world: how it ended, the sleeps, and the script.
+fn once(
+    draw: f64,
+    attempt: Attempt,
+    answers: impl IntoIterator<Item = Option<Value>>,
+) -> (Result<Recovered<()>, Box<GaveUp>>, Vec<f64>, Script) {
+    let world = Virtual::new(draw);
+    let mut script = Script::new(&world, answers);
+    let ended = run(&recoverer(&world), attempt, &mut script);
+    (ended, world.sleeps(), script)
+}
+
+fn advice(ended: Result<Recovered<()>, Box<GaveUp>>) -> Advice {
+    ended.unwrap_err().advice
+}
+
+#[test]
+fn d_5_go_forever_cannot_loop() {
+    let forever = json!({"code": "GO_FOREVER", "recovery": "transient", "retry_after": 1});
+    let (ended, sleeps, script) = once(0.0, Attempt::default(), [Some(forever)]);
+    assert_eq!(sleeps, [1.0, 1.0, 1.0]);
+    assert_eq!(script.keys(), [Key::First, Key::Same, Key::Same, Key::Same]);
+    let gave_up = ended.unwrap_err();
+    assert_eq!(gave_up.advice, Advice::Ask(Why::Spent(Spent::Attempts)));
+    assert_eq!(gave_up.spent, Spending { attempts: 4, waited: Duration::from_secs(3) });
+}
+
+#[test]
+fn f_1_and_h_2_what_passes_is_waited_for_with_growing_pauses() {
+    for (draw, expected) in
+        [(0.0, [1.5, 3.0, 6.0]), (0.5, [2.0, 4.0, 8.0]), (1.0, [2.5, 5.0, 10.0])]
+    {
+        for broken in [Some(Value::Null), error("SERVICE_UNAVAILABLE"), error("X_NEW")] {
+            let (ended, sleeps, script) = once(draw, Attempt::default(), [broken]);
+            assert_eq!(sleeps, expected);
+            assert_eq!(script.log.len(), 4);
+            assert!(ended.is_err());
+        }
+    }
+    let answers = [Some(Value::Null), error("SERVICE_UNAVAILABLE"), None];
+    let (ended, sleeps, _) = once(0.5, Attempt::default(), answers);
+    assert_eq!(sleeps, [2.0, 4.0]);
+    let recovered = ended.unwrap();
+    assert_eq!(recovered.spent, Spending { attempts: 3, waited: Duration::from_secs(6) });
+    assert!(!recovered.reread_authorization);
+}
+
+#[test]
+fn h_1_no_retry_comes_before_the_moment_that_the_seller_named() {
+    let limited = |delay: Value| Some(json!({"code": "RATE_LIMITED", "retry_after": delay}));
+    for (draw, expected) in [(0.0, [20.0, 1.0]), (1.0, [25.0, 1.25])] {
+        let answers = [limited(json!(19.1)), limited(json!(0)), None];
+        let (ended, sleeps, script) = once(draw, Attempt::default(), answers);
+        assert!(ended.is_ok());
+        assert_eq!(sleeps, expected);
+        let times: Vec<_> = script.log.iter().map(|(moment, _)| *moment).collect();
+        assert_eq!(times, [0.0, expected[0], expected[0] + expected[1]]);
+    }
+    // An hour is more than the intent may take: nobody waits for a part of it.
+    let (ended, sleeps, script) = once(0.0, Attempt::default(), [limited(json!(3_600))]);
+    assert_eq!((sleeps.len(), script.log.len()), (0, 1));
+    assert_eq!(advice(ended), Advice::Ask(Why::Throttled));
+}
+
+#[test]
+fn e_1_the_time_that_requests_take_counts() {
+    let world = Virtual::new(0.5);
+    let mut script = Script::new(&world, [error("SERVICE_UNAVAILABLE")]);
+    script.takes = Duration::from_secs(149);
+    let ended = run(&recoverer(&world), Attempt::default(), &mut script);
+    // 149 s, 2 s, 149 s: nothing is left of the 300 s.
+    assert_eq!(world.sleeps(), [2.0]);
+    assert_eq!(advice(ended), Advice::Ask(Why::Spent(Spent::Time(Duration::from_secs(3)))));
+}
+
+#[test]
+fn y_3_and_a_9_what_is_for_a_person_is_sent_once() {
+    for code in [
+        "CONFIGURATION_ERROR",
+        "CREDENTIAL_IN_ARGS",
+        "AGENT_BLOCKED",
+        "ACCOUNT_SUSPENDED",
+        "AUTH_INVALID",
+    ] {
+        let eager = Some(json!({"code": code, "retry_after": 1}));
+        let (ended, sleeps, script) = once(0.0, Attempt::default(), [eager]);
+        assert_eq!((sleeps.len(), script.log.len()), (0, 1), "{code}");
+        assert_eq!(advice(ended).name(), "ask", "{code}");
+    }
+}
+
+#[test]
+fn e_4_a_corrected_request_gets_a_fresh_key_and_a_repeated_one_keeps_its_own() {
+    let answers = [error("BUDGET_TOO_LOW"), error("SERVICE_UNAVAILABLE"), None];
+    let (ended, sleeps, script) = once(0.5, Attempt::default(), answers);
+    assert!(ended.is_ok());
+    assert_eq!(script.keys(), [Key::First, Key::Fresh, Key::Same]);
+    assert_eq!(sleeps, [2.0]);
+    let in_flight = Some(json!({"code": "IDEMPOTENCY_IN_FLIGHT", "retry_after": 3}));
+    let (ended, sleeps, script) = once(0.0, Attempt::default(), [in_flight, None]);
+    assert!(ended.is_ok());
+    assert_eq!((script.keys(), sleeps), (vec![Key::First, Key::Same], vec![3.0]));
+}
+
+#[test]
+fn f_3_what_nobody_corrects_is_not_sent_again() {
+    let world = Virtual::new(0.0);
+    let mut script = Script::new(&world, [error("VALIDATION_ERROR")]);
+    script.corrects = false;
+    let ended = run(&recoverer(&world), Attempt::default(), &mut script);
+    assert_eq!((script.log.len(), world.sleeps().len()), (1, 0));
+    assert_eq!(advice(ended).name(), "fix");
+}
+
+#[test]
+fn corrections_without_end_are_bounded_too() {
+    let (ended, sleeps, script) = once(0.0, Attempt::default(), [error("VALIDATION_ERROR")]);
+    assert_eq!((script.log.len(), sleeps.len()), (4, 0));
+    assert_eq!(advice(ended).name(), "fix");
+}
+
+#[test]
+fn y_6_a_conflict_is_read_again_after_a_pause() {
+    let (ended, sleeps, script) =
+        once(0.5, Attempt::default(), [error("CONFLICT"), error("CONFLICT"), None]);
+    assert!(ended.is_ok());
+    assert_eq!(sleeps, [2.0, 4.0]);
+    assert_eq!(script.changes, [Change::Reread, Change::Reread]);
+    assert_eq!(script.keys(), [Key::First, Key::Fresh, Key::Fresh]);
+}
+
+#[test]
+fn a_1_to_a_5_credentials_are_supplied_once() {
+    let with =
+        |had_credentials| Attempt { had_credentials, has_supply: true, ..Attempt::default() };
+    let (ended, sleeps, script) = once(0.0, with(false), [error("AUTH_REQUIRED")]);
+    assert_eq!(script.asked_for, [First::Supply]);
+    assert_eq!((script.log.len(), sleeps.len()), (2, 0));
+    assert_eq!(advice(ended), Advice::Ask(Why::CredentialsRejected));
+    let (ended, _, script) = once(0.0, with(true), [error("AUTH_REQUIRED")]);
+    assert_eq!(script.log.len(), 1);
+    assert_eq!(advice(ended), Advice::Ask(Why::CredentialsRejected));
+    let (ended, _, script) = once(0.0, with(true), [error("AUTH_INVALID"), None]);
+    assert!(ended.is_ok());
+    assert_eq!((script.asked_for, script.log.len()), (vec![First::Renew], 2));
+    let world = Virtual::new(0.0);
+    let mut script = Script::new(&world, [error("AUTH_MISSING")]);
+    script.authenticates = false;
+    assert!(run(&recoverer(&world), with(false), &mut script).is_err());
+    assert_eq!(script.log.len(), 1);
+}
+
+#[test]
+fn r_8_and_r_10_a_scope_that_comes_back_has_to_be_read_again() {
+    for (draw, expected) in [(0.0, 1.0), (1.0, 5.0)] {
+        let (ended, sleeps, script) = once(draw, Attempt::default(), [error("READ_ONLY_SCOPE")]);
+        assert_eq!(sleeps, [expected; 3]);
+        assert_eq!(script.log.len(), 4);
+        assert_eq!(advice(ended), Advice::Ask(Why::Scope(3)));
+    }
+    let (ended, _, _) = once(0.0, Attempt::default(), [error("SCOPE_INSUFFICIENT"), None]);
+    assert!(ended.unwrap().reread_authorization);
+}
+
+#[test]
+fn b_5_billing_and_x_1_context_are_tried_once() {
+    let billing = Some(json!({"code": "BILLING_NOT_PERMITTED_FOR_AGENT",
+        "details": {"rejected_billing": "agent", "suggested_billing": "operator"}}));
+    let (ended, _, script) = once(0.0, Attempt::default(), [billing]);
+    assert_eq!(script.changes, [Change::Billing("operator".into())]);
+    assert_eq!(script.log.len(), 2);
+    assert_eq!(advice(ended), Advice::Ask(Why::Billing));
+    let forgotten = Some(json!({"code": "INVALID_REQUEST", "message": "context not found"}));
+    let attempt = Attempt { had_context: true, ..Attempt::default() };
+    let (_, _, script) = once(0.0, attempt, [forgotten]);
+    assert_eq!(script.changes[..2], [Change::DropContext, Change::Request]);
+}
+
+#[test]
+fn an_effect_without_a_key_is_not_repeated_when_in_doubt() {
+    let attempt = Attempt { effect: Effect::Unkeyed, ..Attempt::default() };
+    let (ended, _, script) = once(0.0, attempt, [Some(Value::Null)]);
+    assert_eq!(script.log.len(), 1);
+    assert_eq!(advice(ended), Advice::Ask(Why::InDoubt));
+}
+
+#[test]
+fn a_seller_has_ten_retries_for_all_intents_and_one_more_every_six_seconds() {
+    let world = Virtual::new(0.0);
+    let recoverer = recoverer(&world);
+    let soon = json!({"code": "GO_FOREVER", "recovery": "correctable"});
+    let mut sent = Vec::new();
+    for _ in 0..5 {
+        let mut script = Script::new(&world, [Some(soon.clone())]);
+        assert!(run(&recoverer, Attempt::default(), &mut script).is_err());
+        sent.push(script.log.len());
+    }
+    // Three retries for each of three intents, one for the fourth, none for the fifth.
+    assert_eq!(sent, [4, 4, 4, 2, 1]);
+    assert_eq!(recoverer.sellers().tokens("seller", world.now()), 0);
+    world.pass(Duration::from_millis(11_999));
+    assert_eq!(recoverer.sellers().tokens("seller", world.now()), 1);
+    world.pass(Duration::from_millis(1));
+    assert_eq!(recoverer.sellers().tokens("seller", world.now()), 2);
+    let mut script = Script::new(&world, [error("SERVICE_UNAVAILABLE")]);
+    let ended = run(&recoverer, Attempt::default(), &mut script);
+    // 1.5 s and 3 s: too short for another token.
+    assert_eq!(script.log.len(), 3);
+    assert_eq!(advice(ended), Advice::Ask(Why::Spent(Spent::Tokens)));
+    assert_eq!(recoverer.sellers().tokens("other", world.now()), 10);
+    world.pass(Duration::from_secs(1_000_000));
+    assert_eq!(recoverer.sellers().tokens("seller", world.now()), 10);
+}
+
+#[test]
+fn y_4_errors_of_set_up_that_come_together_are_an_outage() {
+    let world = Virtual::new(0.0);
+    let recoverer = recoverer(&world);
+    let fail = |code: &str| {
+        let mut script = Script::new(&world, [error(code)]);
+        run(&recoverer, Attempt::default(), &mut script).unwrap_err().outage
+    };
+    assert_eq!([fail("CONFIGURATION_ERROR"), fail("ACCOUNT_SUSPENDED")], [false, false]);
+    world.pass(Duration::from_secs(200));
+    assert!(!fail("CONFIGURATION_ERROR"));
+    world.pass(Duration::from_secs(101));
+    assert!(!fail("CONFIGURATION_ERROR"), "the first is too old");
+    assert!(fail("CONFIGURATION_ERROR"));
+    assert!(recoverer.sellers().is_out("seller", world.now()));
+    world.pass(Duration::from_secs(301));
+    assert!(!recoverer.sellers().is_out("seller", world.now()));
+}
+
+#[test]
+fn the_memory_of_sellers_is_bounded() {
+    let sizes = Sizes { sellers: 3, ..Sizes::default() };
+    let sellers = Sellers::new(sizes);
+    assert!(sellers.is_empty());
+    for n in 0..50_u64 {
+        let broken = Failure::Unanswered(Unanswered::Broken("x".into()));
+        sellers.note(&n.to_string(), &broken, Duration::from_secs(n));
+        assert!(sellers.take(&n.to_string(), Duration::from_secs(n)));
+    }
+    assert_eq!(sellers.len(), 3);
+    let now = Duration::from_secs(49);
+    assert_eq!((sellers.tokens("49", now), sellers.tokens("0", now)), (9, 10));
+}
+
+proptest! {
+    /// Whatever a seller answers, it gets no more requests, and no more time, than the budget has.
+    #[test]
+    fn a_hostile_seller_never_gets_more_than_the_budget(
+        answers in prop::collection::vec((
+            prop::sample::select(vec![
+                "GO_FOREVER", "RATE_LIMITED", "CONFLICT", "AUTH_MISSING", "AUTH_INVALID",
+                "SCOPE_INSUFFICIENT", "INVALID_REQUEST", "IDEMPOTENCY_IN_FLIGHT",
+                "BILLING_NOT_SUPPORTED", "FIELD_NOT_PERMITTED", "STALE_RESPONSE",
+            ]),
+            prop::sample::select(vec!["transient", "correctable", "terminal", "x"]),
+            prop::option::of(-1.0_f64..400.0),
+        ), 1..40),
+        draw in 0.0_f64..1.0,
+        takes in 0_u64..100,
+    ) {
+        let world = Virtual::new(draw);
+        let recoverer = recoverer(&world);
+        let answers = answers.into_iter().map(|(code, recovery, delay)| Some(json!({
+            "code": code, "recovery": recovery, "retry_after": delay,
+            "message": "context not found"})));
+        let mut script = Script::new(&world, answers);
+        script.takes = Duration::from_secs(takes);
+        let attempt = Attempt { has_supply: true, had_context: true, ..Attempt::default() };
+        let mut sent = 0;
+        for _ in 0..8 {
+            let begun = world.now();
+            script.log.clear();
+            let ended = run(&recoverer, attempt.clone(), &mut script);
+            prop_assert!(ended.is_err());
+            prop_assert!(script.log.len() <= 4);
+            let last = script.log.last().map_or(0.0, |(moment, _)| *moment);
+            prop_assert!(last - begun.as_secs_f64() <= 300.0 + 1e-6);
+            sent += script.log.len();
+        }
+        let refilled = world.now().as_secs() / 6 + 1;
+        prop_assert!(sent as u64 <= 8 + 10 + refilled);
+    }
+}

@@ -1,0 +1,146 @@
+//! `tradepost push`: the webhooks that could not be called. A running server takes notice within
+//! a second.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
+use super::{Context, Outcome, dealers};
+use crate::clock::Clock;
+use crate::store::{PushPlace, Store};
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the webhooks that were given up, without their credentials.
+    List {
+        /// Also those that are still tried.
+        #[arg(long)]
+        failing: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Take webhooks that were given up on again, from the entry that they did not take.
+    Retry {
+        /// The task.
+        #[arg(required_unless_present = "all")]
+        task: Option<String>,
+        /// The webhook; without it all of the task.
+        webhook: Option<String>,
+        /// All of them.
+        #[arg(long, conflicts_with_all = ["task", "webhook"])]
+        all: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// The folder in which `serve` keeps its data.
+    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
+    data: PathBuf,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the store cannot be used, or there is no such webhook.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    match arguments.command {
+        Command::List { failing, place } => {
+            let places = open(&place)?.push_troubled(failing);
+            list(&places.map_err(|fault| Failure::fault(&fault))?, context);
+            Ok(())
+        }
+        Command::Retry { task, webhook, all, place } => {
+            let store = open(&place)?;
+            let count = store.revive_push_configs(task, webhook, Clock::system().now());
+            retried(count.map_err(|fault| Failure::fault(&fault))?, all, context)
+        }
+    }
+}
+
+fn list(places: &[PushPlace], context: &Context) {
+    if context.output.is_json() {
+        context.output.document(&places.iter().map(document).collect::<Vec<_>>());
+        return;
+    }
+    if places.is_empty() {
+        context.output.talk("no webhooks to list");
+        return;
+    }
+    let headings =
+        ["task", "webhook", "caller", "host", "state", "failures", "last failure", "since or next"];
+    let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+    let rows: Vec<Vec<String>> = places
+        .iter()
+        .map(|place| {
+            vec![
+                place.task_id.clone(),
+                place.target.config_id.clone(),
+                place.owner.clone(),
+                place.target.host.clone(),
+                state(place).to_owned(),
+                place.failures.to_string(),
+                place.failure.clone().unwrap_or_default(),
+                moment(place.off_at.or(place.due_at)),
+            ]
+        })
+        .collect();
+    context.output.line(table::rows(Fit::Terminal, &headings.map(Column::Text), &rows));
+}
+
+fn retried(count: usize, all: bool, context: &Context) -> Outcome {
+    if count == 0 && !all {
+        return Err(Failure::usage("there is no such webhook that was given up")
+            .hint("`tradepost push list` names them"));
+    }
+    if context.output.is_json() {
+        context.output.document(&json!({"retried": count}));
+    } else {
+        let s = if count == 1 { "webhook is" } else { "webhooks are" };
+        context.output.talk(format!("{count} {s} tried again"));
+    }
+    Ok(())
+}
+
+/// Without the address's path and query, which may hold a secret.
+fn document(place: &PushPlace) -> Value {
+    json!({
+        "task": place.task_id,
+        "webhook": place.target.config_id,
+        "caller": place.owner,
+        "host": place.target.host,
+        "state": state(place),
+        "failures": place.failures,
+        "last_failure": place.failure,
+        "given_up_at": place.off_at.map(|at| at.to_string()),
+        "next_attempt_at": place.due_at.map(|at| at.to_string()),
+        "delivered_seq": place.sent_seq,
+        "last_seq": place.last_seq,
+    })
+}
+
+fn state(place: &PushPlace) -> &'static str {
+    if place.off_at.is_some() { "given up" } else { "failing" }
+}
+
+fn open(place: &Place) -> Result<Store, Failure> {
+    // Opening creates, which would hide a mistyped folder.
+    if !Store::exists(&place.data) {
+        let message = format!("there is no data of tradepost in {}", place.data.display());
+        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
+    }
+    dealers::open(&place.data)
+}

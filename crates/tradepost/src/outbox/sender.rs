@@ -1,0 +1,275 @@
+//! One notification on the wire: a POST that follows no redirect, asks the guard where it may go,
+//! and reads of the answer what a header says.
+
+use std::fmt;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, Response, StatusCode, redirect};
+use tradepost_buyer::refusal;
+
+use crate::egress::{Egress, Unresolved};
+use crate::fault::Fault;
+
+/// The media type of a notification (C-04).
+const A2A_JSON: &str = "application/a2a+json";
+
+/// The header of a webhook's token, as the protocol's earlier versions name it: 1.0 keeps the
+/// token and names no header.
+const TOKEN_HEADER: &str = "x-a2a-notification-token";
+
+/// The header by which a receiver knows a notification that it has had (P-06).
+const ID_HEADER: &str = "idempotency-key";
+
+/// How much of an answer is read, so that its connection can be used again.
+const MAX_ANSWER: usize = 16 * 1024;
+
+/// How long the rest of an answer may take. It is of no interest, and somebody else may wait.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// How long a connection that nobody uses is kept.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// What is sent.
+pub struct Notification {
+    /// Where to.
+    pub url: String,
+    /// The value of `Authorization`.
+    pub authorization: Option<String>,
+    /// What the receiver wants to see again.
+    pub token: Option<String>,
+    /// The same for the same entry of a task, however often it is sent.
+    pub id: String,
+    /// A `StreamResponse`.
+    pub body: String,
+}
+
+impl fmt::Debug for Notification {
+    /// Without everything that is secret or somebody's.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notification").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Why a receiver has not taken a notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failed {
+    /// Why.
+    pub why: Why,
+    /// How long the receiver asks to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+/// In short, and without anything that the receiver said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It answered with a status that is not 2xx.
+    Status(u16),
+    /// It answered 410: nobody is there and nobody will be.
+    Gone,
+    /// It did not answer in time.
+    TimedOut,
+    /// There was no connection.
+    Unreachable,
+    /// Its name leads to an address that may not be called.
+    Forbidden,
+    /// Its address is one that may not be called any more.
+    NotPermitted,
+    /// The connection broke, or what came is not HTTP.
+    Broken,
+}
+
+impl Why {
+    /// Whether trying again is of no use.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Gone | Self::NotPermitted => true,
+            Self::Status(_)
+            | Self::TimedOut
+            | Self::Unreachable
+            | Self::Forbidden
+            | Self::Broken => false,
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "HTTP {status}"),
+            Self::Gone => f.write_str("HTTP 410"),
+            Self::TimedOut => f.write_str("no answer in time"),
+            Self::Unreachable => f.write_str("no connection"),
+            Self::Forbidden => f.write_str("the name leads to an address that may not be called"),
+            Self::NotPermitted => f.write_str("the address may not be called"),
+            Self::Broken => f.write_str("the connection broke"),
+        }
+    }
+}
+
+/// An attempt.
+pub type Sending<'a> = Pin<Box<dyn Future<Output = Result<(), Failed>> + Send + 'a>>;
+
+/// Sends notifications.
+pub trait Sender: Send + Sync + fmt::Debug {
+    /// Sends one, once.
+    fn send(&self, notification: Notification) -> Sending<'_>;
+}
+
+/// Sends them by HTTP.
+#[derive(Debug)]
+pub struct HttpSender {
+    egress: Egress,
+    timeout: Duration,
+    plain: OnceLock<Client>,
+    secure: OnceLock<Client>,
+}
+
+impl HttpSender {
+    /// Sends where `egress` permits; an attempt takes at most `timeout`.
+    #[must_use]
+    pub fn new(egress: Egress, timeout: Duration) -> Self {
+        Self { egress, timeout, plain: OnceLock::new(), secure: OnceLock::new() }
+    }
+
+    async fn attempt(&self, notification: Notification) -> Result<(), Failed> {
+        let failed = |why| Failed { why, retry_after: None };
+        // Judged again: the setting that permitted it may have changed since it was kept.
+        let read = self.egress.read(&notification.url);
+        let destination = read.map_err(|_| failed(Why::NotPermitted))?;
+        let client = self.client(destination.url.scheme() == "https").map_err(|fault| {
+            tracing::error!(cause = %fault.chain(), "no client for webhooks");
+            failed(Why::Broken)
+        })?;
+        let headers = headers(&notification).ok_or_else(|| failed(Why::NotPermitted))?;
+        let request = client.post(destination.url).headers(headers).body(notification.body);
+        let response = request.send().await.map_err(|error| failed(why(&error)))?;
+        let status = response.status();
+        let retry_after = retry_after(&response);
+        let _ = tokio::time::timeout(DRAIN, drain(response)).await;
+        match status {
+            status if status.is_success() => Ok(()),
+            StatusCode::GONE => Err(failed(Why::Gone)),
+            status => Err(Failed { why: Why::Status(status.as_u16()), retry_after }),
+        }
+    }
+
+    fn client(&self, secure: bool) -> Result<&Client, Fault> {
+        let slot = if secure { &self.secure } else { &self.plain };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        let resolver = Guarded(self.egress.clone());
+        let builder = Client::builder()
+            .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
+            .redirect(redirect::Policy::none())
+            // The outbox alone knows when to send again.
+            .retry(reqwest::retry::never())
+            .referer(false)
+            // A proxy would resolve the name for itself.
+            .no_proxy()
+            .dns_resolver(resolver)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(2)
+            .timeout(self.timeout)
+            .connect_timeout(self.timeout);
+        // When the process has a provider already, that one is used.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = if secure { builder.https_only(true) } else { builder.without_tls()? };
+        let client = builder.build().map_err(Fault::on("making an HTTP client"))?;
+        Ok(slot.get_or_init(|| client))
+    }
+}
+
+/// A machine without certificates can still call itself.
+trait WithoutTls: Sized {
+    fn without_tls(self) -> Result<Self, Fault>;
+}
+
+impl WithoutTls for reqwest::ClientBuilder {
+    fn without_tls(self) -> Result<Self, Fault> {
+        let provider = rustls::crypto::ring::default_provider();
+        let tls = rustls::ClientConfig::builder_with_provider(provider.into())
+            .with_safe_default_protocol_versions()
+            .map_err(Fault::on("setting TLS up"))?
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        Ok(self.tls_backend_preconfigured(tls))
+    }
+}
+
+impl Sender for HttpSender {
+    fn send(&self, notification: Notification) -> Sending<'_> {
+        Box::pin(self.attempt(notification))
+    }
+}
+
+/// Resolves for the client: what it gets has been judged, and it connects to nothing else.
+struct Guarded(Egress);
+
+impl reqwest::dns::Resolve for Guarded {
+    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let (egress, host) = (self.0.clone(), name.as_str().to_owned());
+        Box::pin(async move {
+            let found = egress.resolve(&host).await?;
+            // Port 0 stands for the address's own.
+            let found = found.into_iter().map(|ip| SocketAddr::new(ip, 0));
+            Ok(Box::new(found) as reqwest::dns::Addrs)
+        })
+    }
+}
+
+fn headers(notification: &Notification) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(A2A_JSON));
+    headers.insert(ID_HEADER, HeaderValue::from_str(&notification.id).ok()?);
+    let mut secret = |name: reqwest::header::HeaderName, text: &Option<String>| {
+        if let Some(text) = text {
+            let mut value = HeaderValue::from_str(text).ok()?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Some(())
+    };
+    secret(AUTHORIZATION, &notification.authorization)?;
+    secret(TOKEN_HEADER.parse().ok()?, &notification.token)?;
+    Some(headers)
+}
+
+fn retry_after(response: &Response) -> Option<Duration> {
+    let text = |name| response.headers().get(name)?.to_str().ok();
+    refusal::retry_after(text(RETRY_AFTER)?, text(DATE))
+}
+
+/// Reads a little of the answer, and looks at none of it.
+async fn drain(mut response: Response) {
+    let mut read = 0;
+    while let Ok(Some(chunk)) = response.chunk().await {
+        read += chunk.len();
+        if read > MAX_ANSWER {
+            break;
+        }
+    }
+}
+
+fn why(error: &reqwest::Error) -> Why {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(Unresolved::Forbidden) = error.downcast_ref::<Unresolved>() {
+            return Why::Forbidden;
+        }
+        cause = error.source();
+    }
+    if error.is_timeout() {
+        Why::TimedOut
+    } else if error.is_connect() {
+        Why::Unreachable
+    } else {
+        Why::Broken
+    }
+}
