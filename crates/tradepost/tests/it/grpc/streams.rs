@@ -125,7 +125,8 @@ fn e_14_a_stream_that_ends_because_the_server_stops_says_so() {
     server.desk.close_streams();
     let status = client.runtime.block_on(stream.message()).unwrap_err();
     assert_eq!(status.code(), tonic::Code::Unavailable);
-    expect!["this server stops; read the task, or subscribe to it again"].assert_eq(status.message());
+    expect!["this server stops; read the task, or subscribe to it again"]
+        .assert_eq(status.message());
 }
 
 #[test]
