@@ -1,6 +1,6 @@
 """Tasks through the official Python client of A2A, against `tradepost serve --conformance`.
 
-    python tasks.py http://127.0.0.1:8080
+    python tasks.py http://127.0.0.1:8080 [JSONRPC|GRPC]
 
 Webhooks are tried in push.py.
 """
@@ -9,6 +9,7 @@ import asyncio
 import sys
 import uuid
 
+import grpc
 import httpx
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.types.a2a_pb2 import (
@@ -23,6 +24,9 @@ from a2a.types.a2a_pb2 import (
     SubscribeToTaskRequest,
     TaskState,
 )
+from a2a.utils.errors import ContentTypeNotSupportedError, TaskNotFoundError
+from a2a.utils.grpc_status import status_from_call
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 
 RUN = str(uuid.uuid4())
 
@@ -119,24 +123,74 @@ class Buyer:
             raise AssertionError('there is more, and no token for it')
 
 
-async def main(base):
+    async def refusals(self):
+        try:
+            await self.plain.get_task(GetTaskRequest(id=str(uuid.uuid4())))
+        except TaskNotFoundError:
+            pass
+        else:
+            raise AssertionError('a task was found')
+        strange = request('m')
+        strange.message.parts[0].media_type = 'application/x-unheard-of'
+        try:
+            [event async for event in self.plain.send_message(strange)]
+        except ContentTypeNotSupportedError:
+            return
+        raise AssertionError('it was read')
+
+
+async def details(address):
+    """What the client's own classes keep to themselves: the details of an error, by their types."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        call = channel.unary_unary(
+            '/lf.a2a.v1.A2AService/SendMessage',
+            request_serializer=SendMessageRequest.SerializeToString,
+            response_deserializer=lambda message: message,
+        )
+        wrong = SendMessageRequest(message=Message(parts=[Part(), Part(text='x')]))
+        try:
+            await call(wrong, metadata=[('a2a-version', '1.0')])
+        except grpc.aio.AioRpcError as error:
+            same(error.code(), grpc.StatusCode.INVALID_ARGUMENT)
+            status = status_from_call(error)
+        same(status.message, 'Invalid parameters: 3 fields are wrong')
+        info, bad = ErrorInfo(), BadRequest()
+        same([status.details[0].Unpack(info), status.details[1].Unpack(bad)], [True, True])
+        same((info.reason, info.domain), ('INVALID_PARAMS', 'a2a-protocol.org'))
+        fields = sorted(violation.field for violation in bad.field_violations)
+        same(fields, ['message.messageId', 'message.parts[0]', 'message.role'])
+
+
+async def main(base, binding='JSONRPC'):
     tally = Tally()
     async with httpx.AsyncClient(timeout=20) as http:
         card = await A2ACardResolver(http, base).get_agent_card()
-        plain = ClientFactory(ClientConfig(httpx_client=http, streaming=False)).create(card)
-        streaming = ClientFactory(ClientConfig(httpx_client=http)).create(card)
-        buyer = Buyer(plain, streaming)
+
+        def client(**how):
+            return ClientFactory(ClientConfig(
+                httpx_client=http,
+                grpc_channel_factory=grpc.aio.insecure_channel,
+                supported_protocol_bindings=[binding],
+                **how,
+            )).create(card)
+
+        buyer = Buyer(client(streaming=False), client())
         await tally.check('send waits for the task and gives it', buyer.send())
         await tally.check('stream brings task, work, artifact and end in order', buyer.stream())
         await tally.check('get reads the task that waits for input', buyer.get())
         await tally.check('subscribe stays open until a follow-up', buyer.subscribe())
         await tally.check('cancel ends a task at work', buyer.cancel())
         await tally.check('list finds the tasks of the conversation', buyer.list())
+        await tally.check('refusals are of their own classes', buyer.refusals())
+        if binding == 'GRPC':
+            address = next(
+                i.url for i in card.supported_interfaces if i.protocol_binding == 'GRPC')
+            await tally.check('an error has details of google.rpc types', details(address))
     print(f'{tally.passed} passed, {tally.failed} failed')
     return 0 if tally.failed == 0 else 1
 
 
 if __name__ == '__main__':
-    if len(sys.argv) != 2:
-        sys.exit('usage: python tasks.py BASE_URL')
-    sys.exit(asyncio.run(main(sys.argv[1])))
+    if len(sys.argv) not in (2, 3):
+        sys.exit('usage: python tasks.py BASE_URL [JSONRPC|GRPC]')
+    sys.exit(asyncio.run(main(*sys.argv[1:])))

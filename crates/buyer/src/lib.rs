@@ -17,6 +17,7 @@ pub mod probe;
 pub mod recovery;
 pub mod refusal;
 pub mod retry;
+pub mod shown;
 pub mod text;
 pub mod transport;
 

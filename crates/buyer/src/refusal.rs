@@ -110,7 +110,9 @@ impl Refused {
                 Some(code) => is_retryable(code),
                 None => self.retry_after.is_some(),
             },
-            By::Adcp(adcp) => adcp.error.class() == Recovery::Transient,
+            By::Adcp(adcp) => {
+                adcp.error.class() == Recovery::Transient && adcp.error.rule().permits_repeating()
+            }
             By::Grpc { code, .. } => {
                 // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, UNAVAILABLE.
                 matches!(code, 4 | 8 | 10 | 14)
@@ -170,7 +172,7 @@ pub(crate) fn is_passing(status: u16) -> bool {
 /// Whether a request that was refused with this code may succeed later, unchanged.
 #[must_use]
 pub fn is_retryable(code: Code) -> bool {
-    code == Code::InternalError
+    matches!(code, Code::InternalError | Code::ResourceExhausted)
 }
 
 /// Reads the `error` member of a JSON-RPC answer; `None` when it is no error object.

@@ -511,7 +511,11 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
         description: "Answers the official conformance kits of A2A.".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         provider: None,
-        supported_interfaces: card::interfaces(base_url, true),
+        supported_interfaces: [
+            card::interfaces(base_url, true),
+            vec![card::grpc_interface(base_url)],
+        ]
+        .concat(),
         capabilities: Capabilities {
             streaming: profile.has(Capability::Streaming),
             push_notifications: profile.has(Capability::Push),

@@ -121,6 +121,8 @@ pub enum Binding {
     JsonRpc,
     /// As HTTP+JSON.
     HttpJson,
+    /// As gRPC.
+    Grpc,
 }
 
 impl Binding {
@@ -131,6 +133,8 @@ impl Binding {
             Self::JsonRpc => &dealer.versions,
             // Later versions have no such binding.
             Self::HttpJson => &[Version::V1_0],
+            // AAP has no such binding.
+            Self::Grpc => &[],
         }
     }
 }
@@ -210,6 +214,15 @@ impl Agent {
     pub fn speaks_http_json(&self) -> bool {
         match self {
             Self::Dealer(seller) => seller.dealer.speaks_http_json(),
+            Self::Conformance(_) => true,
+        }
+    }
+
+    /// Whether it answers on the gRPC binding.
+    #[must_use]
+    pub fn speaks_grpc(&self) -> bool {
+        match self {
+            Self::Dealer(_) => false,
             Self::Conformance(_) => true,
         }
     }

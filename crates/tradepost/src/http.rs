@@ -22,6 +22,7 @@ pub mod server;
 mod answers;
 mod card;
 mod denied;
+mod grpc;
 mod health;
 mod intake;
 mod observe;
@@ -54,9 +55,10 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route(HTTP_JSON_PATH, any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/"), any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::handle))
+        .route(grpc::ROUTE, any(grpc::handle))
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
-        .fallback(not_found)
+        .fallback(unknown)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(desk)
 }
@@ -67,7 +69,7 @@ fn known_path(path: &str) -> Cow<'static, str> {
     let is = |known: &&str| {
         path == *known || *known == ENDPOINT_PATH && path.strip_suffix('/') == Some(*known)
     };
-    let known = known.into_iter().find(is).map(Cow::Borrowed);
+    let known = known.into_iter().find(is).or_else(|| grpc::template(path)).map(Cow::Borrowed);
     known.or_else(|| rest::template(path).map(Cow::Owned)).unwrap_or("(unknown)".into())
 }
 
@@ -129,6 +131,11 @@ async fn not_found() -> Response {
     plain_error(StatusCode::NOT_FOUND, "NOT_FOUND", "nothing is here")
 }
 
+/// The same, in the words of who asks.
+async fn unknown(request: Request) -> Response {
+    grpc::unknown(&request.into_parts().0).await
+}
+
 async fn method_not_allowed(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     if desk.agent(host(request.uri(), request.headers())).is_none() {
         return not_found().await;
@@ -154,6 +161,7 @@ mod tests {
         assert_eq!(known_path("/healthz"), LIVE_PATH);
         assert_eq!(known_path("/rest/tasks/ada@example.com:cancel"), "/rest/tasks/{id}:cancel");
         assert_eq!(known_path("/rest/ada@example.com/tasks/t"), "/rest/tasks/{id}");
+        assert_eq!(known_path("/lf.a2a.v1.A2AService/GetTask"), "/lf.a2a.v1.A2AService/GetTask");
         for made_up in ["/rest/ada@example.com", "/", "", "/a2a//", "/healthz/", "/ada@example.com"]
         {
             assert_eq!(known_path(made_up), "(unknown)");

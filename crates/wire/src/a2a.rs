@@ -9,6 +9,7 @@ pub mod error;
 pub mod http_json;
 pub mod model;
 pub mod request;
+pub mod status;
 
 pub use model::{
     Answer, Artifact, ArtifactUpdate, Content, DataPart, Event, Message, MessageResult, Part, Role,

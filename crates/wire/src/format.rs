@@ -1,6 +1,9 @@
 //! The text formats of the published schemas, asserted as C-14 resolves them, and how we write
 //! moments.
 
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit, civil};
 
 /// `^[A-HJ-NPR-Z0-9]{17}$`.
@@ -107,6 +110,23 @@ pub fn is_email(text: &str) -> bool {
 #[must_use]
 pub fn is_uri(text: &str) -> bool {
     fluent_uri::Uri::parse(text).is_ok()
+}
+
+/// The bytes of a base64 text in either alphabet, with or without padding, as ProtoJSON has it;
+/// `None` when it is none.
+#[must_use]
+pub fn base64(text: &str) -> Option<Vec<u8>> {
+    const READER: GeneralPurpose = GeneralPurpose::new(
+        &alphabet::STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+            .with_decode_allow_trailing_bits(true),
+    );
+    if text.contains(['-', '_']) {
+        READER.decode(text.replace('-', "+").replace('_', "/")).ok()
+    } else {
+        READER.decode(text).ok()
+    }
 }
 
 /// An RFC 3339 full-date.

@@ -141,7 +141,7 @@ fn guarded<'b, T: Deserialize<'b>>(bytes: &'b [u8], empty: &'static str) -> Resu
 /// What serde_json calls the members by which it passes numbers and raw text through serde. In a
 /// document they would be taken for such: `{"$serde_json::private::RawValue": "[…]"}` is parsed a
 /// second time, past the depth guard.
-const RESERVED: &str = "$serde_json::private::";
+pub(crate) const RESERVED: &str = "$serde_json::private::";
 
 /// Whether there are too few brackets to nest too deep or to be too many, and neither the first character of a
 /// reserved name nor an escape in which one could hide. Then there is no [`danger`], and most

@@ -2,8 +2,8 @@
 //! error catalogs, parsing that reports every problem, and the envelopes both ways.
 //!
 //! Read [`problem`] and [`parse`] first: every request, configuration file and feed goes through
-//! them. [`jsonrpc`] and [`a2a`] are the envelope, [`aap`] is the car dealer's profile and
-//! [`adcp`] what buying advertising adds to the errors.
+//! them. [`jsonrpc`] and [`a2a`] are the envelope, [`protobuf`] is the same in bytes, [`aap`] is the
+//! car dealer's profile and [`adcp`] what buying advertising adds to the errors.
 
 pub mod a2a;
 pub mod aap;
@@ -15,4 +15,5 @@ pub mod format;
 pub mod jsonrpc;
 pub mod parse;
 pub mod problem;
+pub mod protobuf;
 pub mod strict;

@@ -394,6 +394,12 @@ pub fn uri(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String
     formatted(value, at, problems, |t| format::is_uri(t).then(|| t.to_owned()), "uri", HINT)
 }
 
+/// Bytes in base64, kept as the text that they are.
+pub fn base64(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be base64 (RFC 4648)";
+    formatted(value, at, problems, |t| format::base64(t).map(|_| t.to_owned()), "base64", HINT)
+}
+
 /// A calendar date, `YYYY-MM-DD`.
 pub fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a calendar date, YYYY-MM-DD";

@@ -151,6 +151,24 @@ pub(crate) fn interfaces(base_url: &str, http_json: bool) -> Vec<Interface> {
     std::iter::once(json_rpc).chain(http_json).collect()
 }
 
+/// Where an agent is reached by gRPC: a host and a port in place of a URL (A2A §4.4.6).
+pub(crate) fn grpc_interface(base_url: &str) -> Interface {
+    let (scheme, rest) = base_url.split_once("://").unwrap_or(("https", base_url));
+    let host = rest.split('/').next().unwrap_or_default();
+    // A colon within brackets belongs to an IPv6 address.
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+    let port = match (has_port, scheme) {
+        (true, _) => "",
+        (false, "http") => ":80",
+        (false, _) => ":443",
+    };
+    Interface {
+        url: format!("{host}{port}"),
+        protocol_binding: "GRPC",
+        protocol_version: tradepost_wire::a2a::VERSION,
+    }
+}
+
 /// The ways to say who calls that a dealer accepts (`R-CARD-15`).
 pub(crate) fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
     let bearer = |description, bearer_format| {

@@ -4,7 +4,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::aap::Version;
+use tradepost_wire::aap::{self, Version};
 
 use super::answers::{self, Dialect, Parcel, stamp_error, told};
 use super::observe::Stamp;
@@ -37,11 +37,7 @@ pub(super) fn respond(
                     dialect.refused(stamp_error(desk, version, *refusal), status),
                 );
             }
-            let mut said = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
-            if let Some(seconds) = refusal.details.get("retry_after_seconds") {
-                said = said.with("retryAfterSeconds", seconds.to_string());
-            }
-            let (mut response, stamp) = dialect.protocol(&said, status);
+            let (mut response, stamp) = dialect.protocol(&too_often(&refusal), status);
             answers::retry_after(&mut response, &refusal);
             (response, stamp)
         }
@@ -62,6 +58,15 @@ pub(super) fn respond(
         Denied::Missing | Denied::Invalid { .. } | Denied::Expired | Denied::Scope { .. } => {
             unreachable!("these have a row in the protocol's catalog")
         }
+    }
+}
+
+/// What the protocol says of a caller that comes too often.
+pub(super) fn too_often(refusal: &aap::Refusal) -> Refusal {
+    let said = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
+    match refusal.details.get("retry_after_seconds") {
+        Some(seconds) => said.with("retryAfterSeconds", seconds.to_string()),
+        None => said,
     }
 }
 

@@ -20,21 +20,40 @@ use crate::tls::client::ClientCertificate;
 /// Why a body was not taken: for the binding to say in its own words' shape.
 pub(super) type Unread = (StatusCode, &'static str);
 
-/// Reads the body, within the limits (`E-004`, `E-005`).
+const TOO_LARGE: Unread =
+    (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this agent accepts");
+
+/// Reads a body of JSON, within the limits (`E-004`, `E-005`).
 pub(super) async fn receive(desk: &Desk, headers: &HeaderMap, body: Body) -> Result<Bytes, Unread> {
-    const TOO_LARGE: Unread =
-        (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this agent accepts");
     let limit = desk.server.max_body_bytes;
-    let declared = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|text| text.parse::<usize>().ok());
-    if declared.is_some_and(|length| length > limit) {
+    if is_longer(headers, limit) {
         return Err(TOO_LARGE);
     }
     if !is_json(headers) {
         let message = "the Content-Type must be application/json";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    collect(desk, headers, body, limit).await
+}
+
+/// Whether a body says that it is longer than that.
+fn is_longer(headers: &HeaderMap, limit: usize) -> bool {
+    let declared = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.parse::<usize>().ok());
+    declared.is_some_and(|length| length > limit)
+}
+
+/// Reads a body of any type that is not longer than that, within the time that it may take.
+pub(super) async fn collect(
+    desk: &Desk,
+    headers: &HeaderMap,
+    body: Body,
+    limit: usize,
+) -> Result<Bytes, Unread> {
+    if is_longer(headers, limit) {
+        return Err(TOO_LARGE);
     }
     let patience = Duration::try_from(desk.server.read_timeout).unwrap_or(Duration::MAX);
     match tokio::time::timeout(patience, Limited::new(body, limit).collect()).await {

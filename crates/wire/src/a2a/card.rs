@@ -106,7 +106,7 @@ pub struct Provider {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Interface {
-    /// The absolute address.
+    /// The absolute address; a host and a port for `GRPC`.
     pub url: String,
     /// `JSONRPC`, `HTTP+JSON` or `GRPC`.
     pub protocol_binding: &'static str,

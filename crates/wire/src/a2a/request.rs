@@ -457,7 +457,7 @@ const CONTENT_NAMES: &[&str] = &["text", "raw", "url", "data"];
 fn read_part(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Part> {
     read_object!(value, at, problems, open {
         optional "text" => text: or_null(parse::text),
-        optional "raw" => raw: or_null(parse::text),
+        optional "raw" => raw: or_null(parse::base64),
         optional "url" => url: or_null(parse::text),
         optional "data" => data: |v: &Value, _: &At<'_>, _: &mut Problems| Some(v.clone()),
         optional "metadata" => metadata: or_null(object),

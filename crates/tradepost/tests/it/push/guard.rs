@@ -1,8 +1,8 @@
 //! Where nothing may go (P-04), at create and at connect, and what nobody may see.
 
 use std::io::Read as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
@@ -145,8 +145,50 @@ fn p_04_tls_is_spoken_with_the_host_that_is_named() {
     assert!(!hello.windows(7).any(|bytes| bytes == b"seekrit"));
 }
 
+/// Where a log goes that is compared.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 #[test]
-fn e_15_what_is_secret_is_in_no_debug_text() {
+fn e_15_what_is_secret_is_in_no_debug_text_and_in_no_log_however_much_is_logged() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let mut webhook = Webhook::start();
+    let port = webhook.address.port();
+    tracing::subscriber::with_default(subscriber, || {
+        tracing::info!("it is logged");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let sender = HttpSender::new(Egress::new(Resolver::system(), true), Duration::from_secs(5));
+        let send = |url: String| runtime.block_on(sender.send(notification(url)));
+        assert_eq!(send(format!("http://127.0.0.1:{port}/seekrit")), Ok(()));
+        assert!(send("http://127.0.0.1:1/seekrit".to_owned()).is_err());
+        assert!(send("https://seekrit@10.0.0.1/".to_owned()).is_err());
+    });
+    let told = webhook.wait(1)[0].clone();
+    assert_eq!(told.header("authorization"), Some("Bearer seekrit"));
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(text.contains("it is logged") && !text.contains("seekrit"), "{text}");
     let text = format!("{:?}", notification("https://buyer.example.com/seekrit".to_owned()));
     assert!(!text.contains("seekrit"), "{text}");
+    let config: tradepost_wire::a2a::PushConfig = serde_json::from_value(json!({
+        "url": "https://seekrit.example.com/", "token": "seekrit",
+        "authentication": {"scheme": "Bearer", "credentials": "seekrit"},
+    }))
+    .unwrap();
+    assert!(!format!("{config:?} {:?}", config.authentication).contains("seekrit"));
 }

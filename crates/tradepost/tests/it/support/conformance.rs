@@ -190,6 +190,11 @@ impl ConformanceServer {
         assert!(forgotten, "{} tasks are still remembered", self.live());
     }
 
+    /// Where the store is.
+    pub fn database(&self) -> std::path::PathBuf {
+        self.directory.as_ref().unwrap().path().join("tradepost.sqlite")
+    }
+
     /// How many tasks the process remembers.
     pub fn live(&self) -> usize {
         match self.desk.agent(None).unwrap() {

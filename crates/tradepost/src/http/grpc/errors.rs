@@ -1,0 +1,233 @@
+//! How this binding says no: a status, a sentence, and the details of the same catalog that the
+//! other bindings render (A2A §10.6).
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use serde_json::{Value, json};
+use tradepost_wire::a2a::error::{Code, Refusal, StatusDetails};
+use tradepost_wire::a2a::status::Status;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::protobuf::{self, schema};
+
+use crate::auth::Denied;
+use crate::desk::Agent;
+use crate::http::answers::{Parcel, unstamped};
+use crate::http::denied;
+use crate::http::observe::Stamp;
+
+const STATUS: HeaderName = HeaderName::from_static("grpc-status");
+const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
+const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
+
+/// What a message of `grpc-message` must not hold as it is.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
+
+/// How long the details may be. Clients take 8 KiB of metadata (gRPC core, grpc-java) and drop a
+/// whole answer that has more; base64 makes three bytes four.
+const MAX_DETAILS: usize = 4_608;
+
+/// A call that failed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    status: Status,
+    message: String,
+    details: Vec<Value>,
+    /// What the log calls it.
+    code: &'static str,
+}
+
+impl From<&Refusal> for Failure {
+    fn from(refusal: &Refusal) -> Self {
+        let Ok(Value::Array(details)) = serde_json::to_value(StatusDetails(refusal)) else {
+            unreachable!("details are an array with text keys")
+        };
+        let code = refusal.code;
+        Self { status: code.into(), message: refusal.message.clone(), details, code: code.name() }
+    }
+}
+
+impl Failure {
+    /// The same under another status, where the catalog's row is about something wider.
+    pub(super) fn with_status(self, status: Status) -> Self {
+        Self { status, ..self }
+    }
+
+    /// Says when to come back.
+    fn with_retry(mut self, millis: u64) -> Self {
+        self.details.push(json!({
+            "@type": "type.googleapis.com/google.rpc.RetryInfo",
+            "retryDelay": format!("{}.{:03}s", millis / 1_000, millis % 1_000),
+        }));
+        self
+    }
+
+    /// An answer that is nothing but a status.
+    pub(super) fn into_parcel(self) -> Parcel {
+        let stamp = Stamp { code: self.code, ..unstamped() };
+        let mut response = super::head(Body::empty());
+        self.write(response.headers_mut());
+        (response, stamp)
+    }
+
+    /// The end of a stream that began well.
+    pub(super) fn into_trailers(self) -> HeaderMap {
+        let mut trailers = HeaderMap::new();
+        self.write(&mut trailers);
+        trailers
+    }
+
+    fn write(self, headers: &mut HeaderMap) {
+        headers.insert(STATUS, HeaderValue::from(self.status.number()));
+        let message = utf8_percent_encode(&self.message, ESCAPED).to_string();
+        if let Ok(value) = HeaderValue::from_str(&message) {
+            headers.insert(MESSAGE, value);
+        }
+        if !self.details.is_empty()
+            && let Ok(value) = HeaderValue::from_str(&STANDARD_NO_PAD.encode(self.packed()))
+        {
+            headers.insert(DETAILS, value);
+        }
+    }
+
+    /// The details as google.rpc.Status. When there are too many wrong fields to send, the last
+    /// ones stay behind; the message has their number.
+    fn packed(self) -> Vec<u8> {
+        let mut status = json!({
+            "code": self.status.number(), "message": self.message, "details": self.details,
+        });
+        loop {
+            let bytes = protobuf::write(&schema::STATUS, &status)
+                .unwrap_or_else(|_| unreachable!("what catalogs say fits google.rpc.Status"));
+            let fits = bytes.len() <= MAX_DETAILS;
+            if fits || violations(&mut status).and_then(Vec::pop).is_none() {
+                return bytes;
+            }
+        }
+    }
+}
+
+fn violations(status: &mut Value) -> Option<&mut Vec<Value>> {
+    let mut details = status.get_mut("details")?.as_array_mut()?.iter_mut();
+    details.find_map(|detail| detail.get_mut("fieldViolations")?.as_array_mut())
+}
+
+/// The end of a call that went well.
+pub(super) fn ok() -> HeaderMap {
+    HeaderMap::from_iter([(STATUS, HeaderValue::from(Status::Ok.number()))])
+}
+
+/// A service that there is not. It says nothing of who is asked.
+pub(super) fn unknown_service() -> Failure {
+    bare(Status::Unimplemented, "nothing is here")
+}
+
+/// The caller's time was up first.
+pub(super) fn too_late() -> Failure {
+    bare(Status::DeadlineExceeded, "the deadline of the call has passed")
+}
+
+/// The process stops while there is more to come (E-14).
+pub(super) fn stopping() -> Failure {
+    bare(Status::Unavailable, "this server stops; read the task, or subscribe to it again")
+}
+
+/// A compressed message.
+pub(super) fn compressed() -> Failure {
+    let message = "this agent reads no compressed messages; send it as it is";
+    let refusal = Refusal::new(Code::InvalidRequest, message).with("acceptEncoding", "identity");
+    Failure::from(&refusal).with_status(Status::Unimplemented)
+}
+
+/// A status of the transport, for which the catalog has no row.
+fn bare(status: Status, message: &str) -> Failure {
+    Failure { status, message: message.to_owned(), details: Vec::new(), code: status.name() }
+}
+
+/// The answer to a caller that is not let in. What a credential must be is in the metadata, as it
+/// is in a header on the other bindings.
+pub(super) fn denied(agent: &Agent, denied: Denied) -> Parcel {
+    if let Some(refusal) = agent.auth().refusal(&denied) {
+        let (mut response, stamp) = Failure::from(&refusal).into_parcel();
+        let challenge = agent.auth().challenge(&denied);
+        if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+        }
+        return (response, stamp);
+    }
+    match denied {
+        Denied::Limited(refusal) => {
+            let failure = Failure::from(&denied::too_often(&refusal));
+            let millis = refusal.details.get("retry_after_ms").and_then(Value::as_u64);
+            match millis {
+                Some(millis) => failure.with_retry(millis).into_parcel(),
+                None => failure.into_parcel(),
+            }
+        }
+        Denied::Unavailable(fault) => super::broken(agent, &fault),
+        Denied::Missing | Denied::Invalid { .. } | Denied::Expired | Denied::Scope { .. } => {
+            unreachable!("these have a row in the protocol's catalog")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tradepost_wire::a2a::error::FieldViolation;
+
+    fn details(failure: Failure) -> (usize, Value) {
+        let trailers = failure.into_trailers();
+        let text = trailers[DETAILS].to_str().unwrap();
+        let bytes = STANDARD_NO_PAD.decode(text).unwrap();
+        let size = trailers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32);
+        (size.sum(), protobuf::read(&schema::STATUS, &bytes).unwrap())
+    }
+
+    #[test]
+    fn every_row_of_the_catalog_has_its_status_and_its_reason() {
+        for code in Code::ALL.iter().copied() {
+            let (_, status) = details(Failure::from(&Refusal::new(code, "no").with("k", "v")));
+            let info = json!({
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": code.name(), "domain": "a2a-protocol.org", "metadata": {"k": "v"},
+            });
+            let number = Status::from_name(code.grpc()).unwrap().number();
+            assert_eq!(status, json!({"code": number, "message": "no", "details": [info]}));
+        }
+    }
+
+    #[test]
+    fn what_clients_would_drop_for_its_length_is_shortened() {
+        let violation = |number: usize| FieldViolation {
+            field: format!("message.parts[{number}]"),
+            description: "must have exactly one of text, raw, url, data".repeat(2),
+        };
+        let mut refusal =
+            Refusal::new(Code::InvalidParams, "Invalid parameters: 60 fields are wrong");
+        refusal.violations = (0..50).map(violation).collect();
+        let (size, status) = details(Failure::from(&refusal));
+        assert!(size < 8_192, "{size}");
+        let listed = status["details"][1]["fieldViolations"].as_array().unwrap();
+        assert!((20..50).contains(&listed.len()), "{}", listed.len());
+        assert_eq!(listed[0]["field"], "message.parts[0]");
+    }
+
+    #[test]
+    fn messages_are_percent_encoded() {
+        let failure = Failure::from(&Refusal::new(Code::InvalidParams, "50 % of \u{e9}\n"));
+        assert_eq!(failure.into_trailers()[MESSAGE], "50 %25 of %C3%A9%0A");
+    }
+
+    #[test]
+    fn who_comes_too_often_is_told_when_to_come_back() {
+        let refusal = Refusal::new(Code::InternalError, "later");
+        let (_, status) = details(Failure::from(&refusal).with_retry(61_005));
+        let retry = json!({
+            "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "61.005s",
+        });
+        assert_eq!(status["details"][1], retry);
+    }
+}
