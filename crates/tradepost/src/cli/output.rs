@@ -5,7 +5,7 @@
 //! | 0 | done |
 //! | 1 | we failed: a fault of this program or its machine |
 //! | 2 | usage: the command line, the configuration or an input file is wrong |
-//! | 3 | the seller refused: the request is invalid (JSON-RPC -32600, -32602, AAP validation codes) |
+//! | 3 | the seller refused: the request is invalid (JSON-RPC -32600, -32602, AAP validation codes); of `sandbox`: the buyer did something wrong |
 //! | 4 | the seller refused: not found or no longer available |
 //! | 5 | the seller refused: consent is missing or invalid |
 //! | 6 | the seller refused: conflict (idempotency key, appointment time) |

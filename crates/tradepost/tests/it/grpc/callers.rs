@@ -140,13 +140,17 @@ fn e_14_a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
     let database = rusqlite::Connection::open(server.database()).unwrap();
     database.execute_batch("ALTER TABLE api_keys RENAME TO mislaid").unwrap();
     let answer = client.call(&[("authorization", &ada)], "ListTasks", &json!({}));
-    check("E-14", &answer, &expect![[r#"
+    check(
+        "E-14",
+        &answer,
+        &expect![[r#"
         UNAVAILABLE
         the agent failed; try again later
         [
           {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":"err_<id>"}},
           {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"5s"}]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
