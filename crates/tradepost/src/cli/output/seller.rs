@@ -421,12 +421,15 @@ mod tests {
         );
         let hasty = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
             "code": "CONFIGURATION_ERROR", "message": "no upstream", "recovery": "transient"}}});
-        check(refused(&hasty), &expect![[r#"
+        check(
+            refused(&hasty),
+            &expect![[r#"
             9 CONFIGURATION_ERROR: no upstream
               retry: no, the same request would be refused again
             hint: tell the people who run the seller
             {"kind":"refused","may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
-        "#]]);
+        "#]],
+        );
         let unknown = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
             "code": "X_ACME_NEW", "message": "later"}}});
         check(
