@@ -1,6 +1,7 @@
 //! A client of seller agents: [`mod@discover`] reads a seller's card and chooses how to speak to it,
 //! [`client`] calls a skill, [`came`] reads whatever comes back, and [`failure`] says what went wrong
 //! and whether the request left. [`recovery`] says what to do about it and [`retry`] does it.
+//! [`mod@probe`] finds out how well an agent keeps to what it should.
 //!
 //! This crate has never heard of our own server. Whatever a seller sends is data: it is kept as it
 //! came, bounded in size, and goes through [`text`] before a person sees it.
@@ -12,9 +13,11 @@ pub mod client;
 pub mod discover;
 pub mod failure;
 pub mod outcome;
+pub mod probe;
 pub mod recovery;
 pub mod refusal;
 pub mod retry;
+pub mod shown;
 pub mod text;
 pub mod transport;
 

@@ -18,7 +18,9 @@ pub mod import;
 pub mod init;
 pub mod keys;
 pub mod leads;
+pub mod mcp;
 pub mod output;
+pub mod probe;
 pub mod push;
 pub mod serve;
 
@@ -55,6 +57,10 @@ enum Command {
     Discover(discover::Arguments),
     /// Call a skill of a seller.
     Call(Box<call::Arguments>),
+    /// Let a language model search dealers and contact them: an MCP server.
+    Mcp(mcp::Arguments),
+    /// Find out how well an agent keeps to A2A and AAP, and grade it.
+    Probe(Box<probe::Arguments>),
     /// Sign an agent card, verify one, or make a key for it.
     Card(card::Arguments),
     /// Explain an error code.
@@ -100,6 +106,8 @@ pub fn run(
         Command::Push(arguments) => push::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
+        Command::Mcp(arguments) => mcp::run(arguments, &context),
+        Command::Probe(arguments) => probe::run(*arguments, &context),
         Command::Card(arguments) => card::run(arguments, &context),
         Command::Explain(arguments) => explain::run(arguments, &context),
     };

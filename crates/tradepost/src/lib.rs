@@ -3,6 +3,7 @@
 
 pub mod aap;
 pub mod auth;
+pub mod bridge;
 pub mod cli;
 pub mod clock;
 pub mod config;

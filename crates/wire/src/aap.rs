@@ -17,6 +17,7 @@ pub mod dealer;
 pub mod error;
 pub mod inventory;
 pub mod lead;
+pub mod schema;
 pub mod vehicle;
 
 pub use dealer::DealerInformation;

@@ -18,7 +18,7 @@ mod retry;
 mod show;
 
 /// The environment variable of the bearer token.
-const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
+pub(super) const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -65,11 +65,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     if arguments.retry {
         retry::give_key(skill, &mut payload);
     }
-    let token = arguments.token.as_deref().or_else(|| {
-        let mut variables = context.environment.iter();
-        let variable = variables.find(|(name, value)| name == TOKEN_VARIABLE && !value.is_empty());
-        variable.map(|(_, value)| value.as_str())
-    });
+    let token = arguments.token.clone().or_else(|| token_variable(context));
     let answer = block_on(async {
         let transport = transport(arguments.timeout);
         let found = discover(&transport, &arguments.url, None).await?;
@@ -77,7 +73,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         let choice = choice.map_err(|why| failure::Failure::Unsent(Unsent::NotAap(why)))?;
         let mut client = Client::new(transport, &found, choice, random_ids())?;
         if let Some(token) = token {
-            client = client.with_token(token)?;
+            client = client.with_token(&token)?;
         }
         if !arguments.no_check {
             client = client.checking(terms);
@@ -93,6 +89,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         context.output.line(show::answer(&answer, Fit::Terminal));
     }
     Ok(())
+}
+
+/// The bearer token of the environment, when there is one.
+pub(super) fn token_variable(context: &Context) -> Option<String> {
+    let mut variables = context.environment.iter();
+    let variable = variables.find(|(name, value)| name == TOKEN_VARIABLE && !value.is_empty());
+    variable.map(|(_, value)| value.clone())
 }
 
 /// The skill that is meant: by its id, or by a word of it that no other skill has.

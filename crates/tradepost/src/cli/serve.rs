@@ -266,7 +266,7 @@ async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
 }
 
 /// Resolves when the process is asked to stop.
-fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {
@@ -279,7 +279,7 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// Logs to standard error, so that standard output stays data.
-fn start_log(server: &Server) -> Result<(), Failure> {
+pub(super) fn start_log(server: &Server) -> Result<(), Failure> {
     let filter = tracing_subscriber::EnvFilter::try_new(&server.log_filter)
         .map_err(|error| Failure::usage(format!("server.log_filter: {error}")))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

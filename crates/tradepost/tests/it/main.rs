@@ -22,6 +22,8 @@ mod hostile;
 mod http2;
 mod import;
 mod leads;
+mod mcp;
+mod probe;
 mod process;
 mod push;
 mod requirements;

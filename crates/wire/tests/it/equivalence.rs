@@ -158,7 +158,7 @@ fn stamp(refusal: &Refusal) -> Option<&str> {
     refusal.details.get("reason").and_then(Value::as_str).or(policy)
 }
 
-fn same_units(
+pub(crate) fn same_units(
     refusal: &Refusal,
     published: &std::collections::BTreeSet<Unit>,
 ) -> Result<(), String> {

@@ -21,6 +21,7 @@ mod mutate;
 mod oracle;
 mod protobuf;
 mod published;
+mod schema;
 mod secrets;
 mod seeds;
 mod vehicles;

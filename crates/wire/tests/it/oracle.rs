@@ -80,6 +80,15 @@ impl Oracle {
         Some(Self(validators))
     }
 
+    /// A judge of v1.1 by our own schemas.
+    pub(crate) fn of(schemas: impl Iterator<Item = (Skill, Value)>) -> Self {
+        let compile = |(skill, schema): (Skill, Value)| {
+            let options = jsonschema::options().should_validate_formats(true);
+            (Version::V1_1, skill, options.with_format("email", email()).build(&schema).unwrap())
+        };
+        Self(schemas.map(compile).collect())
+    }
+
     /// The units of a request, by the rules of §2.2: one for each extra key, at the key; `anyOf`
     /// without its branches; no `if`; none twice.
     pub(crate) fn units(&self, version: Version, skill: Skill, data: &Value) -> BTreeSet<Unit> {

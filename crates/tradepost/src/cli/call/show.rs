@@ -3,7 +3,10 @@
 
 use serde_json::Value;
 use tradepost_buyer::Answer;
-use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_buyer::shown::{
+    MAX_ITEMS as MAX_TERMS, dollars, first_of, grouped, label, member, text, title,
+};
+use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::vehicle::Status;
 use tradepost_wire::catalog::Vocabulary;
@@ -11,9 +14,6 @@ use tradepost_wire::catalog::Vocabulary;
 use super::super::output::table::{self, Column, Fit};
 
 mod dealer;
-
-/// How many values of a facet are shown.
-const MAX_TERMS: usize = 30;
 
 /// An answer, with the seller's sentence at the end.
 #[must_use]
@@ -172,64 +172,6 @@ fn receipt(data: &Value, fit: Fit) -> String {
         pairs.push(("dealer".to_owned(), contact));
     }
     table::pairs(fit, &pairs)
-}
-
-/// `2023 Honda CR-V EX`.
-fn title(vehicle: &Value) -> String {
-    let parts = ["year", "make", "model", "trim"].map(|name| member(vehicle, name));
-    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { "unnamed vehicle".to_owned() } else { parts.join(" ") }
-}
-
-fn first_of(value: &Value, names: &[&str]) -> String {
-    let mut texts = names.iter().map(|name| member(value, name));
-    texts.find(|text| !text.is_empty()).unwrap_or_default()
-}
-
-fn member(value: &Value, name: &str) -> String {
-    text(value.get(name))
-}
-
-/// A value as people write it; nothing for what is absent.
-fn text(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::Bool(true)) => "yes".to_owned(),
-        Some(Value::Bool(false)) => "no".to_owned(),
-        Some(Value::Number(number)) => plain(number.as_str(), WORD),
-        Some(Value::String(text)) => plain(text, SENTENCE),
-        Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
-            let items = items.iter().take(MAX_TERMS).map(|item| text(Some(item)));
-            plain(&items.collect::<Vec<_>>().join(", "), SENTENCE)
-        }
-        Some(value @ (Value::Array(_) | Value::Object(_))) => plain(&value.to_string(), SENTENCE),
-    }
-}
-
-fn dollars(value: Option<&Value>) -> String {
-    let shown = grouped(value);
-    if value.is_some_and(Value::is_number) { format!("${shown}") } else { shown }
-}
-
-/// A whole number with commas between thousands, also when it was sent as a float.
-fn grouped(value: Option<&Value>) -> String {
-    let whole = value.and_then(Value::as_number).and_then(tradepost_wire::parse::whole);
-    let Some(whole) = whole.filter(|whole| (i64::MIN + 1..i64::MAX).contains(whole)) else {
-        return text(value);
-    };
-    let digits = whole.unsigned_abs().to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if whole < 0 { format!("-{out}") } else { out }
-}
-
-fn label(name: &str) -> String {
-    plain(name, WORD).replace('_', " ")
 }
 
 #[cfg(test)]

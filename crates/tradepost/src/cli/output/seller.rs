@@ -21,7 +21,8 @@ const CONFLICT: u8 = 6;
 const LATER: u8 = 7;
 const UNSUPPORTED: u8 = 8;
 const OTHER: u8 = 9;
-const NO_ANSWER: u8 = 10;
+/// No usable answer.
+pub const NO_ANSWER: u8 = 10;
 
 /// The exit code of a refusal with this AAP code.
 #[must_use]
@@ -362,7 +363,7 @@ mod tests {
     use super::*;
 
     fn check(failure: failure::Failure, expected: &Expect) {
-        let Failure { exit, message, hint, lines, data } = failure.into();
+        let Failure { exit, message, hint, lines, data, told: _ } = failure.into();
         let hint = hint.unwrap_or_default();
         let lines = lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
         // As the printer writes it.

@@ -129,6 +129,11 @@ pub(super) fn too_late() -> Failure {
     bare(Status::DeadlineExceeded, "the deadline of the call has passed")
 }
 
+/// The process stops while there is more to come (E-14).
+pub(super) fn stopping() -> Failure {
+    bare(Status::Unavailable, "this server stops; read the task, or subscribe to it again")
+}
+
 /// A compressed message.
 pub(super) fn compressed() -> Failure {
     let message = "this agent reads no compressed messages; send it as it is";

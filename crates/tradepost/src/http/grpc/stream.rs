@@ -36,6 +36,7 @@ pub(super) fn task_events(events: TaskStream, agent: Agent, deadline: Deadline) 
                 }
                 Err(fault) => broken(&agent, &fault).into_trailers(),
             },
+            Some(Ok(None)) if events.was_cut() => errors::stopping().into_trailers(),
             Some(Ok(None)) => errors::ok(),
             Some(Err(fault)) => broken(&agent, &fault).into_trailers(),
             None => errors::too_late().into_trailers(),

@@ -1,0 +1,78 @@
+//! What a seller answered, as people read it. A seller may send anything: what has another type
+//! than expected is shown as it is, and everything goes through [`plain`].
+
+use serde_json::Value;
+
+use crate::text::{SENTENCE, WORD, plain};
+
+/// How many items of a list are shown.
+pub const MAX_ITEMS: usize = 30;
+
+/// `2023 Honda CR-V EX`.
+#[must_use]
+pub fn title(vehicle: &Value) -> String {
+    let parts = ["year", "make", "model", "trim"].map(|name| member(vehicle, name));
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "unnamed vehicle".to_owned() } else { parts.join(" ") }
+}
+
+/// The first of these members that says something.
+#[must_use]
+pub fn first_of(value: &Value, names: &[&str]) -> String {
+    let mut texts = names.iter().map(|name| member(value, name));
+    texts.find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+/// A member, as [`text`].
+#[must_use]
+pub fn member(value: &Value, name: &str) -> String {
+    text(value.get(name))
+}
+
+/// A value as people write it; nothing for what is absent.
+#[must_use]
+pub fn text(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::Bool(true)) => "yes".to_owned(),
+        Some(Value::Bool(false)) => "no".to_owned(),
+        Some(Value::Number(number)) => plain(number.as_str(), WORD),
+        Some(Value::String(text)) => plain(text, SENTENCE),
+        Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+            let items = items.iter().take(MAX_ITEMS).map(|item| text(Some(item)));
+            plain(&items.collect::<Vec<_>>().join(", "), SENTENCE)
+        }
+        Some(value @ (Value::Array(_) | Value::Object(_))) => plain(&value.to_string(), SENTENCE),
+    }
+}
+
+/// An amount in whole dollars, such as `$28,450`; what is no number as it is.
+#[must_use]
+pub fn dollars(value: Option<&Value>) -> String {
+    let shown = grouped(value);
+    if value.is_some_and(Value::is_number) { format!("${shown}") } else { shown }
+}
+
+/// A whole number with commas between thousands, also when it was sent as a float.
+#[must_use]
+pub fn grouped(value: Option<&Value>) -> String {
+    let whole = value.and_then(Value::as_number).and_then(tradepost_wire::parse::whole);
+    let Some(whole) = whole.filter(|whole| (i64::MIN + 1..i64::MAX).contains(whole)) else {
+        return text(value);
+    };
+    let digits = whole.unsigned_abs().to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if whole < 0 { format!("-{out}") } else { out }
+}
+
+/// A member's name, as a label.
+#[must_use]
+pub fn label(name: &str) -> String {
+    plain(name, WORD).replace('_', " ")
+}

@@ -1,0 +1,160 @@
+//! Confirmations: what the first call of a lead hands out and the second one brings back. A token
+//! is a moment and a keyed hash over everything that the user was asked about, so that whatever
+//! changes between the two calls makes it worthless, and nothing has to be kept for those who
+//! never come back.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jiff::{SignedDuration, Timestamp};
+use sha2::Sha256;
+
+/// How long the user may think about it.
+pub(super) const LIFETIME: SignedDuration = SignedDuration::from_mins(30);
+
+/// How long a lead that was sent may be sent again with the same token.
+const REPEATABLE: SignedDuration = SignedDuration::from_hours(24);
+
+/// How many leads are remembered for that.
+const MAX_USED: usize = 10_000;
+
+const MOMENT: usize = 8;
+const HASH: usize = 32;
+
+type Hash = [u8; HASH];
+
+/// Why a token is not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rejected {
+    /// It is not that of this call.
+    Invalid,
+    /// It was, for too long.
+    Expired,
+}
+
+/// What a token that is accepted stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Confirmed {
+    /// When the user's agreement first came back: the same for every repetition, because a lead
+    /// is the same one only when all of it is.
+    pub(super) granted_at: Timestamp,
+    /// The key of this lead.
+    pub(super) idempotency_key: String,
+}
+
+/// Hands tokens out and takes them back.
+pub(super) struct Confirmations {
+    secret: [u8; 32],
+    used: Mutex<HashMap<Hash, Timestamp>>,
+}
+
+impl Confirmations {
+    /// `secret` is random, and new in each process.
+    pub(super) fn new(secret: [u8; 32]) -> Self {
+        Self { secret, used: Mutex::new(HashMap::new()) }
+    }
+
+    /// A token for `subject`, and until when it holds.
+    pub(super) fn issue(&self, subject: &str, now: Timestamp) -> (String, Timestamp) {
+        let until = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
+        let until = Timestamp::from_second(until.as_second()).unwrap_or(until);
+        let mut bytes = until.as_second().to_be_bytes().to_vec();
+        bytes.extend(self.mac("confirm", until, subject).finalize().into_bytes());
+        (URL_SAFE_NO_PAD.encode(bytes), until)
+    }
+
+    /// Takes a token back.
+    pub(super) fn redeem(
+        &self,
+        token: &str,
+        subject: &str,
+        now: Timestamp,
+    ) -> Result<Confirmed, Rejected> {
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| Rejected::Invalid)?;
+        let (moment, hash) = bytes.split_first_chunk::<MOMENT>().ok_or(Rejected::Invalid)?;
+        let until = Timestamp::from_second(i64::from_be_bytes(*moment));
+        let until = until.map_err(|_| Rejected::Invalid)?;
+        let hash: Hash = hash.try_into().map_err(|_| Rejected::Invalid)?;
+        // Compares in constant time.
+        let verified = self.mac("confirm", until, subject).verify_slice(&hash);
+        verified.map_err(|_| Rejected::Invalid)?;
+        let granted_at = self.first_use(hash, until, now).ok_or(Rejected::Expired)?;
+        let key = self.mac("key", until, subject).finalize().into_bytes();
+        Ok(Confirmed {
+            granted_at,
+            idempotency_key: format!("mcp-{}", URL_SAFE_NO_PAD.encode(key)),
+        })
+    }
+
+    /// When this token came back first; `None` when that would be too late.
+    fn first_use(&self, hash: Hash, until: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|_, first| now.duration_since(*first) < REPEATABLE);
+        if let Some(first) = used.get(&hash) {
+            return Some(*first);
+        }
+        if until <= now {
+            return None;
+        }
+        if used.len() >= MAX_USED {
+            let oldest = used.iter().min_by_key(|(_, first)| **first).map(|(hash, _)| *hash);
+            oldest.and_then(|oldest| used.remove(&oldest));
+        }
+        used.insert(hash, now);
+        Some(now)
+    }
+
+    fn mac(&self, purpose: &str, until: Timestamp, subject: &str) -> Hmac<Sha256> {
+        let mac = Hmac::<Sha256>::new_from_slice(&self.secret);
+        let mut mac = mac.unwrap_or_else(|_| unreachable!("HMAC takes keys of every length"));
+        mac.update(purpose.as_bytes());
+        mac.update(b"\0");
+        mac.update(&until.as_second().to_be_bytes());
+        mac.update(subject.as_bytes());
+        mac
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::from_second(1_777_000_000 + minutes * 60).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_for_one_subject_and_one_time() {
+        let confirmations = Confirmations::new([7; 32]);
+        let (token, until) = confirmations.issue("this", at(0));
+        assert_eq!(until, at(30));
+        let redeem = |token: &str, subject, minutes| {
+            confirmations.redeem(token, subject, at(minutes)).map(|confirmed| confirmed.granted_at)
+        };
+        assert_eq!(redeem(&token, "that", 1), Err(Rejected::Invalid));
+        assert_eq!(redeem(&token, "this", 30), Err(Rejected::Expired));
+        for damaged in ["", "x", "AAAA", &token[1..], &format!("{token}A"), &"A".repeat(54)] {
+            assert_eq!(redeem(damaged, "this", 1), Err(Rejected::Invalid), "{damaged}");
+        }
+        let elsewhere = Confirmations::new([8; 32]);
+        assert_eq!(elsewhere.redeem(&token, "this", at(1)), Err(Rejected::Invalid));
+        assert_eq!(redeem(&token, "this", 1), Ok(at(1)));
+    }
+
+    #[test]
+    fn a_repetition_is_the_same_lead() {
+        let confirmations = Confirmations::new([7; 32]);
+        let (token, _) = confirmations.issue("this", at(0));
+        let first = confirmations.redeem(&token, "this", at(1)).unwrap();
+        assert_eq!(confirmations.redeem(&token, "this", at(600)), Ok(first.clone()));
+        let a_day_later = confirmations.redeem(&token, "this", at(1 + 24 * 60));
+        assert_eq!(a_day_later, Err(Rejected::Expired));
+        let (other, _) = confirmations.issue("this", at(5));
+        let other = confirmations.redeem(&other, "this", at(6)).unwrap();
+        assert_ne!(other.idempotency_key, first.idempotency_key);
+        assert!((1..=128).contains(&first.idempotency_key.len()));
+    }
+}

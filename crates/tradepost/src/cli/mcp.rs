@@ -1,0 +1,123 @@
+//! `tradepost mcp`: dealers as tools for a language model.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+
+use super::output::Failure;
+use super::serve::{start_log, stop_signal};
+use super::{Context, Outcome, call};
+use crate::bridge::server::{Door, PATH, router, serve_stdio};
+use crate::bridge::{Bridge, Options};
+use crate::clock::Clock;
+use crate::config::Server;
+use crate::http;
+
+/// Where it listens when nothing else is said.
+const ADDRESS: &str = "127.0.0.1:8090";
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The base addresses of dealers, or the addresses of their cards.
+    #[arg(required = true, value_name = "DEALER_URL")]
+    dealers: Vec<String>,
+    /// Speak streamable HTTP here instead of standard input and output; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = ADDRESS)]
+    http: Option<SocketAddr>,
+    /// A host name under which clients may call, besides that of this machine; may be repeated.
+    #[arg(long, value_name = "NAME", requires = "http")]
+    allow_host: Vec<String>,
+    /// The origin of a web page that may call, such as https://example.com; may be repeated.
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    allow_origin: Vec<String>,
+    /// How many seconds one tool call may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20,
+        value_parser = clap::value_parser!(u64).range(1..=600))]
+    timeout: u64,
+    /// What dealers are told who sends a lead.
+    #[arg(long, value_name = "NAME", default_value = "tradepost-mcp",
+        value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    agent_name: String,
+    /// What to log on standard error: a filter such as info or tradepost=debug.
+    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    log: String,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// What went wrong, with the exit code.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    tracing_subscriber::EnvFilter::try_new(&arguments.log)
+        .map_err(|error| Failure::usage(format!("--log: {error}")))?;
+    // The library logs whole messages, which hold personal data.
+    let log_filter = format!("{},rmcp=off", arguments.log);
+    let server = Server { log_filter, log_json: false, ..Server::default() };
+    start_log(&server)?;
+    let bridge = Arc::new(bridge(&arguments, context)?);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::fault(&error))?;
+    let outcome = match arguments.http {
+        Some(address) => {
+            let door = Door {
+                hosts: arguments.allow_host,
+                origins: arguments.allow_origin,
+                max_body: server.max_body_bytes,
+                patience: Duration::try_from(server.read_timeout).unwrap_or(Duration::MAX),
+            };
+            let server = Server { listen: address, ..server };
+            runtime.block_on(serve_http(bridge, door, &server, context))
+        }
+        None => runtime
+            .block_on(serve_stdio(bridge))
+            .map_err(|error| Failure::new(1, format!("the client could not be served: {error}"))),
+    };
+    // A thread may still wait for standard input, which nobody will write to any more.
+    runtime.shutdown_background();
+    outcome
+}
+
+fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
+    let token = call::token_variable(context);
+    if token.is_some() && arguments.dealers.len() > 1 {
+        let message = format!("{} is set and there are several dealers", call::TOKEN_VARIABLE);
+        return Err(Failure::usage(message)
+            .hint("a token is for one dealer; unset it, or run a bridge for each dealer"));
+    }
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(|error| {
+        Failure::new(1, format!("reading the operating system's randomness: {error}"))
+    })?;
+    let options = Options {
+        agent_name: arguments.agent_name.clone(),
+        patience: Duration::from_secs(arguments.timeout),
+        clock: Clock::system(),
+        secret,
+    };
+    let dealers = arguments.dealers.iter().map(|address| (address.clone(), token.clone()));
+    Bridge::new(dealers, options).map_err(Into::into)
+}
+
+async fn serve_http(
+    bridge: Arc<Bridge>,
+    door: Door,
+    server: &Server,
+    context: &Context,
+) -> Outcome {
+    let wanted = server.listen;
+    let listener = TcpListener::bind(wanted).await.map_err(|error| {
+        Failure::new(1, format!("cannot listen on {wanted}: {error}"))
+            .hint("choose another address with --http")
+    })?;
+    let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
+    let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+    // Scripts wait for this line.
+    context.output.line(format!("listening on http://{address}{PATH}"));
+    http::server::serve(listener, router(bridge, door), server, stop).await;
+    Ok(())
+}
