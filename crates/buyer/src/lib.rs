@@ -1,6 +1,8 @@
 //! A client of seller agents: [`mod@discover`] reads a seller's card and chooses how to speak to it,
 //! [`client`] calls a skill, [`came`] reads whatever comes back, and [`failure`] says what went wrong
 //! and whether the request left. [`recovery`] says what to do about it and [`retry`] does it.
+//! [`mod@probe`] finds out how well an agent keeps to what it should.
+//! [`receiver`] takes what sellers push.
 //!
 //! This crate has never heard of our own server. Whatever a seller sends is data: it is kept as it
 //! came, bounded in size, and goes through [`text`] before a person sees it.
@@ -12,6 +14,8 @@ pub mod client;
 pub mod discover;
 pub mod failure;
 pub mod outcome;
+pub mod probe;
+pub mod receiver;
 pub mod recovery;
 pub mod refusal;
 pub mod retry;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::header::{
     ACCEPT, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
 };
-use reqwest::{Client, RequestBuilder, Url, redirect};
+use reqwest::{Client, Request, RequestBuilder, Url, redirect};
 
 use crate::failure::{Defect, Failure, Kept, Unanswered, Unsent};
 use crate::refusal;
@@ -103,6 +103,21 @@ impl Transport {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         self.send(self.client(url)?.post(url.clone()).headers(headers).body(body)).await
+    }
+
+    /// Sends any request at all and gives the answer as it begins: for the prober, which judges
+    /// what a client would not let through.
+    ///
+    /// # Errors
+    /// `Unsent` or `Unanswered`.
+    pub(crate) async fn open(&self, request: Request) -> Result<reqwest::Response, Failure> {
+        let client = self.client(request.url())?;
+        client.execute(request).await.map_err(|error| self.before_the_answer(&error))
+    }
+
+    /// Its limits.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {

@@ -20,7 +20,10 @@ pub mod keys;
 pub mod leads;
 pub mod mcp;
 pub mod output;
+pub mod probe;
 pub mod push;
+pub mod receive;
+pub mod sandbox;
 pub mod serve;
 
 use output::{Failure, Output};
@@ -58,6 +61,12 @@ enum Command {
     Call(Box<call::Arguments>),
     /// Let a language model search dealers and contact them: an MCP server.
     Mcp(mcp::Arguments),
+    /// Find out how well an agent keeps to A2A and AAP, and grade it.
+    Probe(Box<probe::Arguments>),
+    /// Take the push deliveries of sellers, keep each once, and hand them on.
+    Receive(Box<receive::Arguments>),
+    /// Play a scripted seller that grades whoever buys from it.
+    Sandbox(sandbox::Arguments),
     /// Sign an agent card, verify one, or make a key for it.
     Card(card::Arguments),
     /// Explain an error code.
@@ -104,6 +113,9 @@ pub fn run(
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
         Command::Mcp(arguments) => mcp::run(arguments, &context),
+        Command::Probe(arguments) => probe::run(*arguments, &context),
+        Command::Receive(arguments) => receive::run(*arguments, &context),
+        Command::Sandbox(arguments) => sandbox::run(arguments, &context),
         Command::Card(arguments) => card::run(arguments, &context),
         Command::Explain(arguments) => explain::run(arguments, &context),
     };

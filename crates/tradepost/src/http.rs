@@ -24,7 +24,7 @@ mod card;
 mod denied;
 mod grpc;
 mod health;
-mod intake;
+pub(crate) mod intake;
 mod observe;
 mod rest;
 mod sse;

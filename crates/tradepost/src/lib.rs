@@ -15,6 +15,7 @@ pub mod gate;
 pub mod http;
 pub mod limit;
 pub mod outbox;
+pub mod sandbox;
 pub mod signing;
 pub mod store;
 pub mod tasks;

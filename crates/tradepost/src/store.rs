@@ -18,6 +18,7 @@ use crate::aap::inventory::Tombstone;
 use crate::fault::Fault;
 use crate::gate::Scope;
 
+pub mod inbox;
 mod sqlite;
 mod writer;
 

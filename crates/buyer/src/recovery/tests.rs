@@ -142,6 +142,7 @@ fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
                 let advice = advise(attempt, &failure, &PLENTY);
                 let retried = matches!(advice, Advice::Retry(_));
                 let sent = retried || matches!(advice, Advice::Fix(_));
+                assert!(!retried || code.rule().permits_repeating(), "{code} {advice:?}");
                 match code.rule() {
                     // Y-3, A-9, G-8: a person, and nothing is sent.
                     Rule::Gate
@@ -281,6 +282,10 @@ fn a_budget_that_is_spent_goes_to_a_person() {
     for budget in [no_attempts, no_tokens, no_time] {
         assert_eq!(of(&limited, budget), Advice::Ask(Why::Throttled));
         assert_eq!(of(&refused(By::Http(429), None), budget), Advice::Ask(Why::Throttled));
+        let exhausted = jsonrpc(json!({"code": -32000, "message": "m", "data": [
+            {"@type": "google.rpc.ErrorInfo", "reason": "RESOURCE_EXHAUSTED",
+             "domain": "a2a-protocol.org"}]}));
+        assert_eq!(of(&exhausted, budget), Advice::Ask(Why::Throttled));
     }
     // What a person can correct is still said.
     let fix = adcp(json!({"code": "BUDGET_TOO_LOW"}));

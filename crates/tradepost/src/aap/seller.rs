@@ -289,7 +289,11 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), Protocol
 /// The profile version of a message (C-34). What the transport names counts before what the
 /// message names; where neither names a version that is spoken here, all of them are possible.
 /// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
-fn choose_version(versions: &[Version], named: [&[String]; 2], data: Option<&Value>) -> Version {
+pub(crate) fn choose_version(
+    versions: &[Version],
+    named: [&[String]; 2],
+    data: Option<&Value>,
+) -> Version {
     let spoken_of = |uris: &[String]| -> Vec<Version> {
         let is_named = |version: &&Version| uris.iter().any(|uri| uri == version.uri());
         versions.iter().filter(is_named).copied().collect()

@@ -111,7 +111,8 @@ pub fn unusable_tls(mistakes: &[tls::Mistake]) -> Failure {
     Failure { data: Some(json!({"tls": lines})), lines, ..failure }
 }
 
-fn failure(path: &Path, mistakes: &[Mistake]) -> Failure {
+/// Every mistake in a file, each with its line.
+pub(super) fn failure(path: &Path, mistakes: &[Mistake]) -> Failure {
     let name = path.display();
     let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
     let mut failure = Failure::usage(format!("{name} has {} {noun}", mistakes.len()));

@@ -138,7 +138,7 @@ fn of_adcp(code: adcp::error::Code) -> Entry {
         recovery: Some(code.recovery().name()),
         since: Some(code.since().name()),
         retired: code.retired(),
-        retryable: code.recovery() == Recovery::Transient,
+        retryable: code.recovery() == Recovery::Transient && code.rule().permits_repeating(),
         exit_code: exit_of_adcp(code, code.recovery()),
         description: sentence(code.docs()),
         hint: code.hint(),

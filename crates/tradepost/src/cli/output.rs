@@ -5,14 +5,14 @@
 //! | 0 | done |
 //! | 1 | we failed: a fault of this program or its machine |
 //! | 2 | usage: the command line, the configuration or an input file is wrong |
-//! | 3 | the seller refused: the request is invalid (JSON-RPC -32600, -32602, AAP validation codes) |
+//! | 3 | the seller refused: the request is invalid (JSON-RPC -32600, -32602, AAP validation codes); of `sandbox`: the buyer did something wrong |
 //! | 4 | the seller refused: not found or no longer available |
 //! | 5 | the seller refused: consent is missing or invalid |
 //! | 6 | the seller refused: conflict (idempotency key, appointment time) |
 //! | 7 | the seller refused: try again later (rate limited, internal error) |
 //! | 8 | the seller refused: skill, operation or version not supported |
 //! | 9 | the seller refused for another reason |
-//! | 10 | no usable answer: unreachable, timed out, or not of the protocol |
+//! | 10 | no usable answer: unreachable, timed out, or not of the protocol; of `probe`: a MUST is broken |
 //! | 11 | the card is not to be trusted: not signed, by no trusted key, or forged |
 
 use std::io::Write as _;
@@ -47,13 +47,22 @@ pub struct Failure {
     pub lines: Vec<String>,
     /// What programs get besides the message, merged into the `error` object.
     pub data: Option<Value>,
+    /// Whether the command has said everything already, so that only the exit code is left.
+    pub told: bool,
 }
 
 impl Failure {
     /// A failure with an exit code and a message.
     #[must_use]
     pub fn new(exit: u8, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), hint: None, lines: Vec::new(), data: None }
+        Self {
+            exit,
+            message: message.into(),
+            hint: None,
+            lines: Vec::new(),
+            data: None,
+            told: false,
+        }
     }
 
     /// A usage mistake.
@@ -80,6 +89,12 @@ impl Failure {
         let first = self.lines.first().and_then(|line| Some(line.rsplit_once(" (")?.0));
         let repeated = first.and_then(|problem| self.message.rfind(&format!(": {problem}")));
         repeated.and_then(|at| self.message.get(..at)).unwrap_or(&self.message)
+    }
+
+    /// The end of a command that has said itself what is wrong.
+    #[must_use]
+    pub fn told(exit: u8, message: impl Into<String>) -> Self {
+        Self { told: true, ..Self::new(exit, message) }
     }
 
     /// Adds what to do about it.
@@ -135,6 +150,9 @@ impl Output {
     /// Reports a failure and gives its exit code.
     #[must_use]
     pub fn fail(self, failure: &Failure) -> ExitCode {
+        if failure.told {
+            return ExitCode::from(failure.exit);
+        }
         if self.json {
             let mut error = json!({"message": failure.message, "exit_code": failure.exit});
             if let Some(members) = error.as_object_mut() {

@@ -19,7 +19,7 @@ mod rooftop;
 mod sections;
 mod values;
 
-pub(crate) use values::parse_duration;
+pub(crate) use values::{of_text, parse_duration};
 
 /// A mistake in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,15 +53,27 @@ impl fmt::Display for Mistake {
 /// # Errors
 /// Every mistake, in the order of the file; those of the environment come last.
 pub fn read(text: &str, environment: &[(String, String)]) -> Result<Config, Vec<Mistake>> {
+    read_with(text, environment, config)
+}
+
+/// Reads a TOML file of any kind with `reader`, in the way of [`read`].
+///
+/// # Errors
+/// Every mistake, in the order of the file; those of the environment come last.
+pub(crate) fn read_with<T>(
+    text: &str,
+    environment: &[(String, String)],
+    reader: impl Fn(&Value, &mut Problems) -> Option<T>,
+) -> Result<T, Vec<Mistake>> {
     let mut document = Document::parse(text)?;
     let mut mistakes = document.apply(environment);
     let mut problems = Problems::new();
-    let mut read = config(&document.value, &mut problems);
+    let mut read = reader(&document.value, &mut problems);
     // `+14155550123` and `1.0` are numbers in TOML; where the setting is a text, the variable's
     // value is that text.
     if document.restore_texts(&problems) {
         problems = Problems::new();
-        read = config(&document.value, &mut problems);
+        read = reader(&document.value, &mut problems);
     }
     let unlisted = problems.total() - problems.listed().len();
     mistakes.extend(problems.listed().iter().map(|p| mistake(p, &document)));

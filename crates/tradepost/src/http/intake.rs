@@ -97,7 +97,7 @@ pub(super) fn check_version(agent: &Agent, parts: &Parts) -> Result<(), Refusal>
 }
 
 /// The extensions that a request activates.
-pub(super) fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
+pub(crate) fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
     headers
         .get_all(a2a::EXTENSIONS_HEADER)
         .iter()

@@ -98,11 +98,17 @@ impl TaskStream {
                         // will come.
                         self.closed = changed.is_err();
                     }
-                    () = stopped => self.closed = true,
+                    () = stopped => {}
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Whether a stream at its end has ended because the process stops, with more to come.
+    #[must_use]
+    pub fn was_cut(&self) -> bool {
+        !self.closed
     }
 
     fn lags(&self) -> bool {

@@ -17,6 +17,7 @@ use client::{Answer, Client, SERVICE};
 mod callers;
 mod client;
 mod hostile;
+mod push;
 mod streams;
 mod typed;
 

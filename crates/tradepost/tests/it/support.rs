@@ -21,6 +21,7 @@ pub mod conformance;
 pub mod dealer;
 pub mod h2;
 pub mod layout;
+pub mod proxy;
 pub mod schemas;
 pub mod tls;
 pub mod webhook;

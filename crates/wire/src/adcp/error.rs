@@ -116,6 +116,40 @@ words! {
     }
 }
 
+impl Rule {
+    /// Whether the same request may ever be sent again, when the error states the class for it.
+    #[must_use]
+    pub const fn permits_repeating(self) -> bool {
+        match self {
+            Self::Advisory
+            | Self::Reread
+            | Self::Strip
+            | Self::Gate
+            | Self::Misconfigured
+            | Self::Leak
+            | Self::AgentBilling
+            | Self::Seller
+            | Self::Never
+            | Self::Final => false,
+            Self::Class
+            | Self::Credentials
+            | Self::Renewal
+            | Self::Context
+            | Self::Throttled
+            | Self::InFlight
+            | Self::NewKey
+            | Self::Reconcile
+            | Self::Scope
+            | Self::Permission
+            | Self::Billing
+            | Self::Setup
+            | Self::Person
+            | Self::Action
+            | Self::Moved => true,
+        }
+    }
+}
+
 /// An error object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {

@@ -21,7 +21,8 @@ const CONFLICT: u8 = 6;
 const LATER: u8 = 7;
 const UNSUPPORTED: u8 = 8;
 const OTHER: u8 = 9;
-const NO_ANSWER: u8 = 10;
+/// No usable answer.
+pub const NO_ANSWER: u8 = 10;
 
 /// The exit code of a refusal with this AAP code.
 #[must_use]
@@ -64,7 +65,7 @@ pub fn exit_of_a2a(code: a2a::error::Code) -> u8 {
 /// code, then by its name where what was asked for is not there.
 #[must_use]
 pub fn exit_of_adcp(code: adcp::error::Code, recovery: Recovery) -> u8 {
-    if recovery == Recovery::Transient {
+    if recovery == Recovery::Transient && code.rule().permits_repeating() {
         return LATER;
     }
     match code.rule() {
@@ -362,7 +363,7 @@ mod tests {
     use super::*;
 
     fn check(failure: failure::Failure, expected: &Expect) {
-        let Failure { exit, message, hint, lines, data } = failure.into();
+        let Failure { exit, message, hint, lines, data, told: _ } = failure.into();
         let hint = hint.unwrap_or_default();
         let lines = lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
         // As the printer writes it.
@@ -417,6 +418,17 @@ mod tests {
               retry: no, the same request would be refused again
             hint: correct every entry of issues and send again
             {"kind":"refused","may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
+        "#]],
+        );
+        let hasty = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
+            "code": "CONFIGURATION_ERROR", "message": "no upstream", "recovery": "transient"}}});
+        check(
+            refused(&hasty),
+            &expect![[r#"
+            9 CONFIGURATION_ERROR: no upstream
+              retry: no, the same request would be refused again
+            hint: tell the people who run the seller
+            {"kind":"refused","may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
         "#]],
         );
         let unknown = json!({"code": -32000, "message": "x", "data": {"adcp_error": {

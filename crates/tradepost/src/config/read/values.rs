@@ -20,7 +20,7 @@ pub(super) fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<St
 }
 
 /// A text that `accept` turns into a value, or else `hint` says what it must be.
-pub(super) fn of_text<T>(
+pub(crate) fn of_text<T>(
     (value, at, problems): (&Value, &At<'_>, &mut Problems),
     hint: &str,
     accept: impl FnOnce(&str) -> Option<T>,

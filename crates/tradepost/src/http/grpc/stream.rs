@@ -14,7 +14,6 @@ use super::call::{Deadline, framed};
 use super::errors::{self, Failure};
 use crate::desk::Agent;
 use crate::fault::Fault;
-use crate::http::answers;
 use crate::tasks::{Item, TaskStream};
 
 /// A response that brings one message.
@@ -36,6 +35,7 @@ pub(super) fn task_events(events: TaskStream, agent: Agent, deadline: Deadline) 
                 }
                 Err(fault) => broken(&agent, &fault).into_trailers(),
             },
+            Some(Ok(None)) if events.was_cut() => errors::stopping().into_trailers(),
             Some(Ok(None)) => errors::ok(),
             Some(Err(fault)) => broken(&agent, &fault).into_trailers(),
             None => errors::too_late().into_trailers(),
@@ -50,7 +50,7 @@ fn event(item: &Item) -> Result<Vec<u8>, Fault> {
 }
 
 fn broken(agent: &Agent, fault: &Fault) -> Failure {
-    Failure::from(&answers::broken(agent, fault).0)
+    errors::broken(agent, fault).0
 }
 
 fn response(

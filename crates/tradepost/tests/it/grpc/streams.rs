@@ -117,6 +117,19 @@ fn a_slow_reader_of_forty_thousand_events_receives_all_of_them() {
 }
 
 #[test]
+fn e_14_a_stream_that_ends_because_the_server_stops_says_so() {
+    let (server, client) = start_agent(Profile::Streaming);
+    let id = server.task("tck-input-required")["id"].clone();
+    let mut stream = client.stream("SubscribeToTask", &json!({"id": id}));
+    assert!(client.next(&mut stream).is_some());
+    server.desk.close_streams();
+    let status = client.runtime.block_on(stream.message()).unwrap_err();
+    assert_eq!(status.code(), tonic::Code::Unavailable);
+    expect!["this server stops; read the task, or subscribe to it again"]
+        .assert_eq(status.message());
+}
+
+#[test]
 fn a_stream_that_breaks_ends_with_a_status_that_says_nothing_of_the_cause() {
     let (server, client) = start_agent(Profile::Streaming);
     let id = server.task("tck-input-required")["id"].clone();

@@ -218,7 +218,7 @@ fn a_credential_in_the_header_counts_before_the_certificate() {
     let acme = parties.clients.client(dns("agent.acme.example"));
     let stranger = parties.clients.client(dns("agent.stranger.example"));
     let key = parties.issue();
-    let wrong = format!("{}0", &key[..key.len() - 1]);
+    let wrong = format!("Bearer {}", Fresh::generate().unwrap().text);
     let none: &[(&str, &str)] = &[];
     for (shown, headers, status) in [
         (Some(&acme), none, 200),

@@ -1,0 +1,102 @@
+//! What a receiver counts.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Counts one.
+    pub fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many there were.
+    #[must_use]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+macro_rules! metrics {
+    ($( $(#[doc = $doc:literal])+ $name:ident )*) => {
+        /// What happened since the start.
+        #[derive(Debug, Default)]
+        pub struct Metrics { $( $(#[doc = $doc])+ pub $name: Counter, )* }
+
+        /// What had happened at one moment.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Snapshot { $( $(#[doc = $doc])+ pub $name: u64, )* }
+
+        impl Metrics {
+            /// The numbers as they are now.
+            #[must_use]
+            pub fn snapshot(&self) -> Snapshot {
+                Snapshot { $( $name: self.$name.get(), )* }
+            }
+        }
+
+        impl Snapshot {
+            /// In the text format of Prometheus.
+            #[must_use]
+            pub fn text(&self) -> String {
+                let mut out = String::new();
+                $({
+                    let name = concat!("tradepost_receiver_", stringify!($name), "_total");
+                    let help = concat!($($doc),+).trim();
+                    let _ = writeln!(out, "# HELP {name} {help}");
+                    let _ = writeln!(out, "# TYPE {name} counter");
+                    let _ = writeln!(out, "{name} {}", self.$name);
+                })*
+                out
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Deliveries kept.
+    kept
+    /// Deliveries that had been kept before.
+    duplicates
+    /// Requests whose sender was not believed.
+    unauthentic
+    /// Authentic requests that were no delivery: too large, of another type, or not readable.
+    unreadable
+    /// Deliveries that could not be kept and were not acknowledged.
+    unkept
+    /// Questions for a task because its deliveries stayed away.
+    polls
+    /// Questions that got no usable answer.
+    poll_failures
+    /// Deliveries found by asking, which had been missed.
+    missed
+    /// Deliveries handled.
+    handled
+    /// Attempts to handle a delivery that failed.
+    handling_failures
+    /// Deliveries given up.
+    dead
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_is_a_metric_with_help_and_type() {
+        let metrics = Metrics::default();
+        metrics.kept.add();
+        metrics.kept.add();
+        let snapshot = metrics.snapshot();
+        assert_eq!(snapshot, Snapshot { kept: 2, ..Snapshot::default() });
+        let text = snapshot.text();
+        assert_eq!(text.lines().count(), 3 * 11);
+        assert!(text.starts_with(
+            "# HELP tradepost_receiver_kept_total Deliveries kept.\n\
+             # TYPE tradepost_receiver_kept_total counter\ntradepost_receiver_kept_total 2\n"
+        ));
+    }
+}

@@ -1,0 +1,218 @@
+//! Asking for what never came: when the deliveries of a task stay away, `GetTask` is asked until
+//! the task has come to its end, and what it says goes into the inbox like a delivery.
+//!
+//! The time, waiting and chance are handed in, so that tests run in no time at all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tradepost_wire::a2a;
+
+use super::delivery::{Delivery, Known, Source};
+use super::metrics::Metrics;
+use super::{Inbox, Put, Unkept};
+use crate::failure::{Defect, Failure};
+use crate::refusal::{self, By, Refused};
+use crate::transport::Transport;
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// For a delivery, before anybody is asked: two minutes (AdCP W-1).
+    pub patience: Duration,
+    /// After the first question; it doubles from one question to the next.
+    pub first: Duration,
+    /// Between two questions at most.
+    pub longest: Duration,
+    /// In all.
+    pub limit: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            patience: Duration::from_secs(120),
+            first: Duration::from_secs(5),
+            longest: Duration::from_secs(30),
+            limit: Duration::from_secs(24 * 60 * 60),
+        }
+    }
+}
+
+/// How watching a task ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// The task has come to its end, and that is kept.
+    Complete,
+    /// The time was up.
+    TimeUp,
+    /// The seller says that asking again is of no use.
+    Refused(Failure),
+    /// What is known cannot be found out or kept.
+    Unkept(Unkept),
+}
+
+/// The edge: the time, waiting, chance.
+#[derive(Debug)]
+pub struct Edge<N, S, J> {
+    /// The present moment.
+    pub now: N,
+    /// Waits.
+    pub sleep: S,
+    /// A number from 0 to 1.
+    pub chance: J,
+}
+
+/// Watches over a task until its end is kept. `ask` is `GetTask`, and its answer is the task.
+pub async fn watch<N, S, J>(
+    task_id: &str,
+    inbox: &Arc<dyn Inbox>,
+    metrics: &Metrics,
+    policy: Policy,
+    mut edge: Edge<N, S, J>,
+    mut ask: impl AsyncFnMut() -> Result<Box<RawValue>, Failure>,
+) -> Ended
+where
+    N: Fn() -> Timestamp,
+    S: AsyncFnMut(Duration),
+    J: FnMut() -> f64,
+{
+    let begun = (edge.now)();
+    let mut seen = 0;
+    // None as long as deliveries come.
+    let mut pause = None;
+    loop {
+        let known = match known_of(inbox, task_id).await {
+            Ok(known) => known,
+            Err(unkept) => return Ended::Unkept(unkept),
+        };
+        if known.ended {
+            return Ended::Complete;
+        }
+        if known.count > seen {
+            (seen, pause) = (known.count, None);
+        }
+        let passed = Duration::try_from(begun.duration_until((edge.now)())).unwrap_or_default();
+        let Some(left) = policy.limit.checked_sub(passed).filter(|left| !left.is_zero()) else {
+            return Ended::TimeUp;
+        };
+        let wait = match pause {
+            None => policy.patience,
+            // From half to the whole, so that buyers that lost the same deliveries come apart.
+            Some(pause) => Duration::mul_f64(pause, 0.5 + (edge.chance)().clamp(0.0, 1.0) / 2.0),
+        };
+        (edge.sleep)(wait.min(left)).await;
+        match known_of(inbox, task_id).await {
+            Ok(known) if known.ended || known.count > seen => continue,
+            Ok(_) => {}
+            Err(unkept) => return Ended::Unkept(unkept),
+        }
+        metrics.polls.add();
+        let least = match ask().await {
+            Ok(task) => match keep(&task, inbox, metrics, (edge.now)()).await {
+                // What was found by asking is no sign that deliveries come again.
+                Ok(new) => {
+                    seen += usize::from(new);
+                    Duration::ZERO
+                }
+                Err(unkept) => return Ended::Unkept(unkept),
+            },
+            Err(failure) => {
+                metrics.poll_failures.add();
+                match failure {
+                    Failure::Refused(refused) if !refused.is_retryable() => {
+                        return Ended::Refused(Failure::Refused(refused));
+                    }
+                    Failure::Refused(refused) => refused.retry_after.unwrap_or_default(),
+                    Failure::Unsent(_) | Failure::Unanswered(_) | Failure::Garbled(_) => {
+                        Duration::ZERO
+                    }
+                }
+            }
+        };
+        // Jitter halves at most, and what the seller asks for is the least.
+        let next = pause.map_or(policy.first, |pause| pause * 2).min(policy.longest);
+        pause = Some(next.max(least * 2).min(policy.limit));
+    }
+}
+
+/// What is kept of a task, found out where waiting for a disk disturbs nobody.
+async fn known_of(inbox: &Arc<dyn Inbox>, task_id: &str) -> Result<Known, Unkept> {
+    let (inbox, task_id) = (Arc::clone(inbox), task_id.to_owned());
+    let known = tokio::task::spawn_blocking(move || inbox.known(&task_id)).await;
+    known.unwrap_or_else(|error| Err(Unkept(error.to_string())))
+}
+
+/// Keeps a task like a delivery; whether it said anything new.
+async fn keep(
+    task: &RawValue,
+    inbox: &Arc<dyn Inbox>,
+    metrics: &Metrics,
+    now: Timestamp,
+) -> Result<bool, Unkept> {
+    let body = format!(r#"{{"task":{}}}"#, task.get());
+    let Ok(delivery) = Delivery::read(body.as_bytes(), Source::Poll, now) else {
+        metrics.poll_failures.add();
+        return Ok(false);
+    };
+    let inbox = Arc::clone(inbox);
+    let put = tokio::task::spawn_blocking(move || inbox.put(&delivery)).await;
+    let new = put.unwrap_or_else(|error| Err(Unkept(error.to_string())))? == Put::New;
+    if new {
+        metrics.missed.add();
+    }
+    Ok(new)
+}
+
+/// Asks for a task over JSON-RPC.
+///
+/// # Errors
+/// What went wrong, by how far the question got.
+pub async fn get_task(
+    transport: &Transport,
+    endpoint: &Url,
+    token: Option<&HeaderValue>,
+    task_id: &str,
+) -> Result<Box<RawValue>, Failure> {
+    let mut headers = HeaderMap::new();
+    let version = HeaderValue::from_static(a2a::VERSION);
+    headers.insert(HeaderName::from_static(a2a::VERSION_HEADER), version);
+    if let Some(token) = token {
+        headers.insert(reqwest::header::AUTHORIZATION, token.clone());
+    }
+    let question =
+        json!({"jsonrpc": "2.0", "id": "task", "method": "GetTask", "params": {"id": task_id}});
+    let response = transport.post(endpoint, headers, question.to_string().into_bytes()).await?;
+    let garbled = |defect| Failure::garbled(defect, response.kept());
+    let document = tradepost_wire::jsonrpc::document(&response.body);
+    if let Ok(document) = &document {
+        let error = document.get("error").filter(|_| document.get("jsonrpc").is_some());
+        let read = |error| refusal::read(error, response.retry_after, response.kept());
+        if let Some(refused) = error.and_then(read) {
+            return Err(Failure::Refused(Box::new(refused)));
+        }
+    }
+    if !response.is_success() {
+        return Err(Failure::Refused(Box::new(Refused {
+            by: By::Http(response.status),
+            retry_after: response.retry_after,
+            kept: response.kept(),
+        })));
+    }
+    let document = document.map_err(|_| garbled(Defect::NotJson))?;
+    if document.get("id").and_then(Value::as_str) != Some("task") {
+        return Err(garbled(Defect::WrongId));
+    }
+    let task = document.get("result").filter(|task| task.get("id").is_some_and(|id| id == task_id));
+    let task =
+        task.ok_or_else(|| garbled(Defect::NotJsonRpc("it has no result that is the task")))?;
+    serde_json::value::to_raw_value(task).map_err(|_| garbled(Defect::NotJson))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! `tradepost receive`: take the push deliveries of sellers, keep each once, and hand them on.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, Uri, header};
+use axum::response::Response;
+use axum::routing::get;
+use jiff::SignedDuration;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tradepost_buyer::receiver::authentic::{Authenticity, Keys, Signatures};
+use tradepost_buyer::receiver::metrics::Metrics;
+use tradepost_buyer::receiver::{self, MAX_BODY, Receiver};
+
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
+use super::serve::stop_signal;
+use super::{Context, Outcome, dealers};
+use crate::clock::Clock;
+use crate::config::Server;
+use crate::http::{self, Peer};
+use crate::store::inbox::{DurableInbox, Fate, Kept};
+
+mod handle;
+mod watch;
+
+/// How long a request may take to arrive, head and body each.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8091")]
+    listen: SocketAddr,
+    /// The path of the webhook.
+    #[arg(long, value_name = "PATH", default_value = "/webhook", value_parser = path)]
+    path: String,
+    /// A file of tokens, one on each line, of which a sender must have one.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// A file of keys, one on each line, with one of which deliveries must have an HMAC.
+    #[arg(long, value_name = "FILE")]
+    hmac_key_file: Option<PathBuf>,
+    /// A file of public keys, a JWK set, by one of which deliveries must be signed (RFC 9421).
+    #[arg(long, value_name = "FILE")]
+    jwks: Option<PathBuf>,
+    /// The address of the webhook as senders know it; what they sign is compared with it.
+    #[arg(long, value_name = "URL", requires = "jwks")]
+    url: Option<Uri>,
+    /// The tag that signatures must have, such as adcp/webhook-signing/v1.
+    #[arg(long, value_name = "TAG", requires = "jwks")]
+    tag: Option<String>,
+    /// A program that handles each delivery: it reads it on its standard input and ends with 0.
+    #[arg(long, value_name = "PROGRAM")]
+    handler: Option<PathBuf>,
+    #[command(flatten)]
+    watch: watch::Missed,
+    /// The folder that holds all state.
+    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
+    data: PathBuf,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the last deliveries.
+    List(Listing),
+    /// List the deliveries that could not be handled.
+    Dead(Listing),
+    /// Have dead deliveries handled again, by the receiver that runs or the next one.
+    Replay(Replay),
+}
+
+#[derive(Debug, clap::Args)]
+struct Listing {
+    /// How many at most.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// The folder that holds all state.
+    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
+    data: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct Replay {
+    /// Their numbers, as `dead` lists them; all dead deliveries without any.
+    numbers: Vec<i64>,
+    /// The folder that holds all state.
+    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
+    data: PathBuf,
+}
+
+fn path(text: &str) -> Result<String, String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_.~".contains(&b);
+    if text.starts_with('/') && text.bytes().all(plain) && text != METRICS_PATH {
+        return Ok(text.to_owned());
+    }
+    Err("must begin with a slash and have letters, digits and -_.~ only".to_owned())
+}
+
+/// Runs it.
+///
+/// # Errors
+/// What went wrong, with the exit code.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    match &arguments.command {
+        None => listen(&arguments, context),
+        Some(Command::List(listing)) => list(listing, None, context),
+        Some(Command::Dead(listing)) => list(listing, Some(Fate::Dead), context),
+        Some(Command::Replay(replay)) => {
+            let inbox = open(&replay.data, &Clock::system())?;
+            let count = inbox.replay(&replay.numbers).map_err(|fault| Failure::fault(&fault))?;
+            if context.output.is_json() {
+                context.output.document(&json!({"replayed": count}));
+            } else {
+                context.output.line(format!("{count} deliveries will be handled again"));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn open(data: &Path, clock: &Clock) -> Result<DurableInbox, Failure> {
+    DurableInbox::open(data, clock.now()).map_err(|fault| {
+        Failure::new(1, format!("cannot use the data folder {}: {}", data.display(), fault.chain()))
+            .hint("name a folder that you may write with --data")
+    })
+}
+
+fn list(listing: &Listing, fate: Option<Fate>, context: &Context) -> Outcome {
+    let inbox = open(&listing.data, &Clock::system())?;
+    let kept = inbox.list(fate, listing.limit).map_err(|fault| Failure::fault(&fault))?;
+    if context.output.is_json() {
+        let documents: Vec<_> = kept.iter().map(handle::document).collect();
+        context.output.document(&json!({"deliveries": documents}));
+        return Ok(());
+    }
+    let columns = [
+        Column::Number("no"),
+        Column::Text("received"),
+        Column::Text("came by"),
+        Column::Text("what"),
+        Column::Text("task"),
+        Column::Text("state"),
+        Column::Text("fate"),
+        Column::Number("attempts"),
+        Column::Text("problem"),
+    ];
+    let row = |kept: &Kept| {
+        vec![
+            kept.seq.to_string(),
+            format!("{:.0}", kept.received_at),
+            kept.source.clone(),
+            kept.kind.clone(),
+            kept.task_id.clone().unwrap_or_default(),
+            kept.state.clone().unwrap_or_default(),
+            kept.fate.name().to_owned(),
+            kept.attempts.to_string(),
+            kept.problem.clone().unwrap_or_default(),
+        ]
+    };
+    let rows: Vec<_> = kept.iter().map(row).collect();
+    context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+    Ok(())
+}
+
+/// The lines of a file of secrets; what is in it is never shown.
+fn secrets(path: &Path) -> Result<Vec<String>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
+    })?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    Ok(lines.map(str::to_owned).collect())
+}
+
+fn authenticity(arguments: &Arguments) -> Result<Authenticity, Failure> {
+    let wrong = |path: &Path, why: &str| Failure::usage(format!("{}: {why}", path.display()));
+    let mut required = Authenticity::default();
+    if let Some(path) = &arguments.token_file {
+        let tokens = secrets(path)?;
+        let tokens: Vec<_> = tokens.iter().map(String::as_str).collect();
+        required = required.with_tokens(&tokens).map_err(|why| wrong(path, why))?;
+    }
+    if let Some(path) = &arguments.hmac_key_file {
+        let keys = secrets(path)?;
+        let keys: Vec<_> = keys.iter().map(String::as_str).collect();
+        required = required.with_hmac(&keys).map_err(|why| wrong(path, why))?;
+    }
+    if let Some(path) = &arguments.jwks {
+        let text = secrets(path)?.join("\n");
+        let document = serde_json::from_str(&text).map_err(|_| wrong(path, "is not JSON"))?;
+        let keys = Keys::read(&document).map_err(|why| wrong(path, why))?;
+        let (url, tag) = (arguments.url.clone(), arguments.tag.clone());
+        if url.as_ref().is_some_and(|url| url.scheme().is_none()) {
+            return Err(Failure::usage("--url must be an address with scheme, host and path"));
+        }
+        required = required.with_signatures(Signatures { keys, url, tag });
+    }
+    if required.is_empty() {
+        let hint = "name --token-file, --hmac-key-file or --jwks; all that are named are required";
+        return Err(Failure::usage("everybody would be believed").hint(hint));
+    }
+    Ok(required)
+}
+
+fn listen(arguments: &Arguments, context: &Context) -> Outcome {
+    let authenticity = authenticity(arguments)?;
+    let watched = arguments.watch.read(&context.environment)?;
+    let clock = Clock::system();
+    let inbox = Arc::new(open(&arguments.data, &clock)?);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::fault(&error))?;
+    runtime.block_on(async {
+        let wanted = arguments.listen;
+        let listener = TcpListener::bind(wanted).await.map_err(|error| {
+            Failure::new(1, format!("cannot listen on {wanted}: {error}"))
+                .hint("choose another address with --listen")
+        })?;
+        let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
+        let (metrics, news) = (Arc::new(Metrics::default()), Arc::new(Notify::new()));
+        let (time, told) = (clock.clone(), Arc::clone(&news));
+        let receiver = Receiver {
+            inbox: Arc::clone(&inbox) as Arc<dyn receiver::Inbox>,
+            authenticity,
+            max_body: MAX_BODY,
+            patience: PATIENCE,
+            now: Box::new(move || time.now()),
+            metrics: Arc::clone(&metrics),
+            kept: Box::new(move || told.notify_one()),
+        };
+        let router = Router::new()
+            .route(METRICS_PATH, get(show_metrics))
+            .with_state(Arc::clone(&metrics))
+            .merge(receiver::router(&arguments.path, Arc::new(receiver)));
+        let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+        // With --json standard output is one document for each delivery.
+        let line = format!("listening on http://{address}{}", arguments.path);
+        if context.output.is_json() {
+            context.output.talk(line);
+        } else {
+            context.output.line(line);
+        }
+        let handler = handle::Handler {
+            inbox: Arc::clone(&inbox),
+            clock: clock.clone(),
+            metrics: Arc::clone(&metrics),
+            news: Arc::clone(&news),
+            program: arguments.handler.clone(),
+            output: context.output,
+        };
+        let inbox = Arc::clone(&inbox) as Arc<dyn receiver::Inbox>;
+        let server = server(wanted);
+        tokio::select! {
+            () = http::server::serve(listener, router, &server, stop) => Ok(()),
+            failure = handler.run() => Err(failure),
+            failure = watched.run(&inbox, &metrics, &clock, &news, context.output) => Err(failure),
+        }
+    })
+}
+
+/// How the server behaves; what it logs goes nowhere.
+fn server(listen: SocketAddr) -> Server {
+    Server {
+        listen,
+        max_body_bytes: MAX_BODY,
+        read_timeout: SignedDuration::try_from(PATIENCE).unwrap_or(SignedDuration::MAX),
+        max_connections: 1_024,
+        shutdown_grace: SignedDuration::from_secs(5),
+        log_json: false,
+        log_filter: "off".to_owned(),
+        trust_forwarded_for: false,
+    }
+}
+
+/// Where the numbers are.
+const METRICS_PATH: &str = "/metrics";
+
+/// The numbers, for this machine alone; a proxy's requests are not of this machine.
+async fn show_metrics(State(metrics): State<Arc<Metrics>>, request: Request) -> Response {
+    let local = request.extensions().get::<Peer>().is_some_and(|peer| peer.0.ip().is_loopback());
+    let forwarded = ["forwarded", "x-forwarded-for", "via"];
+    let mut response = Response::default();
+    if !local || forwarded.iter().any(|name| request.headers().contains_key(*name)) {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        return response;
+    }
+    let text = header::HeaderValue::from_static("text/plain; version=0.0.4");
+    response.headers_mut().insert(header::CONTENT_TYPE, text);
+    *response.body_mut() = metrics.snapshot().text().into();
+    response
+}

@@ -1,0 +1,146 @@
+//! Handing deliveries on: to standard output, or to a program that may fail. What fails is tried
+//! again with growing pauses, and then it is dead until somebody replays it.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tradepost_buyer::receiver::metrics::Metrics;
+use tradepost_buyer::text::{WORD, plain};
+use tradepost_wire::format::rfc3339;
+
+use super::super::output::{Failure, Output};
+use crate::clock::Clock;
+use crate::fault::Fault;
+use crate::store::inbox::{DurableInbox, Kept};
+
+/// The pauses after failed attempts, in seconds; after the last one the delivery is dead.
+const PAUSES: [i64; 4] = [1, 5, 25, 125];
+
+/// How often somebody else's work is looked for: `receive replay` is another process.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Hands deliveries on, in the order in which they came.
+pub(super) struct Handler {
+    pub(super) inbox: Arc<DurableInbox>,
+    pub(super) clock: Clock,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) news: Arc<Notify>,
+    pub(super) program: Option<PathBuf>,
+    pub(super) output: Output,
+}
+
+impl Handler {
+    /// Works until the inbox fails.
+    pub(super) async fn run(&self) -> Failure {
+        loop {
+            match self.one().await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let _ = tokio::time::timeout(LOOK, self.news.notified()).await;
+                }
+                Err(fault) => return Failure::fault(&fault),
+            }
+        }
+    }
+
+    /// Handles the next delivery; whether there was one.
+    async fn one(&self) -> Result<bool, Fault> {
+        let (inbox, now) = (Arc::clone(&self.inbox), self.clock.now());
+        let Some(kept) = blocking(move || inbox.next(now)).await? else { return Ok(false) };
+        let (program, seq, attempts) = (self.program.clone(), kept.seq, kept.attempts);
+        let shown = self.shown(&kept);
+        let result = match program {
+            None => Ok(()),
+            Some(program) => blocking(move || Ok(call(&program, &kept))).await?,
+        };
+        let inbox = Arc::clone(&self.inbox);
+        match result {
+            Ok(()) => {
+                self.metrics.handled.add();
+                // Said twice is better than never.
+                self.output.raw(shown.as_bytes());
+                blocking(move || inbox.handled(seq)).await?;
+            }
+            Err(problem) => {
+                self.metrics.handling_failures.add();
+                let pause = PAUSES.get(usize::try_from(attempts).unwrap_or(usize::MAX));
+                let retry_at = pause.map(|pause| {
+                    let pause = SignedDuration::from_secs(*pause);
+                    self.clock.now().saturating_add(pause).unwrap_or(jiff::Timestamp::MAX)
+                });
+                if retry_at.is_none() {
+                    self.metrics.dead.add();
+                    self.output.talk(format!("delivery {seq} is dead: {problem}"));
+                }
+                blocking(move || inbox.failed(seq, &problem, retry_at)).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// A line about a delivery, or its document on one line.
+    fn shown(&self, kept: &Kept) -> String {
+        if self.output.is_json() {
+            let line = serde_json::to_string(&document(kept)).unwrap_or_default();
+            return format!("{}\n", tradepost_buyer::text::escape_json(&line));
+        }
+        let word = |text: &Option<String>| plain(text.as_deref().unwrap_or("-"), WORD);
+        format!(
+            "{:.0}  {}  {}  {}  {}  {}\n",
+            kept.received_at,
+            kept.seq,
+            kept.source,
+            kept.kind,
+            word(&kept.task_id),
+            word(&kept.state),
+        )
+    }
+}
+
+/// Runs what waits for a disk or a program where that disturbs nobody.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(Fault::new("handling a delivery", "it panicked")))
+}
+
+/// Has a program handle a delivery.
+fn call(program: &Path, kept: &Kept) -> Result<(), String> {
+    let started = Command::new(program)
+        .env("TRADEPOST_DELIVERY", kept.seq.to_string())
+        .env("TRADEPOST_DELIVERY_ID", &kept.id)
+        .stdin(Stdio::piped())
+        // Standard output is ours.
+        .stdout(Stdio::null())
+        .spawn();
+    let mut child = started.map_err(|error| format!("the handler cannot be run: {error}"))?;
+    if let Some(mut input) = child.stdin.take() {
+        // A handler need not read everything.
+        let _ = input.write_all(kept.body.as_bytes());
+    }
+    let status = child.wait().map_err(|error| format!("the handler is lost: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("the handler ended with {status}")) }
+}
+
+/// A delivery for programs.
+pub(super) fn document(kept: &Kept) -> impl serde::Serialize {
+    let body = RawValue::from_string(kept.body.clone()).ok();
+    let mut document = json!({
+        "number": kept.seq, "id": kept.id, "kind": kept.kind, "source": kept.source,
+        "received_at": rfc3339(kept.received_at), "task_id": kept.task_id, "state": kept.state,
+        "fate": kept.fate.name(), "attempts": kept.attempts, "problem": kept.problem,
+    });
+    if let Some(members) = document.as_object_mut() {
+        let delivery = body.and_then(|body| serde_json::from_str::<Value>(body.get()).ok());
+        members.insert("delivery".into(), delivery.unwrap_or_default());
+    }
+    document
+}

@@ -1,0 +1,174 @@
+//! `tradepost sandbox`: play a scripted seller that grades whoever buys from it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
+use super::serve::stop_signal;
+use super::{Context, Outcome, check_config};
+use crate::clock::Clock;
+use crate::sandbox::report::Report;
+use crate::sandbox::script::{self, Script};
+use crate::sandbox::watch::Level;
+use crate::sandbox::{REPORT_PATH, Sandbox, server};
+
+/// The exit code when the buyer did something wrong.
+const BADLY_BEHAVED: u8 = 3;
+
+/// The word that asks for the names of all scenarios.
+const LIST: &str = "list";
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// What the seller does: the name of a scenario, or `list` for all of them.
+    #[arg(long, value_name = "NAME", default_value = "calm")]
+    scenario: String,
+    /// A script of your own instead of a scenario; docs/sandbox.md explains the file.
+    #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
+    script: Option<PathBuf>,
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// End after so many requests, instead of on Ctrl-C.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    until: Option<u64>,
+    /// How many vehicles the seller offers.
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    size: usize,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// What went wrong, with the exit code; also when the buyer did something wrong.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let script = match &arguments.script {
+        Some(path) => read(path)?,
+        None if arguments.scenario == LIST => {
+            list(context);
+            return Ok(());
+        }
+        None => built_in(&arguments.scenario)?,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::fault(&error))?;
+    let folder = Folder::create()?;
+    let report = runtime.block_on(play(script, &arguments, &folder.0, context))?;
+    let wrong = report.count(Level::Wrong);
+    if context.output.is_json() {
+        // One document: with what is wrong, it is a failure that has the report.
+        if report.is_well_behaved() {
+            context.output.document(&json!({"report": report.document()}));
+        }
+    } else {
+        context.output.line(report.text().trim_end());
+    }
+    if report.is_well_behaved() {
+        return Ok(());
+    }
+    let failure = Failure::new(BADLY_BEHAVED, format!("the buyer did wrong, findings: {wrong}"));
+    Err(Failure { data: Some(json!({"report": report.document()})), ..failure })
+}
+
+async fn play(
+    script: Script,
+    arguments: &Arguments,
+    folder: &Path,
+    context: &Context,
+) -> Result<Report, Failure> {
+    let wanted = arguments.listen;
+    let listener = TcpListener::bind(wanted).await.map_err(|error| {
+        Failure::new(1, format!("cannot listen on {wanted}: {error}"))
+            .hint("choose another address with --listen")
+    })?;
+    let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
+    let name = script.name.clone();
+    let sandbox = Sandbox::open(script, folder, arguments.size, Clock::system(), address)
+        .map_err(|fault| Failure::fault(&fault))?;
+    let sandbox = Arc::new(sandbox);
+    let stopped = stop_signal().map_err(|error| Failure::fault(&error))?;
+    let mut finished = sandbox.finished();
+    let until = arguments.until;
+    let enough = async move {
+        let enough = |count: &u64| until.is_some_and(|until| *count >= until);
+        if finished.wait_for(enough).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    // Scripts wait for this line; with --json standard output is one document, the report.
+    let line = format!("listening on http://{address}");
+    if context.output.is_json() {
+        context.output.talk(line);
+    } else {
+        context.output.line(line);
+    }
+    context.output.talk(format!("scenario {name}; the report is at http://{address}{REPORT_PATH}"));
+    let stop = async {
+        tokio::select! {
+            () = stopped => {}
+            () = enough => {}
+        }
+    };
+    server::serve(listener, Arc::clone(&sandbox), stop).await;
+    Ok(sandbox.report())
+}
+
+fn read(path: &Path) -> Result<Script, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!("cannot read {}: {error}", path.display()))
+            .hint("docs/sandbox.md explains the file; `--scenario list` lists what needs none")
+    })?;
+    script::read(&text).map_err(|mistakes| check_config::failure(path, &mistakes))
+}
+
+fn built_in(name: &str) -> Result<Script, Failure> {
+    let mut scripts = Script::built_in();
+    let Some(found) = scripts.iter().position(|script| script.name == name) else {
+        let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
+        let hint = format!("the scenarios are {}", names.join(", "));
+        return Err(Failure::usage("no scenario has this name").hint(hint));
+    };
+    Ok(scripts.swap_remove(found))
+}
+
+fn list(context: &Context) {
+    let scripts = Script::built_in();
+    if context.output.is_json() {
+        let scenarios = scripts.iter().map(|script| {
+            json!({"name": script.name, "description": script.description,
+                   "rules": script.rules.len()})
+        });
+        context.output.document(&json!({"scenarios": scenarios.collect::<Vec<_>>()}));
+        return;
+    }
+    let rows: Vec<_> = scripts.into_iter().map(|s| vec![s.name, s.description]).collect();
+    let columns = [Column::Text("scenario"), Column::Text("what the seller does")];
+    context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+}
+
+/// A folder for as long as the sandbox is open.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn create() -> Result<Self, Failure> {
+        let name = format!("tradepost-sandbox-{}", uuid::Uuid::now_v7());
+        let path = std::env::temp_dir().join(name);
+        let created = std::fs::create_dir(&path);
+        created.map(|()| Self(path)).map_err(|error| Failure::fault(&error))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left behind holds nothing but fiction.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,384 @@
+//! The sandbox: a dealer who answers as a script wants it, and who grades whoever buys from it.
+//!
+//! True answers come from the demo dealer, through the same router as in `serve --demo`. The
+//! script ([`script`]) decides for each request what happens instead: a refusal ([`mod@refuse`]), damage
+//! ([`damage`]), or nothing at all. Meanwhile [`watch`] compares what the buyer sends with what it
+//! has been told before ([`told`]), and [`report`] tells what it found.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::sync::watch::{Receiver, Sender};
+use tower::ServiceExt as _;
+use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+
+use crate::aap::card::ENDPOINT_PATH;
+use crate::aap::demo;
+use crate::aap::import::Unit;
+use crate::clock::Clock;
+use crate::config::read;
+use crate::desk::Desk;
+use crate::fault::Fault;
+use crate::http;
+use crate::store::Store;
+
+pub mod damage;
+pub mod refuse;
+pub mod report;
+pub mod script;
+pub mod sent;
+pub mod server;
+pub mod told;
+pub mod watch;
+
+use refuse::Whole;
+use script::{Act, Per, Rule, Script, Sell, Target};
+use sent::{Digest, Sent};
+use told::Told;
+use watch::{Finding, Watch};
+
+/// The largest request that is read at all.
+const MAX_BODY: usize = 1024 * 1024;
+
+/// The largest true answer.
+const MAX_ANSWER: usize = 64 * 1024 * 1024;
+
+/// Where the report is.
+pub const REPORT_PATH: &str = "/_sandbox/report";
+
+/// Where redirects lead.
+const ELSEWHERE_PATH: &str = "/_sandbox/elsewhere";
+
+/// The demo inventory is the same everywhere.
+const SEED: u64 = 20_260_401;
+
+/// The connection ends without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped;
+
+impl std::fmt::Display for Dropped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the script ends the connection")
+    }
+}
+
+impl std::error::Error for Dropped {}
+
+/// A sandbox.
+#[derive(Debug)]
+pub struct Sandbox {
+    script: Script,
+    clock: Clock,
+    started: Timestamp,
+    desk: Arc<Desk>,
+    store: Arc<Store>,
+    router: Router,
+    state: Mutex<State>,
+    finished: Sender<u64>,
+}
+
+/// What changes from request to request.
+#[derive(Debug)]
+struct State {
+    watch: Watch,
+    /// How many requests each rule has counted, where it counts them all.
+    counted: Vec<u64>,
+    units: Vec<Unit>,
+}
+
+impl Sandbox {
+    /// Sets the dealer up, with so many vehicles, in an empty folder. `address` is where the
+    /// process listens.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open(
+        script: Script,
+        folder: &Path,
+        size: usize,
+        clock: Clock,
+        address: SocketAddr,
+    ) -> Result<Self, Fault> {
+        let mut config = read::demo();
+        for dealer in &mut config.dealers {
+            // Nobody but the script slows a buyer down.
+            dealer.rate_limit.requests = 0;
+            dealer.public_url = Some(format!("http://{address}"));
+        }
+        let store = Arc::new(Store::open(folder)?);
+        let started = clock.now();
+        let units = demo::units(size, SEED, started);
+        store.replace_inventory(demo::DEALER_ID, &units, started, false)?;
+        let desk = Arc::new(Desk::open(config, Arc::clone(&store), clock.clone(), address)?);
+        let watch = Watch::new(script.budget);
+        let counted = vec![0; script.rules.len()];
+        Ok(Self {
+            router: http::router(Arc::clone(&desk)),
+            state: Mutex::new(State { watch, counted, units }),
+            finished: Sender::new(0),
+            script,
+            clock,
+            started,
+            desk,
+            store,
+        })
+    }
+
+    /// How many requests have been answered or given up; for whoever waits for a number of them.
+    #[must_use]
+    pub fn finished(&self) -> Receiver<u64> {
+        self.finished.subscribe()
+    }
+
+    /// The report so far.
+    #[must_use]
+    pub fn report(&self) -> report::Report {
+        report::Report::of(&self.script, self.started, &self.state().watch)
+    }
+
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// [`Dropped`], when the connection is to end instead.
+    pub async fn answer(&self, request: Request) -> Result<Response, Dropped> {
+        let arrived = self.clock.now();
+        let path = request.uri().path();
+        match (request.method(), path.strip_suffix('/').unwrap_or(path)) {
+            (&Method::GET, REPORT_PATH) => return Ok(self.report().respond(&request)),
+            (_, ELSEWHERE_PATH) => {
+                let message = "the request came to where a redirect led";
+                self.state().watch.find_elsewhere(Finding::RedirectFollowed, message);
+                let page = refuse::html("You are elsewhere now");
+                return Ok(damage::whole(Whole::new(StatusCode::OK, "text/html", page)));
+            }
+            (&Method::GET, WELL_KNOWN_PATH) => {
+                let (parts, _) = request.into_parts();
+                let sent = Sent::card(&parts);
+                return self.play(parts, Bytes::new(), sent, arrived).await;
+            }
+            (&Method::POST, ENDPOINT_PATH) => {}
+            _ => return Ok(self.forward(request).await),
+        }
+        let (parts, body) = request.into_parts();
+        let Ok(body) = Limited::new(body, MAX_BODY).collect().await.map(|body| body.to_bytes())
+        else {
+            return Ok(damage::whole(refuse::http(413, script::Page::Html, &<_>::default())));
+        };
+        let sent = Sent::message(&parts, &body, arrived);
+        self.play(parts, body, sent, arrived).await
+    }
+
+    /// Plays the rule that fits.
+    async fn play(
+        &self,
+        parts: Parts,
+        body: Bytes,
+        sent: Sent,
+        arrived: Timestamp,
+    ) -> Result<Response, Dropped> {
+        let (number, rule) = self.begin(&sent, arrived);
+        // It counts also when the buyer goes away while it waits.
+        let _finished = Finished(&self.finished);
+        let answer = Rule::answer();
+        let rule = rule.unwrap_or(&answer);
+        let real = if rule.acted {
+            Some(self.really(Request::from_parts(parts, Body::from(body))).await)
+        } else {
+            None
+        };
+        let now = self.clock.now();
+        let scripted = |act: &Act| match act {
+            Act::Refuse(code) => Some(refuse::profile(*code, &rule.words, &sent, now)),
+            Act::Protocol(code) => Some(refuse::protocol(*code, &rule.words, &sent)),
+            Act::Http(status, page) => Some(refuse::http(*status, *page, &rule.words)),
+            Act::Redirect => Some(elsewhere()),
+            Act::Answer
+            | Act::Drop
+            | Act::Truncate
+            | Act::Garbage(_)
+            | Act::Inject(_)
+            | Act::Sell(_) => None,
+        };
+        let outcome = match (scripted(&rule.act), real, &rule.act) {
+            (Some(whole), _, _) => Outcome::Whole(whole),
+            (None, Some(real), Act::Truncate) => Outcome::Senseless(damage::truncated(real)),
+            (None, Some(real), Act::Garbage(kind)) => {
+                Outcome::Senseless(damage::garbage(*kind, real, &sent))
+            }
+            (None, Some(real), Act::Inject(poison)) => {
+                Outcome::Whole(damage::inject(*poison, real))
+            }
+            (None, Some(real), Act::Sell(which)) => {
+                self.sell(*which, &real.body, now).await;
+                Outcome::Whole(real)
+            }
+            (None, Some(real), Act::Answer) => Outcome::Whole(real),
+            (None, _, _) => Outcome::Nothing,
+        };
+        if let Ok(latency) = Duration::try_from(rule.latency)
+            && !latency.is_zero()
+        {
+            tokio::time::sleep(latency).await;
+        }
+        let now = self.clock.now();
+        let told = match &outcome {
+            Outcome::Whole(Whole { status, headers, body }) => {
+                Told::read(*status, headers, body, now)
+            }
+            Outcome::Senseless(_) | Outcome::Nothing => Told::Nothing,
+        };
+        self.state().watch.answered(number, &sent, &told, now);
+        match outcome {
+            Outcome::Whole(whole) => Ok(damage::whole(whole)),
+            Outcome::Senseless(response) => Ok(response),
+            Outcome::Nothing => Err(Dropped),
+        }
+    }
+
+    /// Grades a request and finds its rule. Every rule counts what it concerns, also when
+    /// another one decides.
+    fn begin(&self, sent: &Sent, arrived: Timestamp) -> (u64, Option<&Rule>) {
+        let mut state = self.state();
+        let (number, attempt) = state.watch.arrived(sent, arrived);
+        let passed = self.started.duration_until(arrived);
+        let mut chosen = None;
+        for (index, rule) in self.script.rules.iter().enumerate() {
+            if !rule.when.concerns(sent.target) {
+                continue;
+            }
+            let all = state.counted.get_mut(index).map_or(1, |count| {
+                *count += 1;
+                *count
+            });
+            let count = match rule.when.per {
+                Per::Seller => all,
+                Per::Intent => u64::from(attempt),
+            };
+            if chosen.is_none() && rule.when.fits(count, passed) {
+                chosen = Some((index, rule));
+            }
+        }
+        if let Some((index, _)) = chosen {
+            state.watch.decided(number, index);
+        }
+        (number, chosen.map(|(_, rule)| rule))
+    }
+
+    /// The true answer.
+    async fn forward(&self, request: Request) -> Response {
+        self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {})
+    }
+
+    async fn really(&self, request: Request) -> Whole {
+        let (parts, body) = self.forward(request).await.into_parts();
+        let body = Limited::new(body, MAX_ANSWER).collect().await;
+        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+        let mut headers = parts.headers;
+        headers.remove(header::CONTENT_LENGTH);
+        Whole { status: parts.status, headers, body }
+    }
+
+    /// Sells vehicles that a search has just offered: from now on the dealer itself says so.
+    async fn sell(&self, which: Sell, answer: &[u8], now: Timestamp) {
+        let document: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let offered = document.pointer("/result/message/parts/0/data/data/vehicles");
+        let offered = offered.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let ids = offered.iter().filter_map(|vehicle| vehicle.get("vehicle_id")?.as_str());
+        let ids: Vec<_> = match which {
+            Sell::First => ids.take(1).collect(),
+            Sell::All => ids.collect(),
+        };
+        if ids.is_empty() {
+            return;
+        }
+        let units = {
+            let mut state = self.state();
+            for unit in &mut state.units {
+                let id = unit.vehicle.vehicle_id.as_deref().unwrap_or_default();
+                unit.sold |= ids.contains(&id);
+            }
+            state.units.clone()
+        };
+        let (store, desk) = (Arc::clone(&self.store), Arc::clone(&self.desk));
+        // Building an index takes a while.
+        let sold = tokio::task::spawn_blocking(move || {
+            store.replace_inventory(demo::DEALER_ID, &units, now, false)?;
+            desk.refresh()
+        });
+        if let Ok(Err(fault)) = sold.await {
+            tracing::error!(cause = %fault.chain(), "vehicles could not be sold");
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is sent.
+enum Outcome {
+    /// An answer that can be understood.
+    Whole(Whole),
+    /// One that cannot.
+    Senseless(Response),
+    /// None.
+    Nothing,
+}
+
+/// Counts a request as finished when it goes.
+struct Finished<'s>(&'s Sender<u64>);
+
+impl Drop for Finished<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+}
+
+impl Rule {
+    /// The rule for requests without one.
+    fn answer() -> Self {
+        Self {
+            when: script::When {
+                on: Vec::new(),
+                nth: Vec::new(),
+                every: None,
+                first: None,
+                per: Per::Seller,
+                after: jiff::SignedDuration::ZERO,
+                until: None,
+            },
+            act: Act::Answer,
+            latency: jiff::SignedDuration::ZERO,
+            words: script::Words::default(),
+            acted: true,
+        }
+    }
+}
+
+fn elsewhere() -> Whole {
+    let mut whole = Whole::new(StatusCode::TEMPORARY_REDIRECT, "text/html", refuse::html("Moved"));
+    whole.headers.insert(header::LOCATION, HeaderValue::from_static(ELSEWHERE_PATH));
+    whole
+}
+
+/// The first bytes of a fingerprint, as people compare them.
+fn short(digest: &Digest) -> String {
+    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What a request was for, in the report.
+fn target_name(target: Option<Target>) -> &'static str {
+    target.map_or("(unknown)", Target::name)
+}

@@ -1,0 +1,236 @@
+//! Refusals on demand: any code on any skill, complete in the version that is spoken, and with
+//! whatever the script says besides.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tradepost_wire::a2a;
+use tradepost_wire::a2a::error::{
+    Code as ProtocolCode, FieldViolation, Refusal as ProtocolRefusal,
+};
+use tradepost_wire::aap::error::{ConsentDefect, Gone};
+use tradepost_wire::aap::vehicle::TradeInCondition;
+use tradepost_wire::aap::{Code, Refusal, Skill};
+use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::parse;
+use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+
+use super::script::{Page, Words};
+use super::sent::Sent;
+
+/// How long a script's `RATE_LIMITED` asks to wait, in milliseconds, unless it says.
+const WAIT: u64 = 1_000;
+
+/// An answer of which everything is known.
+#[derive(Debug, Clone)]
+pub struct Whole {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// The headers, without the length.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Whole {
+    /// An answer with a body of this type.
+    #[must_use]
+    pub fn new(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        Self { status, headers, body: body.into() }
+    }
+
+    /// A JSON answer.
+    #[must_use]
+    pub fn json(status: StatusCode, body: &Value) -> Self {
+        Self::new(status, "application/json", body.to_string())
+    }
+
+    /// The same, with a `Retry-After` header where the script has one.
+    #[must_use]
+    pub fn later(mut self, words: &Words) -> Self {
+        let value = words.retry_after.as_deref().and_then(|text| HeaderValue::from_str(text).ok());
+        if let Some(value) = value {
+            self.headers.insert(header::RETRY_AFTER, value);
+        }
+        self
+    }
+}
+
+/// The profile's no.
+#[must_use]
+pub fn profile(code: Code, words: &Words, sent: &Sent, now: Timestamp) -> Whole {
+    let mut refusal = refusal(code, sent, now);
+    if let Some(message) = &words.message {
+        refusal.message.clone_from(message);
+    }
+    for (name, value) in &words.details {
+        refusal.details.insert(name.clone(), value.clone());
+    }
+    let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
+    let error = refusal.stamp(sent.version, error_id, now);
+    let message = error.jsonrpc_message();
+    let mut data = serde_json::to_value(&error).unwrap_or_default();
+    if let (Some(members), Some(retryable)) = (data.as_object_mut(), words.retryable) {
+        members.insert("retryable".into(), retryable.into());
+    }
+    let body = json!({
+        "jsonrpc": "2.0", "id": sent.id,
+        "error": {"code": code.jsonrpc(), "message": message, "data": data},
+    });
+    let mut whole = Whole::json(status(words, StatusCode::OK), &body).later(words);
+    let uri = HeaderValue::from_static(sent.version.uri());
+    whole.headers.insert(HeaderName::from_static(a2a::EXTENSIONS_HEADER), uri);
+    whole
+}
+
+/// A refusal with this code that could be true of the request.
+fn refusal(code: Code, sent: &Sent, now: Timestamp) -> Refusal {
+    let skill = sent.skill();
+    let requested = skill.map_or("inventory.search.request", Skill::request_type);
+    let (root, identifiers) = (At::Root, sent.vehicle());
+    let mut problems = Problems::new();
+    match code {
+        Code::UnsupportedSkill => {
+            let others: Vec<_> =
+                Skill::ALL.iter().copied().filter(|known| Some(*known) != skill).collect();
+            Refusal::unsupported_skill(requested, &others)
+        }
+        Code::SchemaValidationFailed => {
+            parse::wrong_type(&root.key("type"), &mut problems, "string");
+            parse::unknown(&root, &mut problems, "sandbox", &["type"]);
+            Refusal::schema_validation_failed(problems)
+        }
+        Code::MissingRequiredField => {
+            parse::missing(&root, &mut problems, "type");
+            Refusal::missing_required_field(problems)
+        }
+        Code::InvalidCondition => {
+            let message = "must be one of excellent, good, fair, poor";
+            let extra = Extra::OtherVocabulary(TradeInCondition::NAMES);
+            let trade_in = root.key("trade_in");
+            parse::push(&trade_in.key("condition"), &mut problems, Keyword::Enum, message, extra);
+            Refusal::from_problems(problems)
+        }
+        Code::VehicleNotFound => {
+            Refusal::vehicle_not_found(&identifiers, crate::aap::demo::DEALER_ID)
+        }
+        Code::VehicleUnavailable => {
+            let named = |name| {
+                identifiers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+            };
+            let gone = Gone {
+                vin: named("vin"),
+                stock: named("stock"),
+                last_status: "available",
+                since: now,
+            };
+            Refusal::vehicle_unavailable(&gone, &[])
+        }
+        Code::ContactConsentRequired => {
+            parse::missing(&root, &mut problems, "consent");
+            Refusal::consent_missing(problems)
+        }
+        Code::InvalidConsent => {
+            Refusal::unusable_consent(ConsentDefect::Expired(now), Problems::new())
+        }
+        Code::AppointmentTimeUnavailable => {
+            let asked =
+                sent.data.as_ref().and_then(|data| data.pointer("/appointment/appointment_at"));
+            let asked = asked.and_then(Value::as_str).and_then(|text| text.parse().ok());
+            let lead_id = format!("lead_{}", uuid::Uuid::now_v7());
+            Refusal::appointment_time_unavailable(&lead_id, asked)
+        }
+        Code::IdempotencyConflict => {
+            let key = sent.key.as_deref().unwrap_or("none");
+            Refusal::idempotency_conflict(tradepost_wire::problem::clip(key), now)
+        }
+        Code::RateLimited => Refusal::rate_limited(WAIT, 1, WAIT),
+        Code::InternalError => Refusal::internal_error(),
+    }
+}
+
+/// The protocol's no.
+#[must_use]
+pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
+    let message = words.message.clone().unwrap_or_else(|| code.title().to_owned());
+    let mut refusal = ProtocolRefusal::new(code, message);
+    let mut usual = StatusCode::OK;
+    let mut challenge = None;
+    match code {
+        ProtocolCode::InvalidParams => refusal.violations.push(FieldViolation {
+            field: "message.parts[0]".to_owned(),
+            description: "is not what it should be".to_owned(),
+        }),
+        // The specification has no number for these: the reason tells them (A2A §3.3.2).
+        ProtocolCode::Unauthenticated => {
+            (usual, challenge) = (StatusCode::UNAUTHORIZED, Some("Bearer"));
+            refusal = refusal.with("scheme", "Bearer");
+        }
+        ProtocolCode::PermissionDenied => {
+            usual = StatusCode::FORBIDDEN;
+            challenge = Some("Bearer error=\"insufficient_scope\", scope=\"sandbox\"");
+            refusal = refusal.with("scope", "sandbox");
+        }
+        ProtocolCode::VersionNotSupported => {
+            refusal = refusal.with("supportedVersions", "9.9");
+        }
+        ProtocolCode::ExtensionSupportRequired => {
+            refusal = refusal.with("extensionUri", "urn:tradepost:sandbox");
+        }
+        ProtocolCode::ParseError
+        | ProtocolCode::InvalidRequest
+        | ProtocolCode::MethodNotFound
+        | ProtocolCode::InternalError
+        | ProtocolCode::TaskNotFound
+        | ProtocolCode::TaskNotCancelable
+        | ProtocolCode::PushNotificationNotSupported
+        | ProtocolCode::UnsupportedOperation
+        | ProtocolCode::ContentTypeNotSupported
+        | ProtocolCode::InvalidAgentResponse
+        | ProtocolCode::ExtendedAgentCardNotConfigured => {}
+    }
+    let mut error = json!({"code": code.jsonrpc(), "message": refusal.message});
+    if let (Some(members), true) = (error.as_object_mut(), refusal.has_details()) {
+        members.insert("data".into(), serde_json::to_value(&refusal).unwrap_or_default());
+    }
+    let body = json!({"jsonrpc": "2.0", "id": sent.id, "error": error});
+    let mut whole = Whole::json(status(words, usual), &body).later(words);
+    if let Some(challenge) = challenge {
+        whole.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    }
+    whole
+}
+
+/// The no of HTTP, or of something in front of the dealer.
+#[must_use]
+pub fn http(status: u16, page: Page, words: &Words) -> Whole {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let reason = status.canonical_reason().unwrap_or("Error");
+    let mut whole = match page {
+        Page::Empty => Whole { status, headers: HeaderMap::new(), body: Bytes::new() },
+        Page::Html => {
+            Whole::new(status, "text/html", html(&format!("{} {reason}", status.as_u16())))
+        }
+        Page::Json => Whole::json(status, &json!({"error": reason, "status": status.as_u16()})),
+    };
+    if status == StatusCode::UNAUTHORIZED {
+        whole.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    whole.later(words)
+}
+
+/// A page as proxies show it.
+#[must_use]
+pub fn html(title: &str) -> String {
+    format!(
+        "<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\
+         \r\n<hr><center>gateway</center>\r\n</body>\r\n</html>\r\n"
+    )
+}
+
+fn status(words: &Words, usual: StatusCode) -> StatusCode {
+    words.status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(usual)
+}

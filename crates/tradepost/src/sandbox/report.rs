@@ -1,0 +1,151 @@
+//! What the sandbox tells about a buyer, for programs and for people.
+
+use std::fmt::Write as _;
+
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_wire::format::rfc3339;
+
+use super::refuse::Whole;
+use super::script::Script;
+use super::watch::{Exchange, Finding, Found, Level, Watch};
+use super::{damage, short, target_name};
+
+/// A report.
+#[derive(Debug, Clone)]
+pub struct Report {
+    script: String,
+    since: Timestamp,
+    requests: u64,
+    counts: Vec<(Finding, u64)>,
+    findings: Vec<Found>,
+    exchanges: Vec<Exchange>,
+}
+
+impl Report {
+    /// What has been found so far.
+    #[must_use]
+    pub fn of(script: &Script, since: Timestamp, watch: &Watch) -> Self {
+        Self {
+            script: script.name.clone(),
+            since,
+            requests: watch.requests(),
+            counts: watch.counts().to_vec(),
+            findings: watch.findings().cloned().collect(),
+            exchanges: watch.exchanges().cloned().collect(),
+        }
+    }
+
+    /// How many findings there are of this level.
+    #[must_use]
+    pub fn count(&self, level: Level) -> u64 {
+        let of_level = self.counts.iter().filter(|(finding, _)| finding.row().level == level);
+        of_level.map(|(_, count)| count).sum()
+    }
+
+    /// Whether the buyer did nothing wrong. What is only unwise does not count.
+    #[must_use]
+    pub fn is_well_behaved(&self) -> bool {
+        self.count(Level::Wrong) == 0
+    }
+
+    /// How often each finding was made, in the order of their table.
+    #[must_use]
+    pub fn counts(&self) -> &[(Finding, u64)] {
+        &self.counts
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let counts = self.counts.iter().map(|(finding, count)| {
+            let row = finding.row();
+            json!({
+                "id": row.id, "level": row.level.name(), "count": count,
+                "means": finding.docs().trim(), "rule": row.rule, "hint": row.hint,
+            })
+        });
+        let findings = self.findings.iter().map(|found| {
+            let row = found.finding.row();
+            json!({
+                "id": row.id, "level": row.level.name(), "exchange": found.exchange,
+                "message": found.message,
+            })
+        });
+        let exchanges = self.exchanges.iter().map(|exchange| {
+            json!({
+                "number": exchange.number,
+                "at": rfc3339(exchange.at),
+                "target": target_name(exchange.target),
+                "intent": exchange.intent.as_ref().map(short),
+                "attempt": exchange.attempt,
+                "members": exchange.members,
+                "idempotency_key": exchange.keyed,
+                "rule": exchange.rule,
+                "told": exchange.told.as_ref().map(|told| told.name()),
+            })
+        });
+        json!({
+            "scenario": self.script,
+            "since": rfc3339(self.since),
+            "requests": self.requests,
+            "well_behaved": self.is_well_behaved(),
+            "wrong": self.count(Level::Wrong),
+            "unwise": self.count(Level::Unwise),
+            "counts": counts.collect::<Vec<_>>(),
+            "findings": findings.collect::<Vec<_>>(),
+            "exchanges": exchanges.collect::<Vec<_>>(),
+        })
+    }
+
+    /// For people. Names and codes may come from a buyer or a script, so they are made plain.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let script = plain(&self.script, WORD);
+        let _ = writeln!(out, "scenario {script}: {} requests", self.requests);
+        for (finding, count) in &self.counts {
+            let row = finding.row();
+            let _ = writeln!(out, "\n{} {} ({count}): {}", row.level.name(), row.id, row.hint);
+            let _ = writeln!(out, "  {} ({})", finding.docs().trim(), row.rule);
+            const SHOWN: usize = 5;
+            let all: Vec<_> = self.findings.iter().filter(|f| f.finding == *finding).collect();
+            for found in all.iter().take(SHOWN) {
+                let target = self.exchanges.iter().find(|e| e.number == found.exchange);
+                let target = target.map_or("", |exchange| target_name(exchange.target));
+                let message = plain(&found.message, SENTENCE);
+                let _ = writeln!(out, "  request {} {target}: {message}", found.exchange);
+            }
+            if all.len() > SHOWN {
+                let _ = writeln!(out, "  and {} more", all.len() - SHOWN);
+            }
+        }
+        let (wrong, unwise) = (self.count(Level::Wrong), self.count(Level::Unwise));
+        let _ = match (wrong, unwise) {
+            (0, 0) => writeln!(out, "\nwell-behaved: nothing found"),
+            (0, unwise) => writeln!(out, "\nwell-behaved: nothing wrong, {unwise} unwise"),
+            (wrong, unwise) => writeln!(out, "\nbadly behaved: {wrong} wrong, {unwise} unwise"),
+        };
+        out
+    }
+
+    /// As an answer: JSON, or text for who asks for it by `?format=text` or by `Accept`.
+    pub(super) fn respond(&self, request: &Request) -> Response {
+        let query = request.uri().query().unwrap_or_default();
+        let format = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "format");
+        let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        let wants_text = match format {
+            Some((_, format)) => format == "text",
+            None => accepts.is_some_and(|accepts| accepts.starts_with("text/plain")),
+        };
+        damage::whole(if wants_text {
+            Whole::new(StatusCode::OK, "text/plain; charset=utf-8", self.text())
+        } else {
+            Whole::json(StatusCode::OK, &self.document())
+        })
+    }
+}

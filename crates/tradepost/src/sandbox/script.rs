@@ -1,0 +1,307 @@
+//! What the scripted seller does instead of answering: a script is a list of rules, and the first
+//! rule that fits a request decides. `docs/sandbox.md` explains the file.
+
+use jiff::SignedDuration;
+use serde_json::{Map, Value};
+use tradepost_wire::a2a::error::Code as ProtocolCode;
+use tradepost_wire::aap::{Code, Skill};
+use tradepost_wire::catalog::Vocabulary;
+
+mod read;
+
+pub use read::read;
+
+/// Declares a vocabulary of the script.
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal ),* $(,)? }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name { $( $(#[doc = $doc])+ $variant, )* }
+
+        impl Vocabulary for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+            const NAMES: &'static [&'static str] = &[$($word),*];
+            fn name(self) -> &'static str {
+                match self { $( Self::$variant => $word, )* }
+            }
+            fn docs(self) -> &'static str {
+                match self { $( Self::$variant => concat!($($doc, "\n"),+), )* }
+            }
+        }
+    };
+}
+
+/// A script.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    /// Its name, for the report.
+    pub name: String,
+    /// What it is for, in a sentence.
+    pub description: String,
+    /// What the buyer may spend.
+    pub budget: Budget,
+    /// In the order in which they are tried.
+    pub rules: Vec<Rule>,
+}
+
+/// What a well-behaved buyer stays within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// How often one intent may be sent, the first time included.
+    pub attempts: u32,
+    /// From the first attempt of an intent to its last one.
+    pub elapsed: SignedDuration,
+    /// How many retries this seller gets in all.
+    pub retries: u32,
+    /// How long a buyer waits before a retry when nobody has told it how long.
+    pub pause: SignedDuration,
+    /// The longest wait that is owed, whatever the seller asks for.
+    pub patience: SignedDuration,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            attempts: 4,
+            elapsed: SignedDuration::from_mins(5),
+            retries: 20,
+            pause: SignedDuration::from_millis(100),
+            patience: SignedDuration::from_hours(24),
+        }
+    }
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// For which requests.
+    pub when: When,
+    /// What happens.
+    pub act: Act,
+    /// How long the answer is kept back.
+    pub latency: SignedDuration,
+    /// What a refusal says besides what its code says.
+    pub words: Words,
+    /// Whether the dealer has done what was asked all the same.
+    pub acted: bool,
+}
+
+/// For which requests a rule is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct When {
+    /// What is asked for; every message when empty.
+    pub on: Vec<Target>,
+    /// These, counted from 1.
+    pub nth: Vec<u64>,
+    /// Every so many.
+    pub every: Option<u64>,
+    /// The first so many.
+    pub first: Option<u64>,
+    /// What is counted.
+    pub per: Per,
+    /// Not before so much time has passed.
+    pub after: SignedDuration,
+    /// Not when so much time has passed.
+    pub until: Option<SignedDuration>,
+}
+
+impl When {
+    /// Whether the rule is for requests of this kind, which it counts.
+    #[must_use]
+    pub fn concerns(&self, target: Option<Target>) -> bool {
+        match target {
+            Some(target) if !self.on.is_empty() => self.on.contains(&target),
+            // What no skill was found in is still a message; the card is none.
+            Some(Target::Card) => false,
+            Some(Target::Skill(_)) | None => self.on.is_empty(),
+        }
+    }
+
+    /// Whether the rule is for the `count`th of its requests, when so much time has passed.
+    #[must_use]
+    pub fn fits(&self, count: u64, passed: SignedDuration) -> bool {
+        (self.nth.is_empty() || self.nth.contains(&count))
+            && self.every.is_none_or(|every| count.is_multiple_of(every))
+            && self.first.is_none_or(|first| count <= first)
+            && passed >= self.after
+            && self.until.is_none_or(|until| passed < until)
+    }
+}
+
+/// What can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A skill.
+    Skill(Skill),
+    /// The agent card.
+    Card,
+}
+
+impl Target {
+    /// The name of the card in scripts; skills have their own.
+    pub const CARD: &'static str = "card";
+
+    /// The target of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        if name == Self::CARD { Some(Self::Card) } else { Skill::from_name(name).map(Self::Skill) }
+    }
+
+    /// Its name in scripts and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Skill(skill) => skill.name(),
+            Self::Card => Self::CARD,
+        }
+    }
+}
+
+words! {
+    /// What a rule counts.
+    pub enum Per {
+        /// All requests of its kind.
+        Seller = "seller",
+        /// The attempts of each intent by themselves.
+        Intent = "intent",
+    }
+}
+
+/// What happens to a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Act {
+    /// It is answered.
+    Answer,
+    /// The profile says no.
+    Refuse(Code),
+    /// The protocol says no.
+    Protocol(ProtocolCode),
+    /// HTTP says no.
+    Http(u16, Page),
+    /// The connection ends without an answer.
+    Drop,
+    /// The answer ends in its middle.
+    Truncate,
+    /// The answer makes no sense.
+    Garbage(Garbage),
+    /// The answer is true, and its texts are poisoned.
+    Inject(Poison),
+    /// The answer is true, and then vehicles in it are sold.
+    Sell(Sell),
+    /// The buyer is sent elsewhere.
+    Redirect,
+}
+
+/// What a refusal says besides what its code says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Words {
+    /// Members that replace or join those of `details` (AAP's refusals alone).
+    pub details: Map<String, Value>,
+    /// Instead of the usual sentence.
+    pub message: Option<String>,
+    /// Instead of what the code says about retrying (AAP's refusals alone).
+    pub retryable: Option<bool>,
+    /// The `Retry-After` header, as it is sent.
+    pub retry_after: Option<String>,
+    /// The HTTP status of an answer that has one of its own by its code.
+    pub status: Option<u16>,
+}
+
+words! {
+    /// The body of an answer of HTTP.
+    pub enum Page {
+        /// None.
+        Empty = "empty",
+        /// What a proxy shows to people.
+        Html = "html",
+        /// An error object of no protocol in particular.
+        Json = "json",
+    }
+}
+
+words! {
+    /// An answer that makes no sense.
+    pub enum Garbage {
+        /// A page for people, with status 200.
+        Html = "html",
+        /// Nothing, with status 200.
+        Empty = "empty",
+        /// JSON with a comma too many.
+        NotJson = "not_json",
+        /// JSON that is no JSON-RPC answer.
+        NotJsonRpc = "not_json_rpc",
+        /// The answer to another request.
+        WrongId = "wrong_id",
+        /// A result and an error at once.
+        TwoResults = "two_results",
+        /// A member twice, with different values.
+        TwoMembers = "two_members",
+        /// The payload of another skill.
+        OtherSkill = "other_skill",
+        /// Arrays within arrays, 100,000 deep.
+        Deep = "deep",
+        /// Bytes that are no UTF-8.
+        InvalidUtf8 = "invalid_utf8",
+        /// 100 MB of it.
+        Huge = "huge",
+    }
+}
+
+words! {
+    /// What is put into the seller's texts.
+    pub enum Poison {
+        /// Escape sequences and other control characters.
+        Control = "control",
+        /// Characters that turn the direction of writing around.
+        Bidi = "bidi",
+        /// Characters that nobody sees.
+        ZeroWidth = "zero_width",
+        /// Sentences that speak to the model.
+        Prompt = "prompt",
+        /// All of these.
+        All = "all",
+    }
+}
+
+words! {
+    /// Which vehicles of a search's answer are sold after it.
+    pub enum Sell {
+        /// The first one.
+        First = "first",
+        /// Every one.
+        All = "all",
+    }
+}
+
+impl Script {
+    /// The scripts that come with the program.
+    #[must_use]
+    pub fn built_in() -> Vec<Self> {
+        let read = |text: &&str| {
+            read(text).unwrap_or_else(|_| unreachable!("the built-in scripts are tested"))
+        };
+        BUILT_IN.iter().map(read).collect()
+    }
+}
+
+const BUILT_IN: &[&str] = &[
+    include_str!("scenarios/calm.toml"),
+    include_str!("scenarios/flaky.toml"),
+    include_str!("scenarios/throttling.toml"),
+    include_str!("scenarios/abusive.toml"),
+    include_str!("scenarios/hostile.toml"),
+    include_str!("scenarios/garbled.toml"),
+    include_str!("scenarios/sold.toml"),
+    include_str!("scenarios/lost-leads.toml"),
+    include_str!("scenarios/refusing.toml"),
+    include_str!("scenarios/protocol.toml"),
+    include_str!("scenarios/locked.toml"),
+    include_str!("scenarios/slow.toml"),
+    include_str!("scenarios/cardless.toml"),
+];
+
+#[cfg(test)]
+mod tests;

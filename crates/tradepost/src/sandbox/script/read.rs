@@ -1,0 +1,258 @@
+//! Reading a script, with every mistake reported at once and with its line.
+
+use jiff::SignedDuration;
+use serde_json::{Map, Value};
+use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+
+use super::{Act, Budget, Page, Per, Rule, Script, Target, When, Words};
+use crate::config::read::{Mistake, of_text, parse_duration, read_with};
+
+/// The longest name.
+const MAX_NAME: usize = 64;
+
+/// The longest sentence.
+const MAX_TEXT: usize = 2_000;
+
+/// The most rules: each request is compared with all of them.
+const MAX_RULES: usize = 1_000;
+
+/// Reads a script's text.
+///
+/// # Errors
+/// Every mistake, in the order of the file.
+pub fn read(text: &str) -> Result<Script, Vec<Mistake>> {
+    read_with(text, &[], script)
+}
+
+fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
+    read_object!(value, &At::Root, problems, closed {
+        required "name" => name: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::text_of(v, at, p, 1, Some(MAX_NAME))
+        },
+        optional "description" => description: sentence,
+        optional "budget" => limits: budget,
+        optional "rules" => rules: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, Some(MAX_RULES)), rule)
+        },
+    });
+    Some(Script {
+        name: name?,
+        description: description.unwrap_or_default(),
+        budget: limits.unwrap_or_default(),
+        rules: rules.unwrap_or_default(),
+    })
+}
+
+fn budget(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Budget> {
+    read_object!(value, at, problems, closed {
+        optional "attempts" => attempts: at_least_one,
+        optional "elapsed" => elapsed: duration,
+        optional "retries" => retries: parse::count,
+        optional "pause" => pause: duration,
+        optional "patience" => patience: duration,
+    });
+    let usual = Budget::default();
+    Some(Budget {
+        attempts: attempts.map_or(usual.attempts, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+        elapsed: elapsed.unwrap_or(usual.elapsed),
+        retries: retries.unwrap_or(usual.retries),
+        pause: pause.unwrap_or(usual.pause),
+        patience: patience.unwrap_or(usual.patience),
+    })
+}
+
+/// What a rule says may happen, each kind of act under its own key.
+const ACTS: &[&str] =
+    &["refuse", "protocol", "http", "drop", "truncate", "garbage", "inject", "sell", "redirect"];
+
+fn rule(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
+    let before = problems.total();
+    read_object!(value, at, problems, closed {
+        optional "on" => on: targets,
+        optional "nth" => nth: positions,
+        optional "every" => every: at_least_one,
+        optional "first" => first: at_least_one,
+        optional "per" => per: parse::word::<Per>,
+        optional "after" => after: duration,
+        optional "until" => until: duration,
+        optional "latency" => latency: duration,
+        optional "refuse" => refuse: parse::word,
+        optional "protocol" => protocol: parse::word,
+        optional "http" => http: status,
+        optional "drop" => drop: moment,
+        optional "truncate" => truncate: only_true,
+        optional "garbage" => garbage: parse::word,
+        optional "inject" => inject: parse::word,
+        optional "sell" => sell: parse::word,
+        optional "redirect" => redirect: only_true,
+        optional "body" => body: parse::word::<Page>,
+        optional "acted" => acted: parse::boolean,
+        optional "details" => details: table,
+        optional "message" => message: sentence,
+        optional "retryable" => retryable: parse::boolean,
+        optional "retry_after" => retry_after: header,
+        optional "status" => answer_status: status,
+    });
+    let members = value.as_object()?;
+    let named: Vec<_> = ACTS.iter().filter(|name| members.contains_key(**name)).collect();
+    if named.len() > 1 {
+        let message =
+            format!("does {} things; one rule does one of {}", named.len(), ACTS.join(", "));
+        parse::push(at, problems, Keyword::MaxItems, message, Extra::Limit(1));
+    }
+    if named.is_empty() && !members.contains_key("latency") {
+        parse::none_of(
+            at,
+            problems,
+            &[
+                "refuse", "protocol", "http", "drop", "truncate", "garbage", "inject", "sell",
+                "redirect", "latency",
+            ],
+        );
+    }
+    let act = named.first().map_or("", |name| name);
+    for (key, acts) in MODIFIERS {
+        if members.contains_key(*key) && named.len() < 2 && !acts.contains(&act) {
+            let message = format!("only goes with {}", acts.join(", "));
+            parse::push(&at.key(key), problems, Keyword::Format, message, Extra::None);
+        }
+    }
+    if problems.total() > before {
+        return None;
+    }
+    let dropped_after = drop == Some(Moment::After);
+    let act = [
+        refuse.map(Act::Refuse),
+        protocol.map(Act::Protocol),
+        http.map(|status| Act::Http(status, body.unwrap_or(Page::Empty))),
+        drop.map(|_| Act::Drop),
+        truncate.map(|()| Act::Truncate),
+        garbage.map(Act::Garbage),
+        inject.map(Act::Inject),
+        sell.map(Act::Sell),
+        redirect.map(|()| Act::Redirect),
+    ];
+    let act = act.into_iter().flatten().next().unwrap_or(Act::Answer);
+    let shows_the_answer = match &act {
+        Act::Answer | Act::Truncate | Act::Garbage(_) | Act::Inject(_) | Act::Sell(_) => true,
+        Act::Drop => dropped_after,
+        Act::Refuse(_) | Act::Protocol(_) | Act::Http(..) | Act::Redirect => false,
+    };
+    Some(Rule {
+        when: When {
+            on: on.unwrap_or_default(),
+            nth: nth.unwrap_or_default(),
+            every,
+            first,
+            per: per.unwrap_or(Per::Seller),
+            after: after.unwrap_or_default(),
+            until,
+        },
+        act,
+        latency: latency.unwrap_or_default(),
+        words: Words {
+            details: details.unwrap_or_default(),
+            message,
+            retryable,
+            retry_after,
+            status: answer_status,
+        },
+        acted: acted.unwrap_or(shows_the_answer),
+    })
+}
+
+/// What says more about an act, and about which.
+const MODIFIERS: &[(&str, &[&str])] = &[
+    ("body", &["http"]),
+    ("acted", &["refuse", "protocol", "http"]),
+    ("details", &["refuse"]),
+    ("message", &["refuse", "protocol"]),
+    ("retryable", &["refuse"]),
+    ("retry_after", &["refuse", "protocol", "http"]),
+    ("status", &["refuse", "protocol"]),
+];
+
+/// When a connection ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    Before,
+    After,
+}
+
+fn moment(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Moment> {
+    match value.as_str() {
+        Some("before") => Some(Moment::Before),
+        Some("after") => Some(Moment::After),
+        Some(_) | None => {
+            parse::not_one_of(at, problems, &["before", "after"]);
+            None
+        }
+    }
+}
+
+fn only_true(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+    if value.as_bool() == Some(true) {
+        return Some(());
+    }
+    let message = "must be true; leave it out otherwise";
+    parse::push(at, problems, Keyword::Const, message, Extra::Only("true"));
+    None
+}
+
+fn targets(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Target>> {
+    let one = |value: &Value, at: &At<'_>, problems: &mut Problems| {
+        const HINT: &str = "must be card, dealer.information, inventory.facets, \
+                            inventory.search, inventory.vehicle or lead.submit";
+        of_text((value, at, problems), HINT, Target::from_name)
+    };
+    if value.is_string() {
+        return one(value, at, problems).map(|target| vec![target]);
+    }
+    parse::list(value, at, problems, (1, None), one)
+}
+
+fn positions(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<u64>> {
+    if value.is_number() {
+        return at_least_one(value, at, problems).map(|position| vec![position]);
+    }
+    parse::list(value, at, problems, (1, None), at_least_one)
+}
+
+fn at_least_one(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u64> {
+    parse::integer(value, at, problems, 1, None).map(i64::unsigned_abs)
+}
+
+/// A status by which HTTP says no.
+fn status(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u16> {
+    let number = parse::integer(value, at, problems, 400, Some(599))?;
+    u16::try_from(number).ok()
+}
+
+fn duration(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<SignedDuration> {
+    const HINT: &str = "must be a duration such as \"250ms\", \"10s\" or \"15m\"";
+    of_text((value, at, problems), HINT, parse_duration)
+}
+
+fn sentence(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    parse::text_of(value, at, problems, 1, Some(MAX_TEXT))
+}
+
+fn table(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map<String, Value>> {
+    let members = value.as_object();
+    if members.is_none() {
+        parse::wrong_type(at, problems, "object");
+    }
+    members.cloned()
+}
+
+/// Text that a header may have; a number is its digits.
+fn header(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must have no characters but those that a header may have";
+    if let Some(number) = value.as_number() {
+        return Some(number.to_string());
+    }
+    of_text((value, at, problems), HINT, |text| {
+        axum::http::HeaderValue::from_str(text).is_ok().then(|| text.to_owned())
+    })
+}

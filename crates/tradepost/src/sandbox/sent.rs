@@ -1,0 +1,234 @@
+//! What a buyer has sent, as far as it is graded. Values of a customer are looked at and not kept.
+
+use std::collections::BTreeSet;
+
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tradepost_wire::a2a::{self, Content, Operation, Request};
+use tradepost_wire::aap::{self, Code, Skill, Terms, Version};
+use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::jsonrpc::{self, Id};
+use tradepost_wire::{canonical, problem};
+
+use super::script::Target;
+use super::watch::Finding;
+use crate::aap::seller::choose_version;
+use crate::http::intake::activated_extensions;
+
+/// How far a consent may lie in the future before it is called wrong.
+const SKEW: SignedDuration = SignedDuration::from_mins(5);
+
+/// A fingerprint.
+pub type Digest = [u8; 32];
+
+/// What has been sent to the endpoint, or a request for the card.
+#[derive(Debug)]
+pub struct Sent {
+    /// What is asked for, as far as that can be read.
+    pub target: Option<Target>,
+    /// The id to answer.
+    pub id: Id,
+    /// The version of AAP that is spoken.
+    pub version: Version,
+    /// The payload.
+    pub data: Option<Value>,
+    /// What is wanted: the payload without its idempotency key and the moment of sending.
+    pub intent: Option<Digest>,
+    /// The idempotency key.
+    pub key: Option<String>,
+    /// The message's id.
+    pub message_id: Option<String>,
+    /// What else may change the answer: who calls, and in which versions.
+    pub circumstances: Digest,
+    /// What a lead's consent permits.
+    pub consent: Option<Consent>,
+    /// What is wrong with the request by itself.
+    pub findings: Vec<(Finding, String)>,
+}
+
+/// A consent, as far as it is graded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consent {
+    /// Of which grant: its moment and its words.
+    pub grant: Digest,
+    /// On which channels the dealer may answer.
+    pub channels: BTreeSet<String>,
+}
+
+impl Sent {
+    /// A request for the agent card.
+    #[must_use]
+    pub fn card(parts: &Parts) -> Self {
+        Self { target: Some(Target::Card), ..Self::nothing(parts) }
+    }
+
+    /// A request to the endpoint.
+    #[must_use]
+    pub fn message(parts: &Parts, body: &[u8], now: Timestamp) -> Self {
+        let mut sent = Self::nothing(parts);
+        if parts.headers.get(a2a::VERSION_HEADER).is_none() {
+            sent.find(Finding::VersionMissing, "the request names no protocol version");
+        }
+        let envelope = match jsonrpc::read(body) {
+            Ok(envelope) => envelope,
+            Err(reject) => {
+                sent.find(Finding::RequestInvalid, reject.message);
+                return sent;
+            }
+        };
+        sent.id = envelope.id;
+        let Some(operation) = Operation::from_name(&envelope.method) else {
+            sent.find(Finding::RequestInvalid, "the method is none of A2A 1.0");
+            return sent;
+        };
+        let activated = activated_extensions(&parts.headers);
+        let message = match a2a::request::read(operation, envelope.params.as_ref()) {
+            Ok(Request::SendMessage(send)) => send.message,
+            Ok(_) => {
+                sent.find(Finding::RequestInvalid, "AAP uses SendMessage alone");
+                return sent;
+            }
+            Err(refusal) => {
+                sent.find(Finding::RequestInvalid, refusal.message);
+                return sent;
+            }
+        };
+        let data: Vec<&Value> = message
+            .parts
+            .iter()
+            .filter_map(|part| match &part.content {
+                Content::Data(data) => Some(data),
+                Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
+            })
+            .collect();
+        let known = |uri: &String| Version::ALL.iter().any(|version| version.uri() == uri);
+        if !activated.iter().chain(&message.extensions).any(known) {
+            sent.find(Finding::ExtensionMissing, "the request names no version of AAP");
+        }
+        let named = [activated.as_slice(), message.extensions.as_slice()];
+        sent.version = choose_version(Version::ALL, named, data.first().copied());
+        sent.message_id = Some(message.message_id.clone());
+        match data.as_slice() {
+            [data] => sent.payload(data, now),
+            others => {
+                let refusal = aap::data_part_problem(others.len());
+                sent.find(Finding::RequestInvalid, refusal.message);
+            }
+        }
+        sent
+    }
+
+    fn nothing(parts: &Parts) -> Self {
+        let mut hash = Sha256::new();
+        for name in [AUTHORIZATION.as_str(), a2a::VERSION_HEADER, a2a::EXTENSIONS_HEADER] {
+            for value in parts.headers.get_all(name) {
+                hash.update(value.as_bytes());
+                hash.update(b"\n");
+            }
+            hash.update(b"\0");
+        }
+        Self {
+            target: None,
+            id: Id::null(),
+            version: Version::V1_1,
+            data: None,
+            intent: None,
+            key: None,
+            message_id: None,
+            circumstances: hash.finalize().into(),
+            consent: None,
+            findings: Vec::new(),
+        }
+    }
+
+    fn find(&mut self, finding: Finding, message: impl Into<String>) {
+        self.findings.push((finding, message.into()));
+    }
+
+    fn payload(&mut self, data: &Value, now: Timestamp) {
+        self.data = Some(data.clone());
+        self.intent = Some(intent(data));
+        self.key = data.get("idempotency_key").and_then(Value::as_str).map(str::to_owned);
+        let skill = match aap::identify(data, Skill::ALL) {
+            Ok(skill) => skill,
+            Err(refusal) => return self.find(Finding::RequestInvalid, refusal.message),
+        };
+        self.target = Some(Target::Skill(skill));
+        if skill == Skill::LeadSubmit {
+            self.consent = data.get("consent").map(consent);
+        }
+        let terms = Terms { now, clock_skew: SKEW, consent_lifetime: None };
+        let Err(refusal) = aap::parse(skill, self.version, data, &terms) else { return };
+        let finding = match refusal.code {
+            Code::ContactConsentRequired => Finding::ConsentMissing,
+            Code::InvalidConsent => Finding::ConsentInvalid,
+            Code::UnsupportedSkill
+            | Code::SchemaValidationFailed
+            | Code::MissingRequiredField
+            | Code::InvalidCondition
+            | Code::VehicleNotFound
+            | Code::VehicleUnavailable
+            | Code::AppointmentTimeUnavailable
+            | Code::IdempotencyConflict
+            | Code::RateLimited
+            | Code::InternalError => Finding::RequestInvalid,
+        };
+        self.find(finding, refusal.message);
+    }
+
+    /// The skill that is called.
+    #[must_use]
+    pub fn skill(&self) -> Option<Skill> {
+        match self.target? {
+            Target::Skill(skill) => Some(skill),
+            Target::Card => None,
+        }
+    }
+
+    /// The vehicle that is asked for or that a lead is about, by every identifier it is given.
+    #[must_use]
+    pub fn vehicle(&self) -> Vec<(&'static str, &str)> {
+        let vehicle = match (self.skill(), &self.data) {
+            (Some(Skill::InventoryVehicle), Some(data)) => data,
+            (Some(Skill::LeadSubmit), Some(data)) => {
+                data.get("vehicle_of_interest").unwrap_or(&Value::Null)
+            }
+            _ => &Value::Null,
+        };
+        let text = |name| Some((name, vehicle.get(name)?.as_str()?));
+        ["vin", "stock", "vehicle_id"].into_iter().filter_map(text).collect()
+    }
+
+    /// The names of the payload's members, as the report shows them: what they hold may be
+    /// about a person.
+    #[must_use]
+    pub fn members(&self) -> Vec<String> {
+        let members = self.data.as_ref().and_then(Value::as_object);
+        let names = members.into_iter().flat_map(|members| members.keys());
+        names.take(problem::MAX_LISTED).map(|name| problem::clip(name).to_owned()).collect()
+    }
+}
+
+/// What a retry has in common with the first attempt.
+fn intent(data: &Value) -> Digest {
+    let mut data = data.clone();
+    if let Some(members) = data.as_object_mut() {
+        members.shift_remove("idempotency_key");
+        members.shift_remove("submitted_at");
+    }
+    Sha256::digest(canonical::to_string(&data)).into()
+}
+
+fn consent(consent: &Value) -> Consent {
+    let member = |name: &str| consent.get(name).cloned().unwrap_or(Value::Null);
+    let grant = Value::Array(vec![member("granted_at"), member("consent_text")]);
+    let channels = consent.get("allowed_channels").and_then(Value::as_array);
+    let channels = channels.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+    Consent {
+        grant: Sha256::digest(canonical::to_string(&grant)).into(),
+        channels: channels.collect(),
+    }
+}

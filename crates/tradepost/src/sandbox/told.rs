@@ -1,0 +1,145 @@
+//! What a buyer has been told: what it may do next depends on it.
+
+use axum::http::{HeaderMap, StatusCode, header};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use tradepost_buyer::refusal;
+use tradepost_wire::a2a::error::Code as ProtocolCode;
+use tradepost_wire::aap::error::Received;
+use tradepost_wire::catalog::Vocabulary;
+
+/// What a buyer has been told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing that it could understand: the request may have had an effect.
+    Nothing,
+    /// Yes.
+    Yes,
+    /// No.
+    No {
+        /// In which words: a catalog code or `HTTP 503`.
+        code: String,
+        /// Whether the same request may succeed later.
+        retryable: bool,
+        /// How long to wait, where that is said in a way that can be understood.
+        wait: Option<SignedDuration>,
+    },
+}
+
+impl Told {
+    /// What an answer says, as a careful buyer reads it.
+    #[must_use]
+    pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Self {
+        let document: Value = serde_json::from_slice(body).unwrap_or_default();
+        let after = header_wait(headers, now);
+        let Some(error) = document.get("error").filter(|_| document.get("jsonrpc").is_some())
+        else {
+            return if status.is_success() { Self::Yes } else { Self::http(status, after) };
+        };
+        let data = error.get("data").unwrap_or(&Value::Null);
+        if let Some(received) = Received::read(data) {
+            let wait = details_wait(&received.details).or(after);
+            let code = received.code.name().to_owned();
+            return Self::No { code, retryable: received.retryable, wait };
+        }
+        let number = error.get("code").and_then(Value::as_i64).unwrap_or_default();
+        let reason = data.pointer("/0/reason").and_then(Value::as_str);
+        let row =
+            reason.and_then(ProtocolCode::from_name).or_else(|| ProtocolCode::from_jsonrpc(number));
+        let code = row.map_or_else(|| number.to_string(), |row| row.name().to_owned());
+        let retryable = row.is_some_and(refusal::is_retryable);
+        Self::No { code, retryable, wait: after }
+    }
+
+    fn http(status: StatusCode, wait: Option<SignedDuration>) -> Self {
+        let retryable = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
+        Self::No { code: format!("HTTP {}", status.as_u16()), retryable, wait }
+    }
+
+    /// Its name in the report.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Yes => "yes",
+            Self::No { code, .. } => code,
+        }
+    }
+}
+
+/// `details.retry_after_ms` or `details.retry_after_seconds` (`R-ER-07`), rounded up.
+fn details_wait(details: &Value) -> Option<SignedDuration> {
+    let number = |name: &str| {
+        let number = details.get(name)?.as_number()?.as_f64()?;
+        (number.is_finite() && number >= 0.0).then_some(number)
+    };
+    let ms = number("retry_after_ms").or_else(|| number("retry_after_seconds").map(|s| s * 1e3))?;
+    // The conversion saturates.
+    Some(SignedDuration::from_millis(ms.ceil() as i64))
+}
+
+/// The `Retry-After` header: seconds, or a moment.
+fn header_wait(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        return Some(SignedDuration::from_secs(text.parse().unwrap_or(i64::MAX)));
+    }
+    let moment: Timestamp = httpdate::parse_http_date(text).ok()?.try_into().ok()?;
+    Some(now.duration_until(moment).max(SignedDuration::ZERO))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(status: u16, retry_after: &str, body: &Value) -> String {
+        let mut headers = HeaderMap::new();
+        if !retry_after.is_empty() {
+            headers.insert(header::RETRY_AFTER, retry_after.parse().unwrap());
+        }
+        let now = "2026-04-30T12:00:00Z".parse().unwrap();
+        let status = StatusCode::from_u16(status).unwrap();
+        match Told::read(status, &headers, body.to_string().as_bytes(), now) {
+            Told::Nothing => "nothing".to_owned(),
+            Told::Yes => "yes".to_owned(),
+            Told::No { code, retryable, wait } => {
+                format!("{code} {retryable} {:?}", wait.map(|wait| wait.as_millis()))
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_owed_follows_from_what_was_said() {
+        let error = |code: i64, data: Value| {
+            json!({"jsonrpc": "2.0", "id": 1,
+            "error": {"code": code, "message": "x", "data": data}})
+        };
+        let limited = |details: Value| {
+            let data = json!({"type": "aap.error", "code": "RATE_LIMITED", "details": details});
+            error(-32002, data)
+        };
+        for (status, header, body, expected) in [
+            (200, "", json!({"jsonrpc": "2.0", "id": 1, "result": {}}), "yes"),
+            (200, "7", json!({"name": "a card"}), "yes"),
+            (200, "7", limited(json!({"retry_after_ms": 1500.2})), "RATE_LIMITED true Some(1501)"),
+            (200, "7", limited(json!({"retry_after_seconds": 2})), "RATE_LIMITED true Some(2000)"),
+            (200, "7", limited(json!({"retry_after_ms": -1})), "RATE_LIMITED true Some(7000)"),
+            (429, "", limited(json!({"retry_after_ms": "soon"})), "RATE_LIMITED true None"),
+            (200, "", error(-32603, json!(null)), "INTERNAL_ERROR true None"),
+            (200, "", error(-32004, json!(null)), "UNSUPPORTED_OPERATION false None"),
+            (
+                401,
+                "",
+                error(-32000, json!([{"reason": "UNAUTHENTICATED"}])),
+                "UNAUTHENTICATED false None",
+            ),
+            (503, "Thu, 30 Apr 2026 12:00:30 GMT", json!(null), "HTTP 503 true Some(30000)"),
+            (503, "Thu, 30 Apr 2026 11:00:00 GMT", json!(null), "HTTP 503 true Some(0)"),
+            (503, "-5", json!({"error": "x"}), "HTTP 503 true None"),
+            (413, "", json!(null), "HTTP 413 false None"),
+        ] {
+            assert_eq!(told(status, header, &body), expected, "{status} {header} {body}");
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Grading a buyer: every request is compared with what was sent and answered before it.
+//!
+//! One sandbox grades one buyer, whoever it says it is. What is remembered is bounded: a buyer
+//! that never stops is forgotten from its beginning on.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::Hash;
+
+use jiff::Timestamp;
+use tradepost_wire::aap::Skill;
+use tradepost_wire::problem::clip;
+
+use super::script::{Budget, Target};
+use super::sent::{Digest, Sent};
+use super::told::Told;
+
+mod finding;
+
+pub use finding::{Finding, Level, Row};
+
+/// How many intents, keys, messages, grants and vehicles are remembered of each.
+const MAX_REMEMBERED: usize = 10_000;
+
+/// How many exchanges and how many findings a report lists.
+const MAX_LISTED: usize = 1_000;
+
+/// The grader.
+#[derive(Debug)]
+pub struct Watch {
+    budget: Budget,
+    requests: u64,
+    retries: u32,
+    card_read: bool,
+    intents: Remembered<Digest, Intent>,
+    /// Which intent has a key, and since which exchange.
+    keys: Remembered<String, (Digest, u64)>,
+    messages: Remembered<String, Digest>,
+    grants: Remembered<Digest, BTreeSet<String>>,
+    /// What the seller has called gone.
+    gone: Remembered<String, ()>,
+    /// The last exchanges.
+    exchanges: VecDeque<Exchange>,
+    findings: VecDeque<Found>,
+    counts: Vec<(Finding, u64)>,
+}
+
+/// A request and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange {
+    /// Counted from 1.
+    pub number: u64,
+    /// When it arrived.
+    pub at: Timestamp,
+    /// What was asked for.
+    pub target: Option<Target>,
+    /// The names of the payload's members.
+    pub members: Vec<String>,
+    /// What tells the attempts of one intent from those of others.
+    pub intent: Option<Digest>,
+    /// Which attempt of its intent it is.
+    pub attempt: u32,
+    /// Whether it had an idempotency key.
+    pub keyed: bool,
+    /// The rule that decided, counted from 1.
+    pub rule: Option<usize>,
+    /// What the buyer has been told; `None` as long as it waits.
+    pub told: Option<Told>,
+}
+
+/// Something that a buyer did wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What.
+    pub finding: Finding,
+    /// In which exchange.
+    pub exchange: u64,
+    /// What exactly, without anything of a customer.
+    pub message: String,
+}
+
+/// What a buyer wants, over all attempts.
+#[derive(Debug)]
+struct Intent {
+    attempts: u32,
+    first: Timestamp,
+    /// When the last attempt was answered, or arrived when it has not been.
+    last: Timestamp,
+    number: u64,
+    told: Option<Told>,
+    circumstances: Digest,
+    key: Option<String>,
+}
+
+impl Watch {
+    /// A grader of a buyer with this budget.
+    #[must_use]
+    pub fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            requests: 0,
+            retries: 0,
+            card_read: false,
+            intents: Remembered::new(),
+            keys: Remembered::new(),
+            messages: Remembered::new(),
+            grants: Remembered::new(),
+            gone: Remembered::new(),
+            exchanges: VecDeque::new(),
+            findings: VecDeque::new(),
+            counts: Vec::new(),
+        }
+    }
+
+    /// Grades a request on its arrival, and gives it its number and which attempt it is.
+    pub fn arrived(&mut self, sent: &Sent, at: Timestamp) -> (u64, u32) {
+        self.requests += 1;
+        let number = self.requests;
+        for (finding, message) in &sent.findings {
+            self.find(*finding, number, message.clone());
+        }
+        match sent.target {
+            Some(Target::Card) => self.card_read = true,
+            Some(Target::Skill(_)) | None if !self.card_read => {
+                self.card_read = true;
+                self.find(Finding::CardUnread, number, "a message came before the card was read");
+            }
+            Some(Target::Skill(_)) | None => {}
+        }
+        let attempt = sent.intent.map_or(1, |intent| self.intent(sent, intent, number, at));
+        if sent.skill() == Some(Skill::LeadSubmit) {
+            self.lead(sent, number);
+        }
+        let exchange = Exchange {
+            number,
+            at,
+            target: sent.target,
+            members: sent.members(),
+            intent: sent.intent,
+            attempt,
+            keyed: sent.key.is_some(),
+            rule: None,
+            told: None,
+        };
+        push(&mut self.exchanges, exchange);
+        (number, attempt)
+    }
+
+    /// Remembers which rule decides about a request.
+    pub fn decided(&mut self, number: u64, rule: usize) {
+        if let Some(exchange) = self.exchange(number) {
+            exchange.rule = Some(rule + 1);
+        }
+    }
+
+    /// Remembers what a buyer has been told.
+    pub fn answered(&mut self, number: u64, sent: &Sent, told: &Told, at: Timestamp) {
+        if let Some(exchange) = self.exchange(number) {
+            exchange.told = Some(told.clone());
+        }
+        if let Some(intent) = sent.intent.and_then(|intent| self.intents.get_mut(&intent))
+            && intent.number == number
+        {
+            (intent.told, intent.last) = (Some(told.clone()), at);
+        }
+        let refused_for_good = matches!(told, Told::No { retryable: false, .. });
+        // Only what is taken has a key: what was refused is sent corrected, under the same one.
+        if let Some(key) = sent.key.as_ref().filter(|_| refused_for_good)
+            && self.keys.get(key).is_some_and(|(_, since)| *since == number)
+        {
+            self.keys.remove(key);
+        }
+        let gone = matches!(told, Told::No { code, .. }
+            if code == "VEHICLE_UNAVAILABLE" || code == "VEHICLE_NOT_FOUND");
+        for (name, id) in sent.vehicle() {
+            let vehicle = format!("{name} {id}");
+            if gone {
+                self.gone.insert(vehicle, ());
+            } else if *told == Told::Yes && sent.skill() == Some(Skill::InventoryVehicle) {
+                self.gone.remove(&vehicle);
+            }
+        }
+    }
+
+    /// Records something that has nothing to do with a message.
+    pub fn find_elsewhere(&mut self, finding: Finding, message: &str) {
+        let number = self.requests;
+        self.find(finding, number, message);
+    }
+
+    fn intent(&mut self, sent: &Sent, digest: Digest, number: u64, at: Timestamp) -> u32 {
+        if let Some(id) = &sent.message_id {
+            match self.messages.get(id) {
+                Some(known) if *known != digest => {
+                    let message = "another message had this id";
+                    self.find(Finding::MessageIdReused, number, message);
+                }
+                Some(_) => {}
+                None => self.messages.insert(id.clone(), digest),
+            }
+        }
+        let fresh = Intent {
+            attempts: 1,
+            first: at,
+            last: at,
+            number,
+            told: None,
+            circumstances: sent.circumstances,
+            key: sent.key.clone(),
+        };
+        let Some(known) = self.intents.get_mut(&digest) else {
+            self.intents.insert(digest, fresh);
+            return 1;
+        };
+        let previous = std::mem::replace(known, fresh);
+        let (begins_anew, found) = judge(&previous, sent, self.budget, at);
+        if !begins_anew {
+            (known.attempts, known.first) = (previous.attempts + 1, previous.first);
+            self.retries = self.retries.saturating_add(1);
+        }
+        let (attempts, elapsed) = (known.attempts, known.first.duration_until(at));
+        for (finding, message) in found {
+            self.find(finding, number, message);
+        }
+        let Budget { attempts: most, elapsed: longest, retries, .. } = self.budget;
+        if !begins_anew && attempts > most {
+            let message = format!("attempt {attempts} of an intent; {most} are permitted");
+            self.find(Finding::BudgetAttempts, number, message);
+        }
+        if !begins_anew && elapsed > longest {
+            let message = format!("{elapsed:#} after the first attempt; {longest:#} are permitted");
+            self.find(Finding::BudgetElapsed, number, message);
+        }
+        if !begins_anew && self.retries > retries {
+            let message = format!("retry {} in all; {retries} are permitted", self.retries);
+            self.find(Finding::BudgetRetries, number, message);
+        }
+        attempts
+    }
+
+    fn lead(&mut self, sent: &Sent, number: u64) {
+        match (&sent.key, sent.intent) {
+            (Some(key), Some(intent)) => match self.keys.get(key) {
+                Some((known, since)) if *known != intent => {
+                    let message = format!("exchange {since} used this key for another lead");
+                    self.find(Finding::KeyReused, number, message);
+                }
+                Some(_) => {}
+                None => self.keys.insert(key.clone(), (intent, number)),
+            },
+            (None, _) => {
+                self.find(Finding::KeyMissing, number, "the lead has no idempotency_key");
+            }
+            (Some(_), None) => {}
+        }
+        if let Some(consent) = &sent.consent {
+            match self.grants.get_mut(&consent.grant) {
+                Some(before) if !consent.channels.is_subset(before) => {
+                    before.extend(consent.channels.iter().cloned());
+                    let message = "the same words of the same moment permit more than before";
+                    self.find(Finding::ConsentStretched, number, message);
+                }
+                Some(_) => {}
+                None => self.grants.insert(consent.grant, consent.channels.clone()),
+            }
+        }
+        let gone = sent.vehicle().into_iter().find_map(|(name, id)| {
+            self.gone.get(&format!("{name} {id}")).map(|()| format!("{name} {}", clip(id)))
+        });
+        if let Some(vehicle) = gone {
+            let message = format!("the seller has said that {vehicle} is gone");
+            self.find(Finding::VehicleGone, number, message);
+        }
+    }
+
+    fn exchange(&mut self, number: u64) -> Option<&mut Exchange> {
+        self.exchanges.iter_mut().rev().find(|exchange| exchange.number == number)
+    }
+
+    fn find(&mut self, finding: Finding, exchange: u64, message: impl Into<String>) {
+        push(&mut self.findings, Found { finding, exchange, message: message.into() });
+        match self.counts.iter_mut().find(|(known, _)| *known == finding) {
+            Some((_, count)) => *count += 1,
+            None => self.counts.push((finding, 1)),
+        }
+        self.counts.sort_unstable();
+    }
+
+    /// How many requests there were.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// The last exchanges.
+    pub fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
+        self.exchanges.iter()
+    }
+
+    /// The last findings.
+    pub fn findings(&self) -> impl Iterator<Item = &Found> {
+        self.findings.iter()
+    }
+
+    /// How often each finding was made, in the order of their table.
+    #[must_use]
+    pub fn counts(&self) -> &[(Finding, u64)] {
+        &self.counts
+    }
+}
+
+/// Whether a request begins its intent anew, and what is wrong with sending it again.
+fn judge(
+    previous: &Intent,
+    sent: &Sent,
+    budget: Budget,
+    at: Timestamp,
+) -> (bool, Vec<(Finding, String)>) {
+    let mut found = Vec::new();
+    let before = previous.number;
+    let changed = sent.circumstances != previous.circumstances;
+    let other_key = sent.key != previous.key || sent.key.is_none();
+    let passed = previous.last.duration_until(at);
+    let (begins_anew, wait) = match &previous.told {
+        None | Some(Told::Nothing) => (false, None),
+        Some(Told::Yes) => (true, None),
+        Some(Told::No { retryable: true, wait, .. }) => (false, *wait),
+        Some(Told::No { code, .. }) => {
+            let excused = changed || code == "IDEMPOTENCY_CONFLICT" && sent.key != previous.key;
+            if !excused {
+                let message = format!("exchange {before} was refused with {code}, for good");
+                found.push((Finding::RetryOfFinal, message));
+            }
+            (excused, None)
+        }
+    };
+    let refused_for_good = matches!(previous.told, Some(Told::No { retryable: false, .. }));
+    if sent.skill() == Some(Skill::LeadSubmit) && other_key && !refused_for_good {
+        let message = match (&previous.key, &sent.key) {
+            (None, None) => format!("the lead of exchange {before} again, without a key"),
+            _ => format!("the lead of exchange {before} again, under another key"),
+        };
+        found.push((Finding::LeadDoubled, message));
+    }
+    if begins_anew || refused_for_good {
+        return (begins_anew, found);
+    }
+    let owed = wait.unwrap_or_default().min(budget.patience);
+    if passed < owed {
+        let message = format!("after {passed:#}; exchange {before} asked for {owed:#}");
+        found.push((Finding::RetryEarly, message));
+    } else if passed < budget.pause {
+        let message = format!("{passed:#} after exchange {before}");
+        found.push((Finding::RetryWithoutPause, message));
+    }
+    (false, found)
+}
+
+/// Keeps the last of a list.
+fn push<T>(list: &mut VecDeque<T>, item: T) {
+    if list.len() == MAX_LISTED {
+        list.pop_front();
+    }
+    list.push_back(item);
+}
+
+/// The last values of so many keys.
+#[derive(Debug)]
+struct Remembered<K, V> {
+    values: HashMap<K, V>,
+    order: VecDeque<K>,
+}
+
+impl<K: Hash + Eq + Clone, V> Remembered<K, V> {
+    fn new() -> Self {
+        Self { values: HashMap::new(), order: VecDeque::new() }
+    }
+
+    fn get(&self, key: &K) -> Option<&V> {
+        self.values.get(key)
+    }
+
+    fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.values.get_mut(key)
+    }
+
+    fn insert(&mut self, key: K, value: V) {
+        if self.values.insert(key.clone(), value).is_some() {
+            return;
+        }
+        self.order.push_back(key);
+        if self.order.len() > MAX_REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.values.remove(&oldest);
+        }
+    }
+
+    fn remove(&mut self, key: &K) {
+        if self.values.remove(key).is_some() {
+            self.order.retain(|known| known != key);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The prober against our own agents, whole and broken. The broken ones are our own behind a
+//! proxy that changes what they say: to a client that is the same, and the product needs no
+//! switches for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tradepost::auth::key::Fresh;
+use tradepost::config::Auth;
+use tradepost::conformance::Profile;
+use tradepost::store::ApiKey;
+use tradepost_buyer::Transport;
+use tradepost_buyer::probe::check::{self, Level};
+use tradepost_buyer::probe::grade::Grade;
+use tradepost_buyer::probe::report::Report;
+use tradepost_buyer::probe::{Options, Waiver, checks, html, junit, probe};
+use tradepost_buyer::transport::Limits;
+use tradepost_wire::aap::Version;
+
+use crate::support::proxy::{self, ChangeAnswer, ChangeRequest, Passing};
+use crate::support::{NOW, TestServer, at, conformance, dealer, start_with};
+
+mod broken;
+
+/// What the cards of the tests name in place of the server.
+const NAMED: &[&str] = &["https://demo-toyota.example.com", "http://127.0.0.1:8080"];
+
+fn options() -> Options {
+    Options {
+        profile: None,
+        token: None,
+        token_b: None,
+        allow_leads: true,
+        allow_messages: true,
+        rate: 0,
+        budget: 2000,
+        now: at(NOW),
+        run_id: "0196865e7b0070008000000000000001".to_owned(),
+        waivers: Vec::new(),
+    }
+}
+
+fn run(address: &str, options: Options) -> Report {
+    let limits = Limits { timeout: Duration::from_secs(20), ..Limits::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let transport = Transport::new(limits);
+    runtime.block_on(probe(transport, address, options, &mut |_| {})).unwrap()
+}
+
+/// A proxy that changes nothing but the addresses on the card.
+fn in_front_of(server: std::net::SocketAddr) -> String {
+    proxy::start(server, NAMED, Arc::new(|_| {}), Arc::new(|_, _| {}))
+}
+
+/// The checks that failed, each once.
+fn failed(report: &Report) -> Vec<&'static str> {
+    let mut ids: Vec<_> = report.failures().iter().map(|finding| finding.check.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// That nothing failed, with what did where something did.
+fn assert_a(report: &Report) {
+    let failures: Vec<_> = report
+        .failures()
+        .iter()
+        .map(|it| format!("{} on {}: {}", it.check.id, it.on, it.verdict.text()))
+        .collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+    assert_eq!(report.grade, Grade::A);
+}
+
+/// A key for a caller of the dealer or of the conformance agent.
+fn key(agent: &str, name: &str) -> (ApiKey, String) {
+    let fresh = Fresh::generate().unwrap();
+    let key = ApiKey {
+        id: fresh.id,
+        dealer_id: agent.to_owned(),
+        name: name.to_owned(),
+        hash: fresh.hash,
+        scopes: None,
+        created_at: at(NOW),
+        expires_at: None,
+        revoked_at: None,
+        last_used_on: None,
+    };
+    (key, fresh.text)
+}
+
+#[test]
+fn our_dealer_has_grade_a_in_every_version_it_speaks() {
+    for versions in [vec![Version::V1_0], vec![Version::V1_1], vec![Version::V1_0, Version::V1_1]] {
+        let count = versions.len();
+        let server = start_with(|config| config.dealers[0].versions = versions);
+        let report = run(&in_front_of(server.address), options());
+        assert_a(&report);
+        let on = |name: &str| report.findings.iter().filter(|it| it.on.starts_with(name)).count();
+        assert!(on("AAP") >= 90 * count, "only {} checks of AAP were run", on("AAP"));
+        let counts = report.counts(Some(Level::Must));
+        assert!(counts.pass > 120, "{counts:?}");
+    }
+}
+
+#[test]
+fn our_dealer_has_grade_a_over_http_json_and_when_it_wants_credentials() {
+    let server = start_with(|config| {
+        config.dealers[0].http_json = true;
+        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+    });
+    let (known, token) = key(dealer::ID, "prober");
+    assert!(server.store.add_api_key(known, false).unwrap());
+    let options = Options { token: Some(token.clone()), ..options() };
+    let report = run(&in_front_of(server.address), options);
+    assert_a(&report);
+    assert!(report.findings.iter().any(|it| it.on == "HTTP+JSON"));
+    let judged = |id: &str| {
+        report.findings.iter().any(|it| it.check.id == id && it.verdict == check::Verdict::Pass)
+    };
+    assert!(judged("a2a.auth.missing") && judged("a2a.auth.challenge"));
+    let json = serde_json::to_string(&report).unwrap();
+    assert!(!json.contains(&token) && !html::write(&report).contains(&token), "no credentials");
+}
+
+#[test]
+fn our_conformance_agent_has_grade_a_for_two_callers() {
+    for profile in [
+        Profile::Streaming,
+        Profile::Push,
+        Profile::Plain,
+        Profile::Strict,
+        Profile::Secured,
+        Profile::Unset,
+    ] {
+        let server = conformance::start_conformance(profile);
+        let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
+        let options = Options { token: token("a"), token_b: token("b"), ..options() };
+        let report = run(&format!("http://{}", server.address), options);
+        assert_a(&report);
+        let passed = |id: &str| {
+            let found = report.findings.iter().filter(|finding| finding.check.id == id);
+            found.filter(|finding| finding.verdict == check::Verdict::Pass).count()
+        };
+        assert_eq!(passed("a2a.access.identical"), 2, "{profile:?}");
+        assert_eq!(passed("a2a.kit.third-turn"), 2, "{profile:?}");
+    }
+}
+
+#[test]
+fn nothing_with_an_effect_is_sent_that_was_not_allowed() {
+    let server = start_with(|_| {});
+    let options = Options { allow_leads: false, ..options() };
+    let report = run(&in_front_of(server.address), options);
+    assert_a(&report);
+    assert!(server.store.leads(None).unwrap().is_empty());
+    assert!(report.counts(None).skipped > 0);
+    // Not even a broken dealer could contact anybody.
+    let mut sent = report.findings.iter().flat_map(|finding| &finding.exchanges);
+    assert!(!sent.any(|exchange| exchange.request.body.contains("@tradepost-probe.example")));
+
+    let server = conformance::start_conformance(Profile::Streaming);
+    let options = Options { allow_messages: false, ..self::options() };
+    let report = run(&format!("http://{}", server.address), options);
+    assert_eq!(server.live(), 0);
+    assert_eq!(server.result("ListTasks", &json!({}))["totalSize"], 0);
+    assert!(failed(&report).is_empty());
+}
+
+#[test]
+fn a_budget_is_kept_and_what_it_left_out_is_told() {
+    let server = start_with(|_| {});
+    let report = run(&in_front_of(server.address), Options { budget: 5, ..options() });
+    assert_eq!(report.requests, 5);
+    assert_eq!(report.grade, Grade::B, "more was skipped than judged");
+    assert!(report.findings.iter().any(|it| it.verdict.text().contains("budget of 5 requests")));
+}
+
+#[test]
+fn an_agent_without_a_card_has_grade_f_and_nobody_there_is_no_report() {
+    let server = start_with(|_| {});
+    let address = proxy::start(
+        server.address,
+        NAMED,
+        Arc::new(|_| {}),
+        Arc::new(|_, told: &mut Passing| told.body = b"<html>".to_vec()),
+    );
+    let report = run(&address, options());
+    assert_eq!(report.grade, Grade::F);
+    assert_eq!(failed(&report), ["a2a.card.served"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let transport = Transport::new(Limits::default());
+    let nobody = async { probe(transport, "http://127.0.0.1:1", options(), &mut |_| {}).await };
+    assert!(runtime.block_on(nobody).is_err());
+}
+
+#[test]
+fn a_waived_failure_is_told_and_does_not_count() {
+    let server = start_with(|_| {});
+    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| told.drop_header("cache-control"));
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
+    let report = run(&address, options());
+    assert_eq!((report.grade, failed(&report)), (Grade::B, vec!["a2a.card.cache-control"]));
+    let reason = "our cache decides".to_owned();
+    let waiver = Waiver { check: "a2a.card.cache-control".to_owned(), reason };
+    let report = run(&address, Options { waivers: vec![waiver], ..options() });
+    assert_eq!((report.grade, report.counts(None).waived), (Grade::A, 1));
+    assert!(junit::write(&report).contains("<skipped message=\"waived: our cache decides\"/>"));
+    assert!(html::write(&report).contains("waived: our cache decides"));
+}
+
+#[test]
+fn every_check_is_documented_and_has_a_name_of_its_own() {
+    let mut ids: Vec<_> = checks().map(|check| check.id).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+    for check in checks() {
+        let texts = [check.title, check.why, check.mend, check.section];
+        assert!(texts.iter().all(|text| !text.is_empty()), "{}", check.id);
+        assert!(!check.requirements.is_empty(), "{}", check.id);
+    }
+    let of = |profile| checks().filter(|check| check.profile() == profile).count();
+    assert!(of(check::Profile::Aap) >= 90, "{}", of(check::Profile::Aap));
+    assert!(of(check::Profile::A2a) >= 90, "{}", of(check::Profile::A2a));
+}
+
+#[test]
+fn reports_escape_what_an_agent_wrote() {
+    let server = start_with(|_| {});
+    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| {
+        told.json(|body| {
+            if body.get("name").is_some() {
+                body["name"] = json!("<script>alert(1)</script>\u{202e}");
+            }
+        });
+    });
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
+    let report = run(&address, Options { budget: 20, ..options() });
+    let page = html::write(&report);
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;\\u202e"));
+    assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'));
+    for resource in ["src=", "href=", "url(", "@import", "http-equiv=\"refresh"] {
+        assert!(!page.contains(resource), "the page needs {resource}");
+    }
+}
+
+#[test]
+fn the_json_form_is_what_is_documented() {
+    let server = start_with(|_| {});
+    let report = run(&in_front_of(server.address), options());
+    let json: Value = serde_json::to_value(&report).unwrap();
+    let members: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        members,
+        [
+            "format",
+            "address",
+            "card_url",
+            "agent",
+            "probed_at",
+            "grade",
+            "breaks_a_must",
+            "requests",
+            "counts",
+            "left_out",
+            "findings"
+        ]
+    );
+    assert_eq!((&json["format"], &json["grade"]), (&json!(1), &json!("A")));
+    let finding = &json["findings"][0];
+    let members: Vec<_> = finding.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        members,
+        [
+            "check",
+            "on",
+            "level",
+            "verdict",
+            "title",
+            "requirements",
+            "section",
+            "why",
+            "mend",
+            "exchanges"
+        ]
+    );
+    assert_eq!(finding["check"], "a2a.card.served");
+    assert_eq!(finding["exchanges"][0]["request"]["method"], "GET");
+    assert_eq!(finding["exchanges"][0]["answer"]["status"], 200);
+}

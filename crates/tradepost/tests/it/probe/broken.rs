@@ -1,0 +1,411 @@
+//! Each fault is found by the check that is named for it, and by no other.
+
+use super::*;
+
+/// Probes a dealer of v1.1 behind a proxy.
+fn dealer_with(request: ChangeRequest, answer: ChangeAnswer) -> (TestServer, Report) {
+    let server = start_with(|config| {
+        config.dealers[0].versions = vec![Version::V1_1];
+    });
+    let address = proxy::start(server.address, NAMED, request, answer);
+    let report = run(&address, options());
+    (server, report)
+}
+
+/// That a change to what the dealer says is found by these checks alone.
+#[track_caller]
+fn answers(expected: &[&str], change: impl Fn(&Passing, &mut Passing) + Send + Sync + 'static) {
+    let (_server, report) = dealer_with(Arc::new(|_| {}), Arc::new(change));
+    found(&report, expected);
+}
+
+/// That a change to what the dealer hears is found by these checks alone.
+#[track_caller]
+fn requests(expected: &[&str], change: impl Fn(&mut Passing) + Send + Sync + 'static) {
+    let (_server, report) = dealer_with(Arc::new(change), Arc::new(|_, _| {}));
+    found(&report, expected);
+}
+
+#[track_caller]
+fn found(report: &Report, expected: &[&str]) {
+    let details: Vec<_> = report
+        .failures()
+        .iter()
+        .map(|it| format!("{} on {}: {}", it.check.id, it.on, it.verdict.text()))
+        .collect();
+    assert_eq!(failed(report), expected, "{details:#?}");
+    assert_ne!(report.grade, Grade::A);
+    let breaks = report.failures().iter().any(|it| it.check.level == Level::Must);
+    assert_eq!(report.breaks_a_must(), breaks);
+}
+
+/// That a change to what the conformance agent says, to two callers, is found by these alone.
+#[track_caller]
+fn conformance_answers(
+    expected: &[&str],
+    change: impl Fn(&Passing, &mut Passing) + Send + Sync + 'static,
+) {
+    let server = conformance::start_conformance(Profile::Streaming);
+    let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
+    let options = Options { token: token("a"), token_b: token("b"), ..options() };
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), Arc::new(change));
+    found(&run(&address, options), expected);
+}
+
+/// Changes the `aap.error` object of a refusal.
+fn refusal(told: &mut Passing, change: impl FnOnce(&mut Value)) {
+    told.json(|body| {
+        if let Some(data) = body.pointer_mut("/error/data").filter(|data| data.is_object()) {
+            change(data);
+        }
+    });
+}
+
+/// Changes the data of an answer.
+fn data(told: &mut Passing, change: impl FnOnce(&mut Value)) {
+    told.json(|body| {
+        if let Some(data) = body.pointer_mut("/result/message/parts/0/data/data") {
+            change(data);
+        }
+    });
+}
+
+#[test]
+fn another_code_than_the_right_one() {
+    let expected =
+        ["aap.lead.test-drive-unknown", "aap.vehicle.unknown-stock", "aap.vehicle.unknown-vin"];
+    answers(&expected, |_, told| {
+        refusal(told, |error| {
+            if error["code"] == "VEHICLE_NOT_FOUND" {
+                error["code"] = json!("VEHICLE_UNAVAILABLE");
+            }
+        });
+    });
+}
+
+#[test]
+fn only_the_first_problem_of_a_search() {
+    answers(&["aap.input.all-listed"], |asked, told| {
+        if asked.text().contains("inventory.search") {
+            refusal(told, |error| {
+                if let Some(errors) =
+                    error.pointer_mut("/details/errors").and_then(Value::as_array_mut)
+                {
+                    errors.truncate(1);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn http_200_in_place_of_401() {
+    let server = start_with(|config| {
+        config.dealers[0].versions = vec![Version::V1_1];
+        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+    });
+    let (known, token) = key(dealer::ID, "prober");
+    assert!(server.store.add_api_key(known, false).unwrap());
+    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| {
+        if told.status() == 401 {
+            told.set_status(200);
+        }
+    });
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
+    let report = run(&address, Options { token: Some(token), ..options() });
+    found(&report, &["a2a.auth.invalid", "a2a.auth.missing"]);
+}
+
+#[test]
+fn details_without_their_type() {
+    answers(&["a2a.error.info", "a2a.error.typed-details"], |_, told| {
+        told.json(|body| {
+            let details = body.pointer_mut("/error/data").and_then(Value::as_array_mut);
+            for detail in details.into_iter().flatten() {
+                detail.as_object_mut().unwrap().shift_remove("@type");
+            }
+        });
+    });
+}
+
+#[test]
+fn personal_data_in_a_refusal() {
+    answers(&["aap.lead.no-echo"], |asked, told| {
+        let text = asked.text();
+        let value = text.split("\"email\":\"").nth(1).and_then(|rest| rest.split('"').next());
+        if let Some(value) = value.map(str::to_owned) {
+            refusal(told, |error| error["message"] = json!(format!("{value} is no address")));
+        }
+    });
+}
+
+#[test]
+fn a_stack_trace() {
+    answers(&["a2a.error.no-internals"], |_, told| {
+        told.json(|body| {
+            if body.pointer("/error/code") == Some(&json!(-32700)) {
+                body["error"]["message"] =
+                    json!("Traceback (most recent call last):\n  File \"x\"");
+            }
+        });
+    });
+}
+
+#[test]
+fn an_id_that_does_not_come_back() {
+    answers(&["a2a.jsonrpc.id-number", "a2a.jsonrpc.id-text"], |_, told| {
+        told.json(|body| {
+            if body.get("jsonrpc").is_some() {
+                body["id"] = json!(null);
+            }
+        });
+    });
+}
+
+#[test]
+fn a_card_without_an_entity_tag() {
+    answers(&["a2a.card.etag"], |_, told| told.drop_header("etag"));
+}
+
+#[test]
+fn a_card_that_is_sent_again_unchanged() {
+    let expected = ["a2a.card.not-modified"];
+    requests(&expected, |asked| asked.drop_header("if-none-match"));
+}
+
+#[test]
+fn answers_of_another_media_type() {
+    answers(&["a2a.jsonrpc.answer-type"], |asked, told| {
+        if asked.target() == "/a2a" {
+            told.set_header("content-type", "text/html");
+        }
+    });
+}
+
+#[test]
+fn a_version_that_nobody_looks_at() {
+    let expected = [
+        "a2a.version.every-operation",
+        "a2a.version.later-minor",
+        "a2a.version.nonsense",
+        "a2a.version.unsupported",
+    ];
+    requests(&expected, |asked| asked.drop_header("a2a-version"));
+}
+
+#[test]
+fn one_unknown_version_that_is_accepted() {
+    requests(&["a2a.version.later-minor"], |asked| {
+        if asked.header("a2a-version") == Some("1.1") {
+            asked.set_header("a2a-version", "1.0");
+        }
+    });
+}
+
+#[test]
+fn a_patch_number_that_is_compared() {
+    requests(&["a2a.version.patch"], |asked| {
+        if asked.header("a2a-version") == Some("1.0.3") {
+            asked.set_header("a2a-version", "3.1");
+        }
+    });
+}
+
+#[test]
+fn more_members_than_the_error_object_has() {
+    answers(&["aap.error.closed"], |_, told| {
+        refusal(told, |error| error["hint"] = json!("try again"));
+    });
+}
+
+#[test]
+fn a_wrong_request_that_may_be_repeated() {
+    answers(&["aap.error.retryable"], |_, told| {
+        refusal(told, |error| {
+            if error["code"] == "SCHEMA_VALIDATION_FAILED" {
+                error["retryable"] = json!(true);
+            }
+        });
+    });
+}
+
+#[test]
+fn an_error_without_its_moment() {
+    answers(&["aap.error.object"], |_, told| {
+        refusal(told, |error| {
+            error.as_object_mut().unwrap().shift_remove("created_at");
+        });
+    });
+}
+
+#[test]
+fn a_filter_that_is_passed_over() {
+    let expected = ["aap.input.all-listed", "aap.input.facets-filter", "aap.input.filter-unknown"];
+    requests(&expected, |asked| {
+        asked.json(|body| {
+            let filters = body.pointer_mut("/params/message/parts/0/data/filters");
+            if let Some(filters) = filters.and_then(Value::as_object_mut) {
+                filters.shift_remove("maek");
+            }
+        });
+    });
+}
+
+#[test]
+fn a_vehicle_that_was_sold() {
+    answers(&["aap.search.status"], |asked, told| {
+        if asked.text().contains("inventory.search") {
+            data(told, |page| {
+                if let Some(vehicle) = page.pointer_mut("/vehicles/0") {
+                    vehicle["status"] = json!("sold");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_price_with_cents() {
+    answers(&["aap.search.money"], |_, told| {
+        data(told, |page| {
+            for vehicle in
+                page.get_mut("vehicles").and_then(Value::as_array_mut).into_iter().flatten()
+            {
+                if vehicle.get("msrp").is_some() {
+                    vehicle["msrp"] = json!(32450.5);
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn a_role_of_a2a_0_3() {
+    answers(&["a2a.send.message", "aap.answer.role"], |_, told| {
+        told.json(|body| {
+            if let Some(role) = body.pointer_mut("/result/message/role") {
+                *role = json!("agent");
+            }
+        });
+    });
+}
+
+#[test]
+fn a_message_that_is_not_wrapped() {
+    answers(&["a2a.send.result", "aap.answer.message"], |_, told| {
+        told.json(|body| {
+            if let Some(message) = body.pointer("/result/message").cloned() {
+                body["result"] = message;
+            }
+        });
+    });
+}
+
+#[test]
+fn a_retry_that_makes_a_second_lead() {
+    let count = AtomicU32::new(0);
+    answers(&["aap.receipt.replay"], move |_, told| {
+        data(told, |receipt| {
+            if receipt.get("lead_id").is_some() {
+                let number = count.fetch_add(1, Ordering::Relaxed);
+                receipt["lead_id"] = json!(format!("lead-{number}"));
+            }
+        });
+    });
+}
+
+#[test]
+fn a_consent_that_has_expired_and_is_taken() {
+    requests(&["aap.consent.expired"], |asked| {
+        asked.json(|body| {
+            let consent = body.pointer_mut("/params/message/parts/0/data/consent");
+            if let Some(consent) = consent.and_then(Value::as_object_mut) {
+                consent.shift_remove("expires_at");
+            }
+        });
+    });
+}
+
+#[test]
+fn another_error_for_webhooks_than_the_one_of_the_table() {
+    let expected = [
+        "a2a.capability.push-create",
+        "a2a.capability.push-delete",
+        "a2a.capability.push-get",
+        "a2a.capability.push-list",
+    ];
+    answers(&expected, |_, told| {
+        told.json(|body| {
+            if body.pointer("/error/code") == Some(&json!(-32003)) {
+                body["error"]["code"] = json!(-32601);
+            }
+        });
+    });
+}
+
+#[test]
+fn a_task_of_somebody_else_that_is_forbidden_and_not_missing() {
+    let first = std::sync::Mutex::new(None::<String>);
+    let expected = [
+        "a2a.access.cancel",
+        "a2a.access.get",
+        "a2a.access.identical",
+        "a2a.access.send",
+        "a2a.access.subscribe",
+    ];
+    conformance_answers(&expected, move |asked, told| {
+        let Some(caller) = asked.header("authorization") else { return };
+        let mut first = first.lock().unwrap();
+        let owner = first.get_or_insert_with(|| caller.to_owned());
+        let whole = format!("{} {}", asked.first, asked.text());
+        // The tasks that nobody has are told by their ids.
+        if caller != owner && !whole.contains("00000000-0000-4000-8000-") {
+            let missing = told.text().contains("TASK_NOT_FOUND");
+            told.json(|body| {
+                if missing && body.get("error").is_some() {
+                    let code = if body.get("jsonrpc").is_some() { -32000 } else { 403 };
+                    body["error"] = json!({"code": code, "status": "PERMISSION_DENIED",
+                        "message": "not yours"});
+                }
+            });
+            if missing {
+                told.set_status(403);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_list_that_is_upside_down() {
+    conformance_answers(&["a2a.list.newest-first"], |_, told| {
+        told.json(|body| {
+            let tasks = if body.get("jsonrpc").is_some() { "/result/tasks" } else { "/tasks" };
+            // The clock of the test stands still, so the order shows only so.
+            if let Some(first) = body.pointer_mut(tasks).and_then(|tasks| tasks.get_mut(0)) {
+                first["status"]["timestamp"] = json!("2020-01-01T00:00:00.000Z");
+            }
+        });
+    });
+}
+
+#[test]
+fn the_error_page_of_a_framework() {
+    conformance_answers(&["a2a.rest.unknown-route"], |asked, told| {
+        if asked.target().contains("/tradepost/probe/unknown") {
+            told.body = b"<html>404 Not Found</html>".to_vec();
+            told.set_header("content-type", "text/html");
+        }
+    });
+}
+
+#[test]
+fn a_status_name_that_is_not_the_one_of_the_table() {
+    let expected = ["a2a.error.status-name"];
+    conformance_answers(&expected, |asked, told| {
+        if asked.target().starts_with("/rest/") && told.text().contains("TASK_NOT_FOUND") {
+            told.json(|body| {
+                body["error"]["code"] = json!(5);
+            });
+        }
+    });
+}

@@ -1,0 +1,155 @@
+//! A proxy that breaks a server on purpose: it passes requests on and changes what it is told to.
+//! The bytes that a client sees are those of a broken server, and the product needs no switches.
+
+use std::io::{BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A request or an answer on its way.
+#[derive(Debug, Clone, Default)]
+pub struct Passing {
+    /// `POST /a2a HTTP/1.1` or `HTTP/1.1 200 OK`.
+    pub first: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// What is done to a request.
+pub type ChangeRequest = Arc<dyn Fn(&mut Passing) + Send + Sync>;
+
+/// What is done to the answer to a request.
+pub type ChangeAnswer = Arc<dyn Fn(&Passing, &mut Passing) + Send + Sync>;
+
+impl Passing {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub fn drop_header(&mut self, name: &str) {
+        self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+    }
+
+    pub fn set_header(&mut self, name: &str, value: &str) {
+        self.drop_header(name);
+        self.headers.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// The status of an answer.
+    pub fn status(&self) -> u16 {
+        self.first.split(' ').nth(1).and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    pub fn set_status(&mut self, status: u16) {
+        self.first = format!("HTTP/1.1 {status} Changed");
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Changes the body, where it is JSON.
+    pub fn json(&mut self, change: impl FnOnce(&mut Value)) {
+        if let Ok(mut body) = serde_json::from_slice::<Value>(&self.body) {
+            change(&mut body);
+            self.body = body.to_string().into_bytes();
+        }
+    }
+
+    /// The target of a request.
+    pub fn target(&self) -> &str {
+        self.first.split(' ').nth(1).unwrap_or_default()
+    }
+
+    fn read(reader: &mut impl std::io::BufRead) -> Option<Self> {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
+        let mut passing = Self { first: line.trim_end().to_owned(), ..Self::default() };
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            match line.trim_end().split_once(':') {
+                Some((name, value)) => {
+                    passing.headers.push((name.to_owned(), value.trim().to_owned()));
+                }
+                None => return Some(passing),
+            }
+        }
+    }
+
+    fn read_body(&mut self, reader: &mut impl std::io::Read) -> Option<()> {
+        let length = self.header("content-length").and_then(|text| text.parse().ok());
+        self.body = vec![0; length.unwrap_or_default()];
+        reader.read_exact(&mut self.body).ok()
+    }
+
+    fn write(&self, stream: &mut TcpStream) -> std::io::Result<()> {
+        let mut head = format!("{}\r\n", self.first);
+        for (name, value) in &self.headers {
+            let framing = ["content-length", "connection"];
+            if !framing.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+                head.push_str(&format!("{name}: {value}\r\n"));
+            }
+        }
+        if self.header("transfer-encoding").is_none() {
+            head.push_str(&format!("content-length: {}\r\n", self.body.len()));
+        }
+        head.push_str("connection: close\r\n\r\n");
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(&self.body)
+    }
+}
+
+/// Starts a proxy in front of a server; its address. Wherever the card names one of `named`, it
+/// names the proxy.
+pub fn start(
+    server: SocketAddr,
+    named: &'static [&'static str],
+    request: ChangeRequest,
+    answer: ChangeAnswer,
+) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let base = address.clone();
+    let pass = Arc::new(move |mut client: TcpStream| {
+        let mut reader = BufReader::new(client.try_clone().unwrap());
+        let mut asked = Passing::read(&mut reader)?;
+        asked.read_body(&mut reader)?;
+        let original = asked.clone();
+        request(&mut asked);
+        let mut upstream = TcpStream::connect(server).ok()?;
+        upstream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+        // A server that refuses early may close before it has read everything.
+        let _ = asked.write(&mut upstream);
+        let mut upstream = BufReader::new(upstream);
+        let mut told = Passing::read(&mut upstream)?;
+        if told.header("transfer-encoding").is_some() {
+            told.write(&mut client).ok()?;
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = upstream.read(&mut buffer) {
+                client.write_all(&buffer[..count]).ok()?;
+            }
+            return Some(());
+        }
+        told.read_body(&mut upstream)?;
+        if original.target() == "/.well-known/agent-card.json" {
+            let mut text = told.text().replace(&format!("http://{server}"), &base);
+            for name in named {
+                text = text.replace(name, &base);
+            }
+            told.body = text.into_bytes();
+        }
+        answer(&original, &mut told);
+        told.write(&mut client).ok()
+    });
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let pass = Arc::clone(&pass);
+            std::thread::spawn(move || pass(client));
+        }
+    });
+    address
+}
