@@ -280,6 +280,7 @@ fn server(listen: SocketAddr) -> Server {
         log_json: false,
         log_filter: "off".to_owned(),
         trust_forwarded_for: false,
+        tls: None,
     }
 }
 

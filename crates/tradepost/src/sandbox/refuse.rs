@@ -174,6 +174,7 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
             challenge = Some("Bearer error=\"insufficient_scope\", scope=\"sandbox\"");
             refusal = refusal.with("scope", "sandbox");
         }
+        ProtocolCode::ResourceExhausted => usual = StatusCode::TOO_MANY_REQUESTS,
         ProtocolCode::VersionNotSupported => {
             refusal = refusal.with("supportedVersions", "9.9");
         }
