@@ -7,7 +7,7 @@
 //! 4. `adcp_error` in the `data` of a JSON-RPC error, or the details of a status
 //! 5. JSON text with `adcp_error` in an MCP tool result with `isError`
 //! 6. the first of `errors[]` in the payload
-//! 7. AAP's error object, in the same places
+//! 7. AAP's error object, in the same places, or an `ErrorInfo` of its domain
 //! 8. the typed details of A2A, then the bare number
 //! 9. the status of HTTP or gRPC, then the words
 //!
@@ -25,7 +25,8 @@ use crate::refusal::{self, By, Refused};
 
 mod places;
 
-pub use places::{Found, Layer, Places};
+pub use places::Layer;
+pub(crate) use places::{Found, Places};
 
 /// The largest answer that is read, in bytes.
 pub const MAX_READ: usize = 8 * 1024 * 1024;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use serde_json::Value;
 use tradepost_wire::a2a::error::{Code, DOMAIN, FieldViolation};
-use tradepost_wire::aap::error::{Code as AapCode, Received};
+use tradepost_wire::aap::error::{Code as AapCode, DOMAIN as AAP_DOMAIN, Received};
 use tradepost_wire::adcp::error::{Error as AdcpError, Malformed, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
 
@@ -246,7 +246,12 @@ pub(crate) fn read_aap(data: &Value, message: &str) -> Option<Received> {
         return Some(received);
     }
     let items = data.as_array().map(Vec::as_slice).unwrap_or_default();
-    if let Some(received) = items.iter().find_map(Received::read) {
+    // A google.protobuf.Struct in JSON has its members in `value`.
+    let objects = items.iter().chain(items.iter().filter_map(|item| item.get("value")));
+    if let Some(received) = objects.into_iter().find_map(Received::read) {
+        return Some(received);
+    }
+    if let Some(received) = read_aap_info(items, message) {
         return Some(received);
     }
     if !data.is_null() {
@@ -261,6 +266,27 @@ pub(crate) fn read_aap(data: &Value, message: &str) -> Option<Received> {
         retryable: code.retryable(),
         error_id: String::new(),
         details: Value::Null,
+    })
+}
+
+/// An `ErrorInfo` of AAP's domain: what is left of the object where only typed details travel.
+fn read_aap_info(details: &[Value], message: &str) -> Option<Received> {
+    let info = typed(details, "ErrorInfo")?;
+    let text =
+        |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+    if text(info, "domain").as_deref() != Some(AAP_DOMAIN) {
+        return None;
+    }
+    let code = Open::<AapCode>::parse(&text(info, "reason")?);
+    let metadata = info.get("metadata").unwrap_or(&Value::Null);
+    let default = code.known().is_some_and(AapCode::retryable);
+    let stated = text(metadata, "retryable").and_then(|word| word.parse().ok());
+    Some(Received {
+        message: message.to_owned(),
+        retryable: stated.unwrap_or(default),
+        error_id: text(metadata, "error_id").unwrap_or_default(),
+        details: Value::Null,
+        code,
     })
 }
 

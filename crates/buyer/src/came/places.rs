@@ -24,7 +24,7 @@ pub enum Layer {
 
 /// What was found.
 #[derive(Debug)]
-pub enum Found {
+pub(crate) enum Found {
     /// An error object.
     Adcp(Box<Adcp>),
     /// Something in the place of one; the search ends there (`T-6`).
@@ -35,7 +35,7 @@ pub enum Found {
 
 /// The places of one answer.
 #[derive(Debug, Default)]
-pub struct Places<'v> {
+pub(crate) struct Places<'v> {
     /// Each with its layer, in the order of the search.
     objects: Vec<(Layer, Candidate<'v>)>,
     /// The texts for people.
@@ -163,8 +163,7 @@ impl<'v> Places<'v> {
     }
 
     /// Searches for AdCP's error object.
-    #[must_use]
-    pub fn find(&self) -> Found {
+    pub(crate) fn find(&self) -> Found {
         for (layer, candidate) in &self.objects {
             let value = candidate.value();
             let Some(error) = value.get("adcp_error").filter(|error| !error.is_null()) else {

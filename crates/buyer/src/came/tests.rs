@@ -125,6 +125,18 @@ fn statuses_are_read_with_their_details_and_without() {
     assert_eq!(rest(json!([])), "http 404");
     let new = json!({"@type": "google.rpc.ErrorInfo", "reason": "NEW", "domain": "x"});
     assert_eq!(rest(json!([new])), "a2a NEW 0");
+    let typed = json!({"@type": "google.rpc.ErrorInfo", "reason": "RATE_LIMITED",
+        "domain": "autoagentprotocol.org", "metadata": {"retryable": "false", "error_id": "e1"}});
+    assert_eq!(rest(json!([typed])), "aap RATE_LIMITED");
+    let body = json!({"error": {"code": 429, "message": "m", "details": [typed]}}).to_string();
+    let Some(Failure::Refused(refused)) = read(&came(Via::HttpJson, 429, body.as_bytes())) else {
+        panic!()
+    };
+    let By::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
+    assert_eq!((error.retryable, error.error_id.as_str()), (false, "e1"));
+    let within = json!({"@type": "type.googleapis.com/google.protobuf.Struct",
+        "value": {"type": "aap.error", "code": "INVALID_CONSENT"}});
+    assert_eq!(rest(json!([within])), "aap INVALID_CONSENT");
     let grpc = |body: &str| found(Via::Grpc { code: 5, message: "gone" }, 0, body);
     assert_eq!(grpc(&json!([info]).to_string()), "a2a TASK_NOT_FOUND -32001");
     for body in ["", "[]", "nonsense", "{\"a\":1}", "\u{0}"] {

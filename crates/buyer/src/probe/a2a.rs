@@ -161,7 +161,7 @@ impl Run {
     pub(super) fn scenario_params(&mut self, prefix: &str, more: Value) -> Value {
         let mut message = self.message(prefix);
         // The kit's successor reads the text.
-        message["parts"] = json!([{"text": prefix}]);
+        shape::set(&mut message, "/parts", json!([{"text": prefix}]));
         let mut params = json!({"message": message});
         if let (Some(params), Value::Object(more)) = (params.as_object_mut(), more) {
             for (name, value) in more {

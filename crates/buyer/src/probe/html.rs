@@ -15,14 +15,14 @@ const SCRIPT: &str = include_str!("html/script.js");
 pub fn write(report: &Report) -> String {
     let mut out = String::with_capacity(256 * 1024);
     let title = if report.agent.is_empty() { &report.address } else { &report.agent };
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}: grade {}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+         <title>{}: grade {}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>",
         escape(title),
         report.grade.letter()
     );
@@ -30,11 +30,11 @@ pub fn write(report: &Report) -> String {
     summary(&mut out, report);
     filters(&mut out, report);
     findings(&mut out, report);
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<footer>Made by <code>tradepost probe</code>. A check accepts every answer that the \
          specification permits; warnings are never counted.</footer>\n</main>\n\
-         <script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+         <script>\n{SCRIPT}</script>\n</body>\n</html>"
     );
     out
 }
@@ -55,7 +55,7 @@ fn head(out: &mut String, report: &Report, title: &str) {
     let moment = report.probed_at.to_string();
     let moment =
         moment.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ");
-    let _ = write!(out, " · {} UTC · {} requests</p>\n", escape(&moment), report.requests);
+    let _ = writeln!(out, " · {} UTC · {} requests</p>", escape(&moment), report.requests);
     if !report.left_out.is_empty() {
         out.push_str("<ul class=\"left\">");
         for text in &report.left_out {
@@ -110,10 +110,10 @@ fn filters(out: &mut String, report: &Report) {
         ("not_applicable", "not applicable", not_applicable),
     ] {
         if count > 0 {
-            let _ = write!(
+            let _ = writeln!(
                 out,
                 "<button type=\"button\" data-filter=\"{name}\" aria-pressed=\"true\" \
-                 class=\"{name}\">{label} <b>{count}</b></button>\n"
+                 class=\"{name}\">{label} <b>{count}</b></button>"
             );
         }
     }
@@ -137,7 +137,7 @@ fn findings(out: &mut String, report: &Report) {
             "run" => "Everything seen",
             other => other,
         };
-        let _ = write!(out, "<section class=\"group\">\n<h2>{}</h2>\n", escape(heading));
+        let _ = writeln!(out, "<section class=\"group\">\n<h2>{}</h2>", escape(heading));
         for finding in group {
             row(out, finding);
         }
@@ -149,24 +149,24 @@ fn row(out: &mut String, finding: &Finding) {
     let check = finding.check;
     let class = if finding.waived.is_some() { "waived" } else { finding.verdict.name() };
     let open = if finding.is_failure() { " open" } else { "" };
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<details class=\"check {class}\" data-verdict=\"{class}\"{open}>\n<summary>\
          <span class=\"mark\" title=\"{class}\"></span><span class=\"title\">{}</span>\
-         <span class=\"tag\">{}</span><code class=\"id\">{}</code></summary>\n<div class=\"body\">\n",
+         <span class=\"tag\">{}</span><code class=\"id\">{}</code></summary>\n<div class=\"body\">",
         escape(check.title),
         check.level.name(),
         escape(check.id)
     );
     if !finding.verdict.text().is_empty() {
-        let _ = write!(out, "<p class=\"said\">{}</p>\n", escape(finding.verdict.text()));
+        let _ = writeln!(out, "<p class=\"said\">{}</p>", escape(finding.verdict.text()));
     }
     if let Some(reason) = &finding.waived {
-        let _ = write!(out, "<p class=\"said\">waived: {}</p>\n", escape(reason));
+        let _ = writeln!(out, "<p class=\"said\">waived: {}</p>", escape(reason));
     }
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<dl><dt>why</dt><dd>{}</dd><dt>mend</dt><dd>{}</dd><dt>source</dt><dd>{} · {}</dd></dl>\n",
+        "<dl><dt>why</dt><dd>{}</dd><dt>mend</dt><dd>{}</dd><dt>source</dt><dd>{} · {}</dd></dl>",
         escape(check.why),
         escape(check.mend),
         escape(check.section),
@@ -192,10 +192,10 @@ fn show(out: &mut String, exchange: &Exchange) {
         (None, Some(failure)) => failure.clone(),
         (None, None) => "no answer".to_owned(),
     };
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<div class=\"exchange\"><div><h3>sent</h3><pre>{}</pre></div>\
-         <div><h3>came back</h3><pre>{}</pre></div></div>\n",
+         <div><h3>came back</h3><pre>{}</pre></div></div>",
         escape(&request),
         escape(&answer)
     );

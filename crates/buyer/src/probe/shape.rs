@@ -61,6 +61,14 @@ pub(crate) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name)?.as_str()
 }
 
+/// Sets the member at a pointer, where there is an object to hold it.
+pub(crate) fn set(value: &mut Value, pointer: &str, member: Value) {
+    let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
+    if let Some(members) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
+        members.insert(name.to_owned(), member);
+    }
+}
+
 /// The items of a list member.
 pub(crate) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()

@@ -71,7 +71,15 @@ fn the_reports_for_machines_escape_what_an_agent_wrote() {
         left_out: Vec::new(),
         findings: vec![failed, finding(Level::May, Verdict::Skipped("not <allowed>".to_owned()))],
     };
-    expect![[r#""#]].assert_eq(&junit::write(&report));
+    expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="tradepost probe https://a.example: grade C" tests="2" failures="1">
+          <testsuite name="JSONRPC" tests="2" failures="1" skipped="1">
+            <testcase classname="MUST JSONRPC" name="a2a.card.served: The agent card is at its well-known address"><failure type="MUST" message="&lt;b&gt;?[31m &amp; &quot;x&quot;">A2A §8.2 (D-01). answer GET /.well-known/agent-card.json with 200 and an AgentCard as JSON</failure></testcase>
+            <testcase classname="MAY JSONRPC" name="a2a.card.last-modified: The card says when it was changed"><skipped message="skipped: not &lt;allowed&gt;"/></testcase>
+          </testsuite>
+        </testsuites>
+    "#]].assert_eq(&junit::write(&report));
     let page = html::write(&report);
     assert!(page.contains("<pre>HTTP 200\n\n&lt;/pre&gt;</pre>"), "{page}");
     assert!(page.contains("&lt;b&gt;\\u001b[31m &amp; &quot;x&quot;"), "{page}");

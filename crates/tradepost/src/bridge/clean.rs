@@ -127,7 +127,8 @@ mod tests {
         assert_eq!(kept, expected);
         assert!(cleaner.cut);
         let mut cleaner = Cleaner::brief();
-        assert_eq!(cleaner.clean(&json!({"a": ["b", 1.50]})).to_string(), r#"{"a":["b",1.50]}"#);
+        let text = r#"{"a":["b",1.50]}"#;
+        assert_eq!(cleaner.clean(&serde_json::from_str(text).unwrap()).to_string(), text);
         assert!(!cleaner.cut);
     }
 

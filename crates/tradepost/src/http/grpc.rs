@@ -188,8 +188,8 @@ fn respond(agent: &Agent, operation: Operation, outcome: Outcome, deadline: Dead
 }
 
 fn broken(agent: &Agent, fault: &Fault) -> Parcel {
-    let (refusal, error_id) = answers::broken(agent, fault);
-    let (response, stamp) = Failure::from(&refusal).into_parcel();
+    let (failure, error_id) = errors::broken(agent, fault);
+    let (response, stamp) = failure.into_parcel();
     (response, Stamp { error_id: Some(error_id), ..stamp })
 }
 

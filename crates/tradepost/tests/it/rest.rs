@@ -16,6 +16,7 @@ use crate::support::client::{self, Response};
 use crate::support::conformance::versioned;
 use crate::support::{NOW, TestServer, at, layout, start_conformance};
 
+mod closed;
 mod dealer;
 
 const JSON: (&str, &str) = ("Content-Type", "application/a2a+json");

@@ -8,7 +8,7 @@ use super::id_of;
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::probe::reply::Reply;
 use crate::probe::run::{Ask, Run, Who};
-use crate::probe::shape::{Wrong, items, text};
+use crate::probe::shape::{Wrong, items, set, text};
 
 const WHY_AUTH: &str = "A card that asks for credentials promises that nobody gets in without.";
 const WHY_OWN: &str =
@@ -100,7 +100,7 @@ async fn ask_for(
 ) -> Result<Reply, Verdict> {
     let params = if operation == Operation::SendMessage {
         let mut message = run.message("probe");
-        message["taskId"] = json!(id);
+        set(&mut message, "/taskId", json!(id));
         json!({"message": message})
     } else {
         json!({"id": id})

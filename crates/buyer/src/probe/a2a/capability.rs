@@ -7,6 +7,7 @@ use tradepost_wire::a2a::error::Code;
 
 use crate::probe::check::{Check, Judged, checks, not_here};
 use crate::probe::run::Run;
+use crate::probe::shape::set;
 
 const WHY: &str =
     "A client that did not read the card has to learn that it never will work, not that it failed.";
@@ -40,10 +41,10 @@ async fn push(run: &mut Run, operation: Operation) -> Judged {
     let mut params = json!({"taskId": task_id});
     match operation {
         Operation::CreateTaskPushNotificationConfig => {
-            params["url"] = json!("https://webhook.example/probe");
+            set(&mut params, "/url", json!("https://webhook.example/probe"));
         }
         Operation::GetTaskPushNotificationConfig | Operation::DeleteTaskPushNotificationConfig => {
-            params["id"] = json!("probe");
+            set(&mut params, "/id", json!("probe"));
         }
         Operation::SendMessage
         | Operation::SendStreamingMessage

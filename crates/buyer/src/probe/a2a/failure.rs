@@ -8,7 +8,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::probe::reply::{ErrorView, Reply};
 use crate::probe::run::{Binding, Run};
-use crate::probe::shape::Wrong;
+use crate::probe::shape::{Wrong, set};
 
 const WHY: &str = "A client that cannot tell errors apart can only give up.";
 const WHY_INFO: &str = "The reason is the one name that is the same on every binding.";
@@ -61,7 +61,7 @@ async fn unknown(run: &mut Run, operation: Operation) -> Judged {
 async fn send_unknown(run: &mut Run) -> Judged {
     run.may_send()?;
     let mut message = run.message("probe");
-    message["taskId"] = json!(run.unknown_id());
+    set(&mut message, "/taskId", json!(run.unknown_id()));
     let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
     reply.refused(&[Code::TaskNotFound])
 }

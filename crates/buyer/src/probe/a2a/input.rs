@@ -7,6 +7,7 @@ use tradepost_wire::a2a::error::Code;
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::probe::reply::{Reply, Said};
 use crate::probe::run::{Binding, Run};
+use crate::probe::shape::set;
 
 const WHY: &str = "What is not checked is acted upon; a client that erred has to hear of it.";
 const MEND: &str =
@@ -137,7 +138,7 @@ async fn media_type(run: &mut Run) -> Judged {
         Some(data) => json!({"data": data, "mediaType": "image/x-tradepost-probe"}),
         None => json!({"raw": "AAAA", "mediaType": "application/x-tradepost-probe"}),
     };
-    message["parts"] = json!([part]);
+    set(&mut message, "/parts", json!([part]));
     let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
     reply.refused(&[Code::ContentTypeNotSupported])
 }

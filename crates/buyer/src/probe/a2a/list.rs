@@ -6,7 +6,7 @@ use tradepost_wire::a2a::Operation;
 use super::id_of;
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::probe::run::Run;
-use crate::probe::shape::{Wrong, items, text};
+use crate::probe::shape::{Wrong, items, set, text};
 
 const WHY: &str = "Clients page through lists; a page that lies loses tasks.";
 
@@ -95,7 +95,7 @@ async fn two_tasks(run: &mut Run) -> Result<String, Verdict> {
     let context = run.fresh("context");
     for _ in 0..3 {
         let mut message = run.message("probe");
-        message["contextId"] = json!(context);
+        set(&mut message, "/contextId", json!(context));
         let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
         let kept = reply.result()?.pointer("/task/contextId").and_then(Value::as_str);
         if kept != Some(&context) {
@@ -126,7 +126,7 @@ async fn pages(run: &mut Run) -> Judged {
     for _ in 0..6 {
         let mut params = json!({"contextId": context, "pageSize": 1});
         if !token.is_empty() {
-            params["pageToken"] = json!(token);
+            set(&mut params, "/pageToken", json!(token));
         }
         let page = ask(run, params).await?;
         for id in items(&page, "tasks").map(id_of) {

@@ -95,7 +95,7 @@ async fn context_kept(run: &mut Run) -> Judged {
     run.sample().await?;
     let mut message = run.message("probe");
     let ours = run.fresh("context");
-    message["contextId"] = json!(ours);
+    shape::set(&mut message, "/contextId", json!(ours));
     let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
     if reply.error().is_some() {
         return Ok(Verdict::Pass);

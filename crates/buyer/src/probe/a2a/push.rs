@@ -8,6 +8,7 @@ use super::id_of;
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::probe::reply::Said;
 use crate::probe::run::Run;
+use crate::probe::shape::set;
 
 const WHY: &str = "A webhook on a task that is not the caller's would send somebody else's events.";
 
@@ -41,9 +42,9 @@ async fn unknown_task(run: &mut Run, operation: Operation) -> Judged {
     declared(run)?;
     let mut params = json!({"taskId": run.unknown_id()});
     if operation == Operation::CreateTaskPushNotificationConfig {
-        params["url"] = json!("https://webhook.example/probe");
+        set(&mut params, "/url", json!("https://webhook.example/probe"));
     } else if operation != Operation::ListTaskPushNotificationConfigs {
-        params["id"] = json!("probe");
+        set(&mut params, "/id", json!("probe"));
     }
     let reply = run.call(operation, params).await?;
     reply.refused(&[Code::TaskNotFound])

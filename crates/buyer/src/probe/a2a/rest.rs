@@ -9,7 +9,7 @@ use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here}
 use crate::probe::reply::{Reply, Said};
 use crate::probe::rest::join;
 use crate::probe::run::{Ask, Field, Out, Run};
-use crate::probe::shape::Wrong;
+use crate::probe::shape::{Wrong, set};
 
 const WHY: &str = "A framework's own error page is nothing that a client of A2A can read.";
 const MEND: &str =
@@ -123,7 +123,7 @@ fn names_message(reply: &Reply) -> bool {
 async fn a2a_json(run: &mut Run) -> Judged {
     run.may_send()?;
     let mut message = run.message("probe");
-    message["taskId"] = json!(run.unknown_id());
+    set(&mut message, "/taskId", json!(run.unknown_id()));
     let ask = Ask { content_type: Field::Text("application/a2a+json"), ..Ask::default() };
     let reply = run.ask(ask, Operation::SendMessage, json!({"message": message})).await?;
     reply.refused(&[Code::TaskNotFound])

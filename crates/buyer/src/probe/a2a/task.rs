@@ -86,7 +86,7 @@ async fn after_end(run: &mut Run, operation: Operation, expected: Code) -> Judge
     let params = match operation {
         Operation::SendMessage | Operation::SendStreamingMessage => {
             let mut message = run.message("probe");
-            message["taskId"] = json!(id_of(&task));
+            shape::set(&mut message, "/taskId", json!(id_of(&task)));
             json!({"message": message})
         }
         Operation::GetTask

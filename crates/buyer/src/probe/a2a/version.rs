@@ -7,6 +7,7 @@ use tradepost_wire::a2a::error::Code;
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::probe::reply::Reply;
 use crate::probe::run::{Ask, Field, Run};
+use crate::probe::shape::set;
 
 const WHY: &str =
     "A client of another version would misread the answers; it has to be told before work starts.";
@@ -74,7 +75,7 @@ async fn every_operation(run: &mut Run) -> Judged {
     let id = run.unknown_id();
     let mut message = run.message("probe");
     // Where the version is not looked at, the unknown task stops the message.
-    message["taskId"] = json!(id);
+    set(&mut message, "/taskId", json!(id));
     let mut wrong = Vec::new();
     for (operation, params) in [
         (Operation::SendMessage, json!({"message": message})),

@@ -6,7 +6,7 @@ use tradepost_wire::aap::Skill;
 use super::{Told, request};
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::probe::run::{Ask, Run, Who};
-use crate::probe::shape::{Wrong, items, text};
+use crate::probe::shape::{Wrong, items, set, text};
 
 const WHY: &str = "A buyer agent reads the first data part of one message, and nothing else.";
 
@@ -190,8 +190,8 @@ async fn anonymous(run: &mut Run) -> Judged {
 async fn unknown_members(run: &mut Run) -> Judged {
     let skill = reader(run)?;
     let mut part = run.part(&request(skill, "{}"));
-    part["metadata"] = json!({"probe": true});
-    part["filename"] = json!("probe.json");
+    set(&mut part, "/metadata", json!({"probe": true}));
+    set(&mut part, "/filename", json!("probe.json"));
     run.tell_parts(json!([part]), Who::First).await?.data()?;
     Ok(Verdict::Pass)
 }

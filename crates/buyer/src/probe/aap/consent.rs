@@ -9,6 +9,7 @@ use tradepost_wire::aap::error::Code::{
 use super::lead::changed;
 use crate::probe::check::{Check, Judged, checks};
 use crate::probe::run::Run;
+use crate::probe::shape::set;
 
 const WHY: &str = "Who contacts somebody without consent breaks the law, and the buyer's word.";
 const MEND: &str = "check the whole grant before the lead is stored";
@@ -61,7 +62,7 @@ async fn expired(run: &mut Run) -> Judged {
     let ago = |hours| {
         Value::String((run.options.now - jiff::SignedDuration::from_hours(hours)).to_string())
     };
-    lead["consent"]["granted_at"] = json!(ago(48));
-    lead["consent"]["expires_at"] = json!(ago(24));
+    set(&mut lead, "/consent/granted_at", json!(ago(48)));
+    set(&mut lead, "/consent/expires_at", json!(ago(24)));
     run.tell(&lead).await?.refused(&[BAD_CONSENT, NO_CONSENT])
 }

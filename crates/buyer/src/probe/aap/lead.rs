@@ -14,7 +14,7 @@ use super::Told;
 use super::input::judge_refusal;
 use crate::probe::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::probe::run::Run;
-use crate::probe::shape::Wrong;
+use crate::probe::shape::{Wrong, set};
 
 const WHY: &str = "A lead with a mistake in it is a customer whom nobody calls back.";
 const MEND: &str = "validate against the skill's schema, and name the place in details.errors";
@@ -96,10 +96,10 @@ impl Run {
         });
         match self.version {
             Version::V1_0 => {
-                lead["source_agent"] = json!("tradepost-probe");
-                lead["consent"]["source_agent"] = json!("tradepost-probe");
+                set(&mut lead, "/source_agent", json!("tradepost-probe"));
+                set(&mut lead, "/consent/source_agent", json!("tradepost-probe"));
             }
-            Version::V1_1 => lead["source_agent"] = json!({"name": "tradepost-probe"}),
+            Version::V1_1 => set(&mut lead, "/source_agent", json!({"name": "tradepost-probe"})),
         }
         lead
     }
@@ -184,12 +184,12 @@ async fn all_listed(run: &mut Run) -> Judged {
 async fn no_echo(run: &mut Run) -> Judged {
     run.offers(Skill::LeadSubmit)?;
     // Neither can be contacted by this, and both are wrong.
-    let marks = ["not-an-address-7f3a", "not-a-number-7f3a"];
-    let customer = json!({"email": marks[0], "phone": marks[1]});
+    let (email, phone) = ("not-an-address-7f3a", "not-a-number-7f3a");
+    let customer = json!({"email": email, "phone": phone});
     let lead = changed(run.valid_lead(), &[("/customer", &customer.to_string())]);
     let told = run.tell(&lead).await?;
     let answer = told.reply.got.text();
-    let shown: Vec<_> = marks.iter().filter(|mark| answer.contains(**mark)).collect();
+    let shown: Vec<_> = [email, phone].into_iter().filter(|mark| answer.contains(mark)).collect();
     if shown.is_empty() { Ok(Verdict::Pass) } else { fail(format!("it repeats {shown:?}")) }
 }
 

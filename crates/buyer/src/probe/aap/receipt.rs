@@ -96,7 +96,7 @@ async fn next_step(run: &mut Run) -> Judged {
 async fn twice(run: &mut Run) -> Result<(Value, Value), Verdict> {
     run.may_send_leads()?;
     let mut lead = run.valid_lead();
-    lead["idempotency_key"] = json!(run.fresh("key"));
+    shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
     let first = run.tell(&lead).await?;
     let Ok(first) = first.data() else {
         return not_here(format!("there is no receipt to look at: {}", first.describe()));
@@ -125,12 +125,16 @@ async fn replay_status(run: &mut Run) -> Judged {
 async fn conflict(run: &mut Run) -> Judged {
     run.may_send_leads()?;
     let mut lead = run.valid_lead();
-    lead["idempotency_key"] = json!(run.fresh("key"));
+    shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
     let first = run.tell(&lead).await?;
     if first.data().is_err() {
         return not_here(format!("there is no receipt to look at: {}", first.describe()));
     }
-    lead["message"] = json!("Another automated conformance test. Please ignore it.");
+    shape::set(
+        &mut lead,
+        "/message",
+        json!("Another automated conformance test. Please ignore it."),
+    );
     run.tell(&lead).await?.refused(&[Code::IdempotencyConflict])
 }
 

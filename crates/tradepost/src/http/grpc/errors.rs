@@ -14,7 +14,8 @@ use tradepost_wire::protobuf::{self, schema};
 
 use crate::auth::Denied;
 use crate::desk::Agent;
-use crate::http::answers::{Parcel, unstamped};
+use crate::fault::Fault;
+use crate::http::answers::{self, Parcel, unstamped};
 use crate::http::denied;
 use crate::http::observe::Stamp;
 
@@ -127,6 +128,19 @@ pub(super) fn unknown_service() -> Failure {
 /// The caller's time was up first.
 pub(super) fn too_late() -> Failure {
     bare(Status::DeadlineExceeded, "the deadline of the call has passed")
+}
+
+/// What broke on our side: with an error id, and when to come back where that helps (E-14).
+pub(super) fn broken(agent: &Agent, fault: &Fault) -> (Failure, String) {
+    /// As long as HTTP+JSON says.
+    const PAUSE_MILLIS: u64 = 5_000;
+    let (refusal, error_id) = answers::broken(agent, fault);
+    let failure = Failure::from(&refusal);
+    if fault.is_transient() {
+        (failure.with_status(Status::Unavailable).with_retry(PAUSE_MILLIS), error_id)
+    } else {
+        (failure, error_id)
+    }
 }
 
 /// The process stops while there is more to come (E-14).

@@ -14,7 +14,6 @@ use super::call::{Deadline, framed};
 use super::errors::{self, Failure};
 use crate::desk::Agent;
 use crate::fault::Fault;
-use crate::http::answers;
 use crate::tasks::{Item, TaskStream};
 
 /// A response that brings one message.
@@ -51,7 +50,7 @@ fn event(item: &Item) -> Result<Vec<u8>, Fault> {
 }
 
 fn broken(agent: &Agent, fault: &Fault) -> Failure {
-    Failure::from(&answers::broken(agent, fault).0)
+    errors::broken(agent, fault).0
 }
 
 fn response(

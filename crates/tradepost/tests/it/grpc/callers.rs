@@ -134,6 +134,26 @@ fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
 }
 
 #[test]
+fn e_14_a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
+    let (server, client) = start_agent(Profile::Streaming);
+    let ada = server.caller("ada", None);
+    let database = rusqlite::Connection::open(server.database()).unwrap();
+    database.execute_batch("ALTER TABLE api_keys RENAME TO mislaid").unwrap();
+    let answer = client.call(&[("authorization", &ada)], "ListTasks", &json!({}));
+    check(
+        "E-14",
+        &answer,
+        &expect![[r#"
+        UNAVAILABLE
+        the agent failed; try again later
+        [
+          {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":"err_<id>"}},
+          {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"5s"}]
+    "#]],
+    );
+}
+
+#[test]
 fn e_27_who_fails_too_often_is_told_when_to_come_back() {
     let (server, client) = start_agent(Profile::Streaming);
     let ask = || client.call(&[("authorization", "Bearer nonsense")], "ListTasks", &json!({}));
