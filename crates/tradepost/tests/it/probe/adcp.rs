@@ -315,9 +315,12 @@ fn faults_of_error_objects_are_found() {
     }
 }
 
+/// A change to an answer, and the checks that find it.
+type Change = (fn(&mut Value), &'static [&'static str]);
+
 #[test]
 fn faults_of_layers_are_found() {
-    let faults: &[(fn(&mut Value), &[&str])] = &[
+    let faults: &[Change] = &[
         (|it| remove(it, "errors"), &["adcp.error.layers"]),
         (|it| it["errors"][0]["message"] = json!("another"), &["adcp.error.layers-agree"]),
         (
@@ -365,12 +368,9 @@ fn result_of(asked: &Passing, told: &mut Passing, tool: &str, change: impl Fn(&m
     }
 }
 
-/// A fault of the answers of `get_adcp_capabilities`, and the checks that find it.
-type Capability = (fn(&mut Value), &'static [&'static str]);
-
 #[test]
 fn faults_of_results_are_found() {
-    let faults: &[Capability] = &[
+    let faults: &[Change] = &[
         (|it| remove(&mut it["structuredContent"], "status"), &["adcp.envelope.status"]),
         (|it| remove(it, "structuredContent"), &["adcp.envelope.structured"]),
         (|it| it["structuredContent"]["payload"] = json!({}), &["adcp.envelope.flat"]),

@@ -165,8 +165,8 @@ fn issues((_, members, required): &Tool, arguments: &Value) -> Vec<Issue> {
     issues
 }
 
-fn not_found(code: Code, message: &str, field: Option<&str>) -> Error {
-    let mut error = Error::new(code, message);
+fn not_found(code: Code, message: &str, field: Option<&str>) -> Box<Error> {
+    let mut error = Box::new(Error::new(code, message));
     error.field = field.map(str::to_owned);
     error
 }
@@ -300,21 +300,24 @@ impl Shop {
         Some(payload)
     }
 
-    fn perform(&self, caller: char, tool: &Tool, arguments: &Value) -> Result<Value, Error> {
+    fn perform(&self, caller: char, tool: &Tool, arguments: &Value) -> Result<Value, Box<Error>> {
         if !credentials::find(arguments).is_empty() {
-            return Err(Error::new(Code::CredentialInArgs, "a credential stands in the arguments"));
+            return Err(Box::new(Error::new(
+                Code::CredentialInArgs,
+                "a credential stands in the arguments",
+            )));
         }
         let release = arguments["adcp_version"].as_str().unwrap_or("3.1");
         if !release.starts_with("3.") {
             let mut error = Error::new(Code::VersionUnsupported, "this release is not spoken");
             error.details.insert("supported_versions".to_owned(), json!(["3.1"]));
-            return Err(error);
+            return Err(error.into());
         }
         let issues = issues(tool, arguments);
         if !issues.is_empty() {
             let mut error = Error::new(Code::InvalidRequest, "the request does not fit its schema");
             error.issues = issues;
-            return Err(error);
+            return Err(error.into());
         }
         // The first caller has one of each, and the second nothing.
         let owns = |id: &Value, own: &str| caller == 'a' && id == own;
@@ -368,12 +371,15 @@ impl Shop {
         })
     }
 
-    fn sync(&self, arguments: &Value) -> Result<Value, Error> {
+    fn sync(&self, arguments: &Value) -> Result<Value, Box<Error>> {
         let key = arguments["idempotency_key"].as_str().unwrap_or_default().to_owned();
         let mut kept = self.kept.lock().unwrap();
         if let Some((sent, answer)) = kept.get(&key) {
             if *sent != arguments["accounts"] {
-                return Err(Error::new(Code::IdempotencyConflict, "the key was used before"));
+                return Err(Box::new(Error::new(
+                    Code::IdempotencyConflict,
+                    "the key was used before",
+                )));
             }
             let mut answer = answer.clone();
             answer["replayed"] = json!(true);
@@ -386,11 +392,11 @@ impl Shop {
     }
 }
 
-fn caller(asked: &Passing) -> Result<char, Error> {
+fn caller(asked: &Passing) -> Result<char, Box<Error>> {
     match asked.header("authorization").and_then(|value| value.strip_prefix("Bearer ")) {
-        None => Err(Error::new(Code::AuthMissing, "a credential is needed")),
+        None => Err(Box::new(Error::new(Code::AuthMissing, "a credential is needed"))),
         Some(TOKEN_A) => Ok('a'),
         Some(TOKEN_B) => Ok('b'),
-        Some(_) => Err(Error::new(Code::AuthInvalid, "the credential is not accepted")),
+        Some(_) => Err(Box::new(Error::new(Code::AuthInvalid, "the credential is not accepted"))),
     }
 }
