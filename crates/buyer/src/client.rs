@@ -7,7 +7,7 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 use tradepost_wire::a2a;
-use tradepost_wire::aap::{self, Skill, Terms};
+use tradepost_wire::aap::{Skill, Terms};
 use uuid::Uuid;
 
 use crate::answer::{self, Answer};
@@ -17,6 +17,7 @@ use crate::failure::{BadAddress, Failure, Unsent};
 use crate::transport::Transport;
 
 mod recover;
+mod skills;
 
 pub use recover::uncorrected;
 
@@ -113,14 +114,7 @@ impl Client {
         let Some(terms) = &self.terms else {
             return Ok(());
         };
-        if !self.choice.skills.contains(&skill) {
-            let offered = self.choice.skills.clone();
-            return Err(Failure::Unsent(Unsent::SkillNotOffered { skill, offered }));
-        }
-        match aap::parse(skill, self.choice.version, payload, &terms()) {
-            Ok(_) => Ok(()),
-            Err(refusal) => Err(Failure::Unsent(Unsent::Invalid(Box::new(refusal)))),
-        }
+        self.check_on(&terms(), skill, payload)
     }
 
     fn headers(&self) -> HeaderMap {

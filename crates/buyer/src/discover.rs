@@ -9,7 +9,7 @@ use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use crate::card::{Card, Interface};
 use crate::failure::{BadAddress, Defect, Failure, Unsent};
 use crate::refusal::{By, Refused};
-use crate::transport::Transport;
+use crate::transport::{Response, Transport};
 
 /// A card and where it came from.
 #[derive(Debug, Clone)]
@@ -39,6 +39,11 @@ pub async fn discover(
     if let (304, Some(before)) = (response.status, before) {
         return Ok(before.clone());
     }
+    read(url, response)
+}
+
+/// The card in an answer.
+pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> {
     if !response.is_success() {
         return Err(Failure::Refused(Box::new(Refused {
             by: By::Http(response.status),

@@ -8,11 +8,14 @@
 //! came, bounded in size, and goes through [`text`] before a person sees it.
 
 pub mod answer;
+pub mod answered;
+pub mod cache;
 pub mod came;
 pub mod card;
 pub mod client;
 pub mod discover;
 pub mod failure;
+pub mod lead;
 pub mod outcome;
 pub mod probe;
 pub mod receiver;
@@ -24,10 +27,12 @@ pub mod text;
 pub mod transport;
 
 pub use answer::Answer;
+pub use cache::CardCache;
 pub use card::Card;
 pub use client::Client;
 pub use discover::{Discovered, discover};
 pub use failure::Failure;
+pub use lead::{Consent, Lead};
 pub use recovery::advise;
 pub use reqwest::Url;
 pub use transport::Transport;

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use reqwest::header::{
-    ACCEPT, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
+    ACCEPT, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    LOCATION, RETRY_AFTER,
 };
 use reqwest::{Client, Request, RequestBuilder, Url, redirect};
 
@@ -52,6 +53,8 @@ pub struct Response {
     pub etag: Option<String>,
     /// How long the `Retry-After` header asks to wait.
     pub retry_after: Option<Duration>,
+    /// The whole header.
+    pub headers: HeaderMap,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -82,10 +85,26 @@ impl Transport {
     /// # Errors
     /// `Unsent`, `Unanswered` or `Garbled`; a status of refusal is not an error here.
     pub async fn get(&self, url: &Url, etag: Option<&str>) -> Result<Response, Failure> {
+        self.get_unless(url, etag, None).await
+    }
+
+    /// Fetches a document unless it still has this entity tag or this time of last change, both as
+    /// they were sent.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn get_unless(
+        &self,
+        url: &Url,
+        etag: Option<&str>,
+        last_modified: Option<&str>,
+    ) -> Result<Response, Failure> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.1"));
-        if let Some(tag) = etag.and_then(|tag| HeaderValue::from_str(tag).ok()) {
-            headers.insert(reqwest::header::IF_NONE_MATCH, tag);
+        for (name, text) in [(IF_NONE_MATCH, etag), (IF_MODIFIED_SINCE, last_modified)] {
+            if let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) {
+                headers.insert(name, value);
+            }
         }
         self.send(self.client(url)?.get(url.clone()).headers(headers)).await
     }
@@ -131,6 +150,7 @@ impl Transport {
             .and_then(|text| refusal::retry_after(&text, header(DATE).as_deref()));
         let (content_type, etag) = (header(CONTENT_TYPE), header(ETAG));
         let location = header(LOCATION);
+        let headers = response.headers().clone();
         let status = response.status().as_u16();
         let kept = |body: &[u8]| Kept::new(status, content_type.clone(), body);
         if matches!(status, 300..=303 | 305..=399) {
@@ -155,7 +175,7 @@ impl Transport {
                 }
             }
         }
-        Ok(Response { status, content_type, etag, retry_after, body })
+        Ok(Response { status, content_type, etag, retry_after, headers, body })
     }
 
     /// What an error means that came before the head of an answer was read.
