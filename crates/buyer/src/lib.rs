@@ -25,6 +25,7 @@ pub mod retry;
 pub mod shown;
 pub mod text;
 pub mod transport;
+pub mod trust;
 
 pub use answer::Answer;
 pub use cache::CardCache;
@@ -36,6 +37,7 @@ pub use lead::{Consent, Lead};
 pub use recovery::advise;
 pub use reqwest::Url;
 pub use transport::Transport;
+pub use trust::Trust;
 
 #[cfg(test)]
 mod fake;
