@@ -213,6 +213,7 @@ fn is_passing(failure: &Failure) -> bool {
             | Unsent::NotAap(_)
             | Unsent::SkillNotOffered { .. }
             | Unsent::Invalid(_)
+            | Unsent::Credential(_)
             | Unsent::Setup(_),
         )
         | Failure::Garbled(_) => false,

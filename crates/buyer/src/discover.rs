@@ -116,7 +116,7 @@ pub fn endpoint(card: &Url, interface: &Interface) -> Result<Url, Failure> {
     })
 }
 
-fn usable(text: &str) -> Result<Url, &'static str> {
+pub(crate) fn usable(text: &str) -> Result<Url, &'static str> {
     let mut url = Url::parse(text).map_err(|_| "is not a valid address")?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("is neither http nor https");
@@ -132,7 +132,7 @@ fn usable(text: &str) -> Result<Url, &'static str> {
 }
 
 /// The address as it may be shown.
-fn without_credentials(text: &str) -> String {
+pub(crate) fn without_credentials(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else {
         // What cannot be parsed cannot be shown without risk when there is an `@` in it.
         return if text.contains('@') { "given".to_owned() } else { text.to_owned() };

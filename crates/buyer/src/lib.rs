@@ -7,6 +7,7 @@
 //! This crate has never heard of our own server. Whatever a seller sends is data: it is kept as it
 //! came, bounded in size, and goes through [`text`] before a person sees it.
 
+pub mod adcp;
 pub mod answer;
 pub mod answered;
 pub mod cache;
@@ -27,6 +28,7 @@ pub mod text;
 pub mod transport;
 pub mod trust;
 
+pub use adcp::AdcpClient;
 pub use answer::Answer;
 pub use cache::CardCache;
 pub use card::Card;

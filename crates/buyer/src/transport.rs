@@ -124,6 +124,21 @@ impl Transport {
         self.send(self.client(url)?.post(url.clone()).headers(headers).body(body)).await
     }
 
+    /// Posts JSON to a server that may answer with a stream of events, which is read until
+    /// `is_enough` says so of what came so far.
+    pub(crate) async fn post_for_events(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Vec<u8>,
+        is_enough: impl FnMut(&[u8]) -> bool + Send,
+    ) -> Result<Response, Failure> {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(ACCEPT, both);
+        self.read(self.client(url)?.post(url.clone()).headers(headers).body(body), is_enough).await
+    }
+
     /// Sends any request at all and gives the answer as it begins: for the prober, which judges
     /// what a client would not let through.
     ///
@@ -140,6 +155,14 @@ impl Transport {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        self.read(request, |_| false).await
+    }
+
+    async fn read(
+        &self,
+        request: RequestBuilder,
+        mut is_enough: impl FnMut(&[u8]) -> bool + Send,
+    ) -> Result<Response, Failure> {
         let sent = request.send().await;
         let mut response = sent.map_err(|error| self.before_the_answer(&error))?;
         let header = |name| {
@@ -163,7 +186,12 @@ impl Transport {
                     let defect = Defect::TooLarge(self.limits.max_body);
                     return Err(Failure::garbled(defect, kept(&body)));
                 }
-                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(Some(chunk)) => {
+                    body.extend_from_slice(&chunk);
+                    if is_enough(&body) {
+                        break;
+                    }
+                }
                 Ok(None) => break,
                 Err(error) => {
                     let defect = if error.is_timeout() {
