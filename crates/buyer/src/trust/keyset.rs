@@ -69,7 +69,8 @@ impl PublicKey {
     }
 
     /// Whether it made this signature of this message.
-    pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+    #[must_use]
+    pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match self.algorithm {
             Algorithm::Es256 => UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, &self.bytes)
                 .verify(message, signature)
