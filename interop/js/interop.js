@@ -11,6 +11,8 @@ import { randomUUID } from 'node:crypto';
 import { ClientFactory, DefaultAgentCardResolver } from '@a2a-js/sdk/client';
 import { isJsonRpcError } from '@a2a-js/sdk/errors';
 
+import { check, close } from './checks.js';
+
 const AAP = 'https://autoagentprotocol.org/extensions/aap/v1.1';
 const ROLE_USER = 1;
 const ROLE_AGENT = 2;
@@ -30,22 +32,6 @@ const base = process.argv[2];
 if (base === undefined) {
   console.error('usage: node interop.js BASE_URL');
   process.exit(2);
-}
-
-let passed = 0;
-let failed = 0;
-
-async function check(name, work) {
-  try {
-    const result = await work();
-    passed += 1;
-    console.log(`ok    js  ${name}`);
-    return result;
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  js  ${name}\n      ${String(error.message).replaceAll('\n', '\n      ')}`);
-    return undefined;
-  }
 }
 
 // --- Speaking AAP through the client -------------------------------------------------------------
@@ -173,7 +159,7 @@ await check('the card resolver reads the card', async () => {
   client = await new ClientFactory().createFromAgentCard(card);
 });
 if (client === undefined) {
-  console.log(`${passed} passed, ${failed} failed`);
+  close();
   process.exit(1);
 }
 
@@ -221,7 +207,7 @@ const vehicle = await check('inventory.search filters, sorts and limits', async 
 });
 if (dealer === undefined || vehicle === undefined) {
   console.log('the other checks need a dealer and a vehicle');
-  console.log(`${passed} passed, ${failed} failed`);
+  close();
   process.exit(1);
 }
 
@@ -414,5 +400,4 @@ await check("an operation of A2A that AAP has no use for is A2A's own error", as
   });
 });
 
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+close();

@@ -11,28 +11,18 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
+import * as checks from './checks.js';
+
 const [tradepost, dealer, bridge] = process.argv.slice(2);
 if (bridge === undefined) {
   console.error('usage: node mcp.js TRADEPOST DEALER_URL BRIDGE_URL');
   process.exit(2);
 }
 
-let passed = 0;
-let failed = 0;
 let over = '';
 
-async function check(name, work) {
-  try {
-    const result = await work();
-    passed += 1;
-    console.log(`ok    js  ${over}: ${name}`);
-    return result;
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  js  ${over}: ${name}\n      ${String(error.message).replaceAll('\n', '\n      ')}`);
-    return undefined;
-  }
-}
+/** A check, said to be over this transport. */
+const check = (name, work) => checks.check(`${over}: ${name}`, work);
 
 async function shop(client) {
   const call = async (name, args, isError = false) => {
@@ -132,5 +122,4 @@ for (const [name, transport] of transports) {
   }
 }
 
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+checks.close();

@@ -11,6 +11,8 @@ import { createServer } from 'node:http';
 import { StreamResponse } from '@a2a-js/sdk';
 import { ClientFactory, DefaultAgentCardResolver } from '@a2a-js/sdk/client';
 
+import { check, close } from './checks.js';
+
 const ROLE_USER = 1;
 const COMPLETED = 3;
 const INPUT_REQUIRED = 6;
@@ -19,20 +21,6 @@ const base = process.argv[2];
 if (base === undefined) {
   console.error('usage: node push.js BASE_URL');
   process.exit(2);
-}
-
-let passed = 0;
-let failed = 0;
-
-async function check(name, work) {
-  try {
-    await work();
-    passed += 1;
-    console.log(`ok    js  ${name}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  js  ${name}\n      ${String(error.message).replaceAll('\n', '\n      ')}`);
-  }
 }
 
 /** A receiver of notifications on this machine, which reads them as the client does. */
@@ -162,5 +150,4 @@ await check('an address inside the network is refused', async () => {
 
 receiver.close();
 receiver.closeAllConnections();
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+close();

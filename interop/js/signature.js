@@ -7,24 +7,12 @@ import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
+import { check, close } from './checks.js';
+
 const [base, file] = process.argv.slice(2);
 if (file === undefined) {
   console.error('usage: node signature.js BASE_URL PUBLIC_JWK_FILE');
   process.exit(2);
-}
-
-let passed = 0;
-let failed = 0;
-
-async function check(name, work) {
-  try {
-    await work();
-    passed += 1;
-    console.log(`ok    js  ${name}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  js  ${name}\n      ${String(error.message).replaceAll('\n', '\n      ')}`);
-  }
 }
 
 /** RFC 8785: sort() compares UTF-16 code units, and JSON.stringify spells numbers as it wants. */
@@ -80,5 +68,4 @@ await check('the card is revalidated by its tag', async () => {
   assert.equal(again.status, 304);
 });
 
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed > 0 ? 1 : 0);
+close();

@@ -9,6 +9,8 @@ import { randomUUID } from 'node:crypto';
 
 import { ClientFactory, DefaultAgentCardResolver } from '@a2a-js/sdk/client';
 
+import { check, close } from './checks.js';
+
 const ROLE_USER = 1;
 const COMPLETED = 3;
 const CANCELED = 5;
@@ -18,20 +20,6 @@ const base = process.argv[2];
 if (base === undefined) {
   console.error('usage: node tasks.js BASE_URL');
   process.exit(2);
-}
-
-let passed = 0;
-let failed = 0;
-
-async function check(name, work) {
-  try {
-    await work();
-    passed += 1;
-    console.log(`ok    js  ${name}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  js  ${name}\n      ${String(error.message).replaceAll('\n', '\n      ')}`);
-  }
 }
 
 const run = randomUUID();
@@ -125,5 +113,4 @@ await check('list finds the tasks of the conversation, newest first', async () =
   assert.notEqual(page.nextPageToken, '');
 });
 
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+close();

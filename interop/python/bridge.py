@@ -11,6 +11,8 @@ import sys
 
 from mcp import Client, MCPError, StdioServerParameters
 
+from checks import Tally, expect, same
+
 TOOLS = [
     'aap_dealer_information',
     'aap_inventory_facets',
@@ -18,37 +20,6 @@ TOOLS = [
     'aap_inventory_vehicle',
     'aap_lead_submit',
 ]
-
-
-class Tally:
-    """Counts checks and prints a line for each."""
-
-    def __init__(self):
-        self.passed = 0
-        self.failed = 0
-        self.over = ''
-
-    async def check(self, name, work):
-        try:
-            result = await work
-        except Exception as error:  # whatever it is, the check has failed
-            self.failed += 1
-            text = f'{type(error).__name__}: {error}'.replace('\n', '\n      ')
-            print(f'FAIL  py  {self.over}: {name}\n      {text}')
-            return None
-        self.passed += 1
-        print(f'ok    py  {self.over}: {name}')
-        return result
-
-
-def expect(condition, otherwise):
-    """An assertion that `python -O` cannot switch off."""
-    if not condition:
-        raise AssertionError(otherwise)
-
-
-def same(left, right):
-    expect(left == right, f'{left!r}\nis not\n{right!r}')
 
 
 class Shopper:
@@ -166,8 +137,7 @@ async def main(tradepost, dealer, bridge):
     for over, server in servers:
         tally.over = over
         await tally.check('the client connects and leaves', connect(tally, server))
-    print(f'{tally.passed} passed, {tally.failed} failed')
-    return 0 if tally.failed == 0 else 1
+    return tally.close()
 
 
 if __name__ == '__main__':

@@ -25,6 +25,8 @@ from a2a.types.a2a_pb2 import GetTaskRequest, Role, SendMessageConfiguration, Se
 from a2a.utils.errors import InvalidParamsError, MethodNotFoundError, TaskNotFoundError
 from google.protobuf.json_format import MessageToDict
 
+from checks import Tally, expect, same
+
 AAP = 'https://autoagentprotocol.org/extensions/aap/v1.1'
 
 MEDIA_TYPES = {
@@ -41,40 +43,6 @@ NOW = datetime.now(timezone.utc)
 
 def media_type(skill, direction):
     return f'application/vnd.autoagent.{MEDIA_TYPES[skill]}-{direction}+json'
-
-
-class Tally:
-    """Counts checks and prints a line for each."""
-
-    def __init__(self):
-        self.passed = 0
-        self.failed = 0
-
-    async def check(self, name, work):
-        try:
-            result = await work
-        except Exception as error:  # whatever it is, the check has failed
-            self.failed += 1
-            text = f'{type(error).__name__}: {error}'.replace('\n', '\n      ')
-            print(f'FAIL  py  {name}\n      {text}')
-            return None
-        self.passed += 1
-        print(f'ok    py  {name}')
-        return result
-
-    def close(self):
-        print(f'{self.passed} passed, {self.failed} failed')
-        return 0 if self.failed == 0 else 1
-
-
-def expect(condition, otherwise):
-    """An assertion that `python -O` cannot switch off."""
-    if not condition:
-        raise AssertionError(otherwise)
-
-
-def same(left, right):
-    expect(left == right, f'{left!r}\nis not\n{right!r}')
 
 
 class Buyer:

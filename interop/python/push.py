@@ -26,7 +26,7 @@ from a2a.types.a2a_pb2 import (
 )
 from google.protobuf.json_format import Parse
 
-from tasks import Tally, same
+from checks import Tally, same
 
 
 class Receiver:
@@ -167,8 +167,7 @@ async def main(base):
         await tally.check('delete removes it, and again', buyer.delete())
         await tally.check('an address inside the network is refused', buyer.inside())
     server.close()
-    print(f'{tally.passed} passed, {tally.failed} failed')
-    return 0 if tally.failed == 0 else 1
+    return tally.close()
 
 
 if __name__ == '__main__':

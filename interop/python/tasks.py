@@ -28,32 +28,9 @@ from a2a.utils.errors import ContentTypeNotSupportedError, TaskNotFoundError
 from a2a.utils.grpc_status import status_from_call
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 
+from checks import Tally, same
+
 RUN = str(uuid.uuid4())
-
-
-class Tally:
-    """Counts checks and prints a line for each."""
-
-    def __init__(self):
-        self.passed = 0
-        self.failed = 0
-
-    async def check(self, name, work):
-        try:
-            await work
-        except Exception as error:  # whatever it is, the check has failed
-            self.failed += 1
-            text = f'{type(error).__name__}: {error}'.replace('\n', '\n      ')
-            print(f'FAIL  py  {name}\n      {text}')
-        else:
-            self.passed += 1
-            print(f'ok    py  {name}')
-
-
-def same(left, right):
-    """An assertion that `python -O` cannot switch off."""
-    if left != right:
-        raise AssertionError(f'{left!r}\nis not\n{right!r}')
 
 
 def request(prefix, task_id='', return_immediately=False):
@@ -186,8 +163,7 @@ async def main(base, binding='JSONRPC'):
             address = next(
                 i.url for i in card.supported_interfaces if i.protocol_binding == 'GRPC')
             await tally.check('an error has details of google.rpc types', details(address))
-    print(f'{tally.passed} passed, {tally.failed} failed')
-    return 0 if tally.failed == 0 else 1
+    return tally.close()
 
 
 if __name__ == '__main__':

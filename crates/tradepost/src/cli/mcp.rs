@@ -30,7 +30,7 @@ pub struct Arguments {
     /// A host name under which clients may call, besides that of this machine; may be repeated.
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
-    /// The origin of a web page that may call, such as https://example.com; may be repeated.
+    /// The origin of a web page that may call, scheme and host; may be repeated.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     allow_origin: Vec<String>,
     /// How many seconds one tool call may take.

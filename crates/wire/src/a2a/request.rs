@@ -190,8 +190,11 @@ pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Ref
         Operation::SubscribeToTask => read_id(params, p).map(|id| Request::SubscribeToTask { id }),
         Operation::CreateTaskPushNotificationConfig => {
             let config = read_push_config(params, &At::Root, p);
-            if params.is_object() && config.as_ref().is_some_and(|config| config.task_id.is_none())
-            {
+            // The configuration of a message has no task of its own yet, so that only this
+            // operation requires one.
+            let empty = |value: &Value| value.is_null() || value.as_str() == Some("");
+            let named = |name: &str| params.get(name).is_some_and(|value| !empty(value));
+            if params.is_object() && !named("taskId") && !named("task_id") {
                 parse::missing(&At::Root, p, "taskId");
             }
             config.map(Request::CreatePushConfig)
@@ -550,5 +553,19 @@ mod tests {
         );
         let refusal = send_message(None).unwrap_err();
         assert_eq!(refusal.violations[0].field, "params");
+    }
+
+    #[test]
+    fn e_25_a_webhook_without_task_and_address_lacks_both() {
+        for (params, wrong) in [
+            (json!({}), &["url", "taskId"][..]),
+            (json!({"task_id": "", "url": "https://buyer.example"}), &["taskId"]),
+            (json!({"taskId": 5}), &["taskId", "url"]),
+        ] {
+            let operation = Operation::CreateTaskPushNotificationConfig;
+            let refusal = read(operation, Some(&params)).unwrap_err();
+            let fields: Vec<_> = refusal.violations.iter().map(|v| v.field.as_str()).collect();
+            assert_eq!(fields, wrong, "{params}");
+        }
     }
 }
