@@ -26,12 +26,14 @@ pub mod report;
 
 mod a2a;
 mod aap;
+mod adcp;
 mod leak;
 mod reply;
 mod rest;
 mod run;
 mod shape;
 
+use adcp::Way;
 use check::{Check, Judged, On, Profile, Verdict};
 use report::{Finding, Report};
 use run::{Ask, Binding, Endpoint, Out, Run};
@@ -49,6 +51,8 @@ pub struct Options {
     pub allow_leads: bool,
     /// Whether messages may be sent that a generic agent works on.
     pub allow_messages: bool,
+    /// Whether an AdCP seller may be asked to change something: an account in its sandbox.
+    pub allow_writes: bool,
     /// Requests in a second at most; 0 is as many as can be.
     pub rate: u32,
     /// Requests in all at most.
@@ -83,10 +87,10 @@ pub struct Progress<'a> {
 
 /// Every check, in the order in which they are run.
 pub fn checks() -> impl Iterator<Item = &'static Check> {
-    a2a::TABLES.iter().chain(aap::TABLES).flat_map(|table| table.iter())
+    a2a::TABLES.iter().chain(aap::TABLES).chain(adcp::TABLES).flat_map(|table| table.iter())
 }
 
-/// Probes the agent at `address`: a base address, or that of its card.
+/// Probes the agent at `address`: a base address, that of its card, or of an MCP endpoint.
 ///
 /// # Errors
 /// When the agent cannot be reached at all, or the address or a token cannot be used. An agent
@@ -100,12 +104,26 @@ pub async fn probe(
     let card_url = card_url(address)?;
     let mut run = Run::new(transport, options, card_url);
     read_card(&mut run).await?;
-    let wants = |profile| run.options.profile.is_none_or(|wanted| wanted == profile);
+    let profile = run.options.profile;
+    let wants = |one| profile.is_none_or(|wanted| wanted == one);
     let versions = run.card.as_ref().map(Card::versions).unwrap_or_default();
     run.speaks_aap = run.card_json.to_string().contains("autoagentprotocol.org/extensions/");
     let with_aap =
         wants(Profile::Aap) && (run.speaks_aap || run.options.profile == Some(Profile::Aap));
-    let plan: Vec<Step> = plan(&run, wants(Profile::A2a), with_aap, &versions);
+    adcp::read_card(&mut run);
+    let wants_adcp = run.options.profile == Some(Profile::Adcp);
+    // An agent with a card says there what it speaks.
+    let may_be_mcp = run.card.is_none() && run.card_answer.status != 200;
+    if wants_adcp || wants(Profile::Adcp) && (may_be_mcp || run.seller.extension.is_some()) {
+        adcp::mcp::find(&mut run, address).await;
+        run.take_recorded();
+    }
+    let is_seller = !run.seller.ways().is_empty();
+    let with_adcp = wants(Profile::Adcp) && (wants_adcp || is_seller);
+    // A seller that speaks MCP alone needs no card.
+    let mcp_alone = run.options.profile.is_none() && run.card.is_none() && is_seller;
+    let with_a2a = wants(Profile::A2a) && !mcp_alone;
+    let plan: Vec<Step> = plan(&run, [with_a2a, with_aap, with_adcp], &versions);
     let total = plan.len();
     let mut findings: Vec<Finding> = Vec::with_capacity(total);
     for (index, step) in plan.into_iter().enumerate() {
@@ -113,7 +131,7 @@ pub async fn probe(
         progress(&Progress { done: index + 1, total, finding: &finding });
         findings.push(finding);
     }
-    let grade = grade::of(&findings, run.card.is_some());
+    let grade = grade::of(&findings, run.card.is_some() || with_adcp && is_seller);
     let names = |what: &str| run.card_json.get(what).and_then(Value::as_str).map(str::to_owned);
     Ok(Report {
         address: address.to_owned(),
@@ -123,7 +141,8 @@ pub async fn probe(
         probed_at: run.options.now,
         grade,
         requests: run.spent,
-        left_out: left_out(&run, &versions),
+        left_out: left_out(&run, &versions, with_adcp),
+        measured: run.seller.measured(),
         findings,
     })
 }
@@ -134,12 +153,19 @@ struct Step {
     on: String,
     binding: Option<Binding>,
     version: Option<Version>,
+    way: Option<Way>,
 }
 
-fn plan(run: &Run, with_a2a: bool, with_aap: bool, versions: &[Version]) -> Vec<Step> {
+fn plan(run: &Run, with: [bool; 3], versions: &[Version]) -> Vec<Step> {
+    let [with_a2a, with_aap, with_adcp] = with;
     let mut steps = Vec::new();
-    let step =
-        |check, on: &str, binding, version| Step { check, on: on.to_owned(), binding, version };
+    let step = |check, on: &str, binding, version| Step {
+        check,
+        on: on.to_owned(),
+        binding,
+        version,
+        way: None,
+    };
     let a2a = || checks().filter(|check| with_a2a && check.profile() == Profile::A2a);
     let aap = || checks().filter(|check| with_aap && check.profile() == Profile::Aap);
     steps.extend(a2a().filter(|it| it.on == On::Card).map(|it| step(it, "card", None, None)));
@@ -158,7 +184,15 @@ fn plan(run: &Run, with_a2a: bool, with_aap: bool, versions: &[Version]) -> Vec<
         let rows = aap().filter(|it| it.on == On::Version);
         steps.extend(rows.map(|it| step(it, &on, Some(Binding::JsonRpc), Some(version))));
     }
-    let last = a2a().chain(aap()).filter(|it| it.on == On::End);
+    let adcp = || checks().filter(|check| with_adcp && check.profile() == Profile::Adcp);
+    steps.extend(adcp().filter(|it| it.on == On::Card).map(|it| step(it, "seller", None, None)));
+    for way in run.seller.ways() {
+        let on = move |it: &&Check| it.on == On::Seller || (it.on == On::Mcp && way == Way::Mcp);
+        steps.extend(
+            adcp().filter(on).map(|it| Step { way: Some(way), ..step(it, way.name(), None, None) }),
+        );
+    }
+    let last = a2a().chain(aap()).chain(adcp()).filter(|it| it.on == On::End);
     steps.extend(last.map(|it| step(it, "run", None, None)));
     steps
 }
@@ -166,6 +200,9 @@ fn plan(run: &Run, with_a2a: bool, with_aap: bool, versions: &[Version]) -> Vec<
 async fn perform(run: &mut Run, step: Step) -> Finding {
     run.binding = step.binding.unwrap_or(Binding::JsonRpc);
     run.version = step.version.unwrap_or(Version::V1_1);
+    if let Some(way) = step.way {
+        adcp::choose(run, way);
+    }
     run.take_recorded();
     let judged: Judged = (step.check.run)(run).await;
     let verdict = match judged {
@@ -240,7 +277,7 @@ fn refuse_open_token(run: &Run, url: &Url) -> Result<(), Failure> {
 }
 
 /// What the card offers and this prober does not look at.
-fn left_out(run: &Run, versions: &[Version]) -> Vec<String> {
+fn left_out(run: &Run, versions: &[Version], with_adcp: bool) -> Vec<String> {
     let mut left_out = Vec::new();
     let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
     for interface in interfaces {
@@ -258,6 +295,13 @@ fn left_out(run: &Run, versions: &[Version]) -> Vec<String> {
             }
             _ => left_out.push(format!("{what}: an unknown binding")),
         }
+    }
+    let unseen = run.seller.unseen();
+    if with_adcp && !unseen.is_empty() {
+        left_out.push(format!(
+            "AdCP codes that neither the official harness asserts nor this run provoked: {}",
+            unseen.join(", ")
+        ));
     }
     if run.speaks_aap && versions.is_empty() {
         left_out.push("AAP in a version that this prober does not know".to_owned());

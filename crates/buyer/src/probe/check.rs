@@ -34,6 +34,8 @@ pub enum Profile {
     A2a,
     /// The car dealers' profile, v1.0 and v1.1.
     Aap,
+    /// The advertising sellers' protocol, 3.1.
+    Adcp,
 }
 
 impl Profile {
@@ -43,6 +45,7 @@ impl Profile {
         match self {
             Self::A2a => "a2a",
             Self::Aap => "aap",
+            Self::Adcp => "adcp",
         }
     }
 }
@@ -60,6 +63,10 @@ pub enum On {
     Rest,
     /// Each version of AAP that the card declares.
     Version,
+    /// Each way in which an AdCP seller can be asked: MCP, and A2A where the card names AdCP.
+    Seller,
+    /// MCP alone.
+    Mcp,
     /// Everything that was seen: once, at the end.
     End,
 }
@@ -89,7 +96,11 @@ impl Check {
     /// The specification that it belongs to: the first word of its name.
     #[must_use]
     pub fn profile(&self) -> Profile {
-        if self.id.starts_with("aap.") { Profile::Aap } else { Profile::A2a }
+        match self.id.split('.').next() {
+            Some("aap") => Profile::Aap,
+            Some("adcp") => Profile::Adcp,
+            Some(_) | None => Profile::A2a,
+        }
     }
 }
 

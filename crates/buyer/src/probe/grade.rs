@@ -18,7 +18,7 @@ pub enum Grade {
     D,
     /// At most three MUSTs in ten failed.
     E,
-    /// More, or there is no agent card to go by.
+    /// More, or there is neither an agent card to go by nor an AdCP seller.
     F,
 }
 
@@ -58,8 +58,9 @@ impl Grade {
     }
 }
 
-/// What findings add up to. Waived ones do not count; warnings never do.
-pub(super) fn of(findings: &[Finding], has_card: bool) -> Grade {
+/// What findings add up to. Waived ones do not count; warnings never do. Without anything to go by,
+/// `is_known` is false.
+pub(super) fn of(findings: &[Finding], is_known: bool) -> Grade {
     let count = |level: Level, wanted: fn(&Verdict) -> bool| {
         let counted = findings.iter().filter(|finding| {
             finding.check.level == level && finding.waived.is_none() && wanted(&finding.verdict)
@@ -71,7 +72,7 @@ pub(super) fn of(findings: &[Finding], has_card: bool) -> Grade {
         |verdict: &Verdict| matches!(verdict, Verdict::Fail(_) | Verdict::Pass | Verdict::Warn(_));
     let skipped = |verdict: &Verdict| matches!(verdict, Verdict::Skipped(_));
     let (broken, musts) = (count(Level::Must, failed), count(Level::Must, judged));
-    if !has_card {
+    if !is_known {
         Grade::F
     } else if broken == 0 {
         let is_thin = count(Level::Must, skipped) > musts;

@@ -56,9 +56,11 @@ fn head(out: &mut String, report: &Report, title: &str) {
     let moment =
         moment.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ");
     let _ = writeln!(out, " · {} UTC · {} requests</p>", escape(&moment), report.requests);
-    if !report.left_out.is_empty() {
+    let measured = report.measured.iter().map(ToString::to_string);
+    let besides: Vec<String> = report.left_out.iter().cloned().chain(measured).collect();
+    if !besides.is_empty() {
         out.push_str("<ul class=\"left\">");
-        for text in &report.left_out {
+        for text in &besides {
             let _ = write!(out, "<li>{}</li>", escape(text));
         }
         out.push_str("</ul>\n");

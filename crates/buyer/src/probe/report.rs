@@ -30,8 +30,56 @@ pub struct Report {
     pub requests: u32,
     /// What the card offers and was not looked at.
     pub left_out: Vec<String>,
+    /// What was measured by pairs of requests.
+    pub measured: Vec<Measured>,
     /// What came of each check, in the order in which they were run.
     pub findings: Vec<Finding>,
+}
+
+/// Answers about what may not be seen, compared with answers about what does not exist.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Measured {
+    /// The tool that was asked.
+    pub tool: String,
+    /// By which way.
+    pub on: String,
+    /// 2 when the ids of one caller were asked for by another; 1 when both ids were nobody's.
+    pub callers: u8,
+    /// How many pairs were compared.
+    pub pairs: usize,
+    /// In how many the error objects were the same.
+    pub same_error: usize,
+    /// In how many the bodies were the same, apart from ids and moments.
+    pub same_body: usize,
+    /// In how many the status was the same.
+    pub same_status: usize,
+    /// In how many the headers were the same.
+    pub same_headers: usize,
+    /// The median latencies for what exists and for what does not, in microseconds.
+    pub median_micros: [u64; 2],
+    /// How far the ranks of the latencies are from chance (Mann-Whitney), in standard deviations.
+    pub z: f64,
+}
+
+impl std::fmt::Display for Measured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [known, unknown] = self.median_micros;
+        write!(
+            f,
+            "{} on {}, {} {}: of {} pairs {} with the same error, {} body, {} status, {} headers; \
+             medians {known} and {unknown} µs, z = {:.1}",
+            self.tool,
+            self.on,
+            self.callers,
+            if self.callers == 1 { "caller (baseline only)" } else { "callers" },
+            self.pairs,
+            self.same_error,
+            self.same_body,
+            self.same_status,
+            self.same_headers,
+            self.z,
+        )
+    }
 }
 
 /// What came of a check.
@@ -39,7 +87,8 @@ pub struct Report {
 pub struct Finding {
     /// The check.
     pub check: &'static Check,
-    /// What it was run on: `card`, `JSONRPC`, `HTTP+JSON`, `AAP 1.1`, or `run` for everything seen.
+    /// What it was run on: `card`, `JSONRPC`, `HTTP+JSON`, `AAP 1.1`, `seller`, `MCP`, `AdCP over
+    /// A2A`, or `run` for everything seen.
     pub on: String,
     /// What came of it.
     pub verdict: Verdict,
@@ -122,6 +171,9 @@ impl Serialize for Report {
             .into();
         map.serialize_entry("counts", &counts)?;
         map.serialize_entry("left_out", &self.left_out)?;
+        if !self.measured.is_empty() {
+            map.serialize_entry("measured", &self.measured)?;
+        }
         map.serialize_entry("findings", &self.findings)?;
         map.end()
     }

@@ -12,6 +12,7 @@ use tradepost_wire::aap;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Options;
+use super::adcp::Seller;
 use super::check::{Verdict, fail};
 use super::exchange::{Exchange, Got, Sent, blank, cap};
 use super::reply::Reply;
@@ -132,6 +133,10 @@ pub(crate) struct Run {
     /// Answers that show how the agent is built.
     pub(crate) leaks: Vec<(&'static str, Exchange)>,
     pub(crate) spent: u32,
+    /// What is known of an AdCP seller.
+    pub(crate) seller: Seller,
+    /// How long the last exchange took.
+    pub(crate) took: Duration,
     transport: Transport,
     recorded: Vec<Exchange>,
     next_at: Option<Instant>,
@@ -155,6 +160,8 @@ impl Run {
             seen: Vec::new(),
             leaks: Vec::new(),
             spent: 0,
+            seller: Seller::default(),
+            took: Duration::ZERO,
             transport,
             recorded: Vec::new(),
             next_at: None,
@@ -186,7 +193,13 @@ impl Run {
         format!("{prefix}-{}-{}", self.options.run_id, self.counter)
     }
 
-    /// The id of a task that nobody has.
+    /// The same, always of the same length.
+    pub(crate) fn fresh_of_one_length(&mut self, prefix: &str) -> String {
+        self.counter += 1;
+        format!("{prefix}-{}-{:08}", self.options.run_id, self.counter)
+    }
+
+    /// The id of something that nobody has.
     pub(crate) fn unknown_id(&mut self) -> String {
         self.counter += 1;
         let hex: String = self.options.run_id.chars().filter(char::is_ascii_hexdigit).collect();
@@ -297,7 +310,7 @@ impl Run {
         headers
     }
 
-    fn token<'a>(&'a self, who: Who<'a>) -> Option<&'a str> {
+    pub(crate) fn token<'a>(&'a self, who: Who<'a>) -> Option<&'a str> {
         match who {
             Who::First => self.options.token.as_deref(),
             Who::Second => self.options.token_b.as_deref(),
@@ -363,12 +376,18 @@ impl Run {
                 .collect(),
             body: blank(&cap(&out.body), &secrets),
         };
-        match self.transfer(out, leave_after).await {
+        let started = Instant::now();
+        let transferred = self.transfer(out, leave_after).await;
+        self.took = started.elapsed();
+        match transferred {
             Ok(got) => {
                 let answer = Some(got.shown(&secrets));
                 let exchange = Exchange { request: sent, answer, failure: None };
                 if let Some(sign) = super::leak::sign(&got.text()) {
                     self.leaks.push((sign, exchange.clone()));
+                }
+                if repeats(&got, &secrets) {
+                    self.seller.echoes.push(exchange.clone());
                 }
                 self.cite(exchange);
                 Ok(got)
@@ -436,19 +455,30 @@ impl Run {
     }
 }
 
+/// Whether an answer has one of our credentials in it; a short one may be there by chance.
+fn repeats(got: &Got, secrets: &[String]) -> bool {
+    let mut long = secrets.iter().filter(|secret| secret.len() >= 8);
+    long.any(|secret| got.text().contains(secret.as_str()))
+}
+
 /// How long the agent asks us to wait, when it says that we ask too often.
 fn wait_wanted(got: &Got) -> Option<Duration> {
     const DEFAULT: Duration = Duration::from_secs(2);
     let body = got.json();
     let data = body.as_ref().and_then(|body| body.pointer("/error/data"));
-    let limited = data.and_then(|data| data.get("code")?.as_str()) == Some("RATE_LIMITED");
+    let of_tool = body.as_ref().and_then(|body| body.pointer("/result/structuredContent"));
+    let of_adcp = data.into_iter().chain(of_tool).find_map(|it| it.get("adcp_error"));
+    let code = |error: &Value| error.get("code").and_then(Value::as_str) == Some("RATE_LIMITED");
+    let limited = data.is_some_and(code) || of_adcp.is_some_and(code);
     if got.status != 429 && !limited {
         return None;
     }
     let header = got.header("retry-after").and_then(|text| text.trim().parse().ok());
     let details = data.and_then(|data| data.get("details"));
     let in_body = details.and_then(|details| details.get("retry_after_ms")?.as_u64());
-    let wait = in_body.map(Duration::from_millis).or(header.map(Duration::from_secs));
+    let seconds = of_adcp.and_then(|error| error.get("retry_after")?.as_f64());
+    let seconds = seconds.and_then(|it| Duration::try_from_secs_f64(it.ceil()).ok());
+    let wait = in_body.map(Duration::from_millis).or(seconds).or(header.map(Duration::from_secs));
     Some(wait.unwrap_or(DEFAULT).max(Duration::from_millis(50)))
 }
 

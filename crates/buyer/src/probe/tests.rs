@@ -69,6 +69,7 @@ fn the_reports_for_machines_escape_what_an_agent_wrote() {
         grade: Grade::C,
         requests: 1,
         left_out: Vec::new(),
+        measured: Vec::new(),
         findings: vec![failed, finding(Level::May, Verdict::Skipped("not <allowed>".to_owned()))],
     };
     expect![[r#"

@@ -20,15 +20,17 @@ mod waivers;
 const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
 const TOKEN_B_VARIABLE: &str = "TRADEPOST_TOKEN_B";
 
-/// The specifications to judge by. AdCP is not among them yet.
+/// The specifications to judge by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Wanted {
-    /// Those that the card names.
+    /// Those that the card names; AdCP where there is no card and MCP answers.
     Auto,
     /// A2A alone.
     A2a,
     /// AAP alone.
     Aap,
+    /// AdCP alone, over MCP at the address, and over A2A where the card names it.
+    Adcp,
 }
 
 /// How the report is written.
@@ -47,7 +49,7 @@ pub enum Format {
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The agent's base address, or the address of its card.
+    /// The agent's base address, the address of its card, or of its MCP endpoint.
     url: String,
     /// The specifications to judge by.
     #[arg(long, value_name = "PROFILE", default_value = "auto")]
@@ -61,6 +63,9 @@ pub struct Arguments {
     /// Send leads too, valid ones among them, marked as tests. The dealer keeps them.
     #[arg(long)]
     allow_leads: bool,
+    /// Ask an AdCP seller to set up an account in its sandbox, to see how it takes repetitions.
+    #[arg(long)]
+    allow_writes: bool,
     /// Send a generic agent no message that it would work on.
     #[arg(long)]
     no_messages: bool,
@@ -102,11 +107,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             Wanted::Auto => None,
             Wanted::A2a => Some(Profile::A2a),
             Wanted::Aap => Some(Profile::Aap),
+            Wanted::Adcp => Some(Profile::Adcp),
         },
         token: arguments.token.clone().or_else(|| variable(TOKEN_VARIABLE)),
         token_b: arguments.token_b.clone().or_else(|| variable(TOKEN_B_VARIABLE)),
         allow_leads: arguments.allow_leads,
         allow_messages: !arguments.no_messages,
+        allow_writes: arguments.allow_writes,
         rate: arguments.rate,
         budget: arguments.budget,
         now: Clock::system().now(),

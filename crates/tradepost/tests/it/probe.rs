@@ -22,6 +22,7 @@ use tradepost_wire::aap::Version;
 use crate::support::proxy::{self, ChangeAnswer, ChangeRequest, Passing};
 use crate::support::{NOW, TestServer, at, conformance, dealer, start_with};
 
+mod adcp;
 mod broken;
 
 /// What the cards of the tests name in place of the server.
@@ -34,6 +35,7 @@ fn options() -> Options {
         token_b: None,
         allow_leads: true,
         allow_messages: true,
+        allow_writes: true,
         rate: 0,
         budget: 2000,
         now: at(NOW),
@@ -224,6 +226,7 @@ fn every_check_is_documented_and_has_a_name_of_its_own() {
     }
     let of = |profile| checks().filter(|check| check.profile() == profile).count();
     assert!(of(check::Profile::Aap) >= 90, "{}", of(check::Profile::Aap));
+    assert!(of(check::Profile::Adcp) >= 70, "{}", of(check::Profile::Adcp));
     assert!(of(check::Profile::A2a) >= 90, "{}", of(check::Profile::A2a));
 }
 

@@ -15,6 +15,7 @@ use tradepost::http;
 use tradepost::store::Store;
 use tradepost::tls::Identity;
 
+pub mod adcp;
 pub mod bindings;
 pub mod client;
 pub mod conformance;

@@ -31,6 +31,9 @@ pub(super) fn summary(report: &Report) -> String {
     for text in &report.left_out {
         push(&mut out, &format!("  left out: {}", plain(text, SENTENCE)));
     }
+    for measured in &report.measured {
+        push(&mut out, &format!("  measured: {}", plain(&measured.to_string(), SENTENCE)));
+    }
     let failures = report.failures();
     if !failures.is_empty() {
         push(&mut out, "");

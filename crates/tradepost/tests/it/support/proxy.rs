@@ -64,7 +64,7 @@ impl Passing {
         self.first.split(' ').nth(1).unwrap_or_default()
     }
 
-    fn read(reader: &mut impl std::io::BufRead) -> Option<Self> {
+    pub fn read(reader: &mut impl std::io::BufRead) -> Option<Self> {
         let mut line = String::new();
         reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
         let mut passing = Self { first: line.trim_end().to_owned(), ..Self::default() };
@@ -80,13 +80,13 @@ impl Passing {
         }
     }
 
-    fn read_body(&mut self, reader: &mut impl std::io::Read) -> Option<()> {
+    pub fn read_body(&mut self, reader: &mut impl std::io::Read) -> Option<()> {
         let length = self.header("content-length").and_then(|text| text.parse().ok());
         self.body = vec![0; length.unwrap_or_default()];
         reader.read_exact(&mut self.body).ok()
     }
 
-    fn write(&self, stream: &mut TcpStream) -> std::io::Result<()> {
+    pub fn write(&self, stream: &mut TcpStream) -> std::io::Result<()> {
         let mut head = format!("{}\r\n", self.first);
         for (name, value) in &self.headers {
             let framing = ["content-length", "connection"];

@@ -1,0 +1,536 @@
+//! The prober against an AdCP seller that does everything right, and against the same one broken:
+//! each fault is found by the check that is named for it, and by no other.
+
+use super::*;
+use crate::support::adcp::{Manner, Seller, TOKEN_A, TOKEN_B};
+
+const ALL: Manner = Manner { streams: false, has_card: true };
+const MCP: Manner = Manner { streams: false, has_card: false };
+
+fn options_of_two() -> Options {
+    Options {
+        profile: Some(check::Profile::Adcp),
+        token: Some(TOKEN_A.to_owned()),
+        token_b: Some(TOKEN_B.to_owned()),
+        ..options()
+    }
+}
+
+fn base(seller: &Seller) -> String {
+    format!("http://{}", seller.address)
+}
+
+#[test]
+fn a_seller_that_does_everything_right_has_grade_a_by_mcp_and_by_a2a() {
+    let seller = Seller::start(ALL);
+    let report = run(&base(&seller), options_of_two());
+    assert_a(&report);
+    let undecided: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|it| matches!(it.verdict, check::Verdict::Skipped(_) | check::Verdict::Warn(_)))
+        .map(|it| (it.check.id, it.verdict.text()))
+        // A busy machine can make one of two answers slow.
+        .filter(|(id, _)| *id != "adcp.uniform.latency")
+        .collect();
+    assert!(undecided.is_empty(), "{undecided:?}");
+    for on in ["MCP", "AdCP over A2A"] {
+        let passed = report.findings.iter().filter(|it| it.on == on);
+        let passed = passed.filter(|it| it.verdict == check::Verdict::Pass).count();
+        assert!(passed >= 38, "only {passed} checks passed on {on}");
+    }
+    for measured in &report.measured {
+        // The seller lists no property lists, so that there is no id to ask for.
+        let callers = if measured.tool == "get_property_list" { 1 } else { 2 };
+        assert_eq!((measured.callers, measured.pairs), (callers, 16), "{measured}");
+        assert_eq!((measured.same_error, measured.same_body), (16, 16), "{measured}");
+        assert_eq!((measured.same_status, measured.same_headers), (16, 16), "{measured}");
+    }
+    assert_eq!(report.measured.len(), 14);
+}
+
+#[test]
+fn a_seller_that_answers_in_streams_has_grade_a_too() {
+    let seller = Seller::start(Manner { streams: true, has_card: false });
+    assert_a(&run(&format!("{}/mcp", base(&seller)), options_of_two()));
+}
+
+#[test]
+fn mcp_without_a_card_is_found_by_itself() {
+    let seller = Seller::start(MCP);
+    let report = run(&base(&seller), Options { profile: None, ..options_of_two() });
+    assert_a(&report);
+    assert!(report.findings.iter().all(|it| it.check.profile() == check::Profile::Adcp));
+}
+
+#[test]
+fn nothing_is_changed_at_a_seller_that_was_not_allowed() {
+    let seller = Seller::start(ALL);
+    let report = run(&base(&seller), Options { allow_writes: false, ..options_of_two() });
+    assert_a(&report);
+    assert!(!seller.was_asked("sync_accounts") && !seller.was_asked("update_media_buy"));
+    let skipped: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|it| it.verdict.text().contains("--allow-writes"))
+        .map(|it| it.check.id)
+        .collect();
+    assert_eq!(skipped.len(), 8, "{skipped:?}");
+}
+
+#[test]
+fn without_a_second_caller_the_pairs_are_a_baseline_and_without_a_first_all_is_skipped() {
+    let seller = Seller::start(MCP);
+    let report = run(&base(&seller), Options { token_b: None, ..options_of_two() });
+    assert_a(&report);
+    assert!(report.measured.iter().all(|it| it.callers == 1 && it.pairs == 16));
+    assert!(report.measured[0].to_string().contains("1 caller (baseline only)"));
+    let report = run(&base(&seller), Options { token: None, token_b: None, ..options_of_two() });
+    assert!(report.findings.iter().any(|it| it.verdict.text().contains("--token")));
+    assert_eq!((failed(&report), report.grade), (Vec::new(), Grade::B));
+}
+
+#[test]
+fn what_is_no_seller_has_grade_f_and_no_report_shows_a_token() {
+    let server = start_with(|_| {});
+    let report = run(&in_front_of(server.address), options_of_two());
+    assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], Grade::F));
+    let seller = Seller::start(MCP);
+    let report = run(&base(&seller), options_of_two());
+    let texts = [serde_json::to_string(&report).unwrap(), html::write(&report)];
+    assert!(texts.iter().all(|text| !text.contains(TOKEN_A) && !text.contains(TOKEN_B)));
+    assert!(texts.iter().all(|text| text.contains("SERVICE_UNAVAILABLE")), "codes left out");
+}
+
+/// Changes the envelope of whatever is refused, in every layer that has it.
+fn refusals(told: &mut Passing, change: impl Fn(&mut Value)) {
+    told.json(|body| {
+        let Some(payload) = body.pointer_mut("/result/structuredContent") else { return };
+        if payload.get("adcp_error").is_some() {
+            change(payload);
+            let text = payload.to_string();
+            body["result"]["content"][0]["text"] = text.into();
+        }
+    });
+}
+
+/// Changes every error object of this code, or of all for an empty one, in all layers.
+fn errors(told: &mut Passing, code: &str, change: impl Fn(&mut Value)) {
+    let fits = |error: &Value| code.is_empty() || error["code"] == code;
+    refusals(told, |payload| {
+        for pointer in ["/adcp_error", "/errors/0"] {
+            if let Some(error) = payload.pointer_mut(pointer).filter(|error| fits(error)) {
+                change(error);
+            }
+        }
+    });
+    told.json(|body| {
+        let pointer = "/error/data/adcp_error";
+        if let Some(error) = body.pointer_mut(pointer).filter(|error| fits(error)) {
+            change(error);
+        }
+    });
+}
+
+/// Removes a member.
+fn remove(value: &mut Value, name: &str) {
+    if let Some(members) = value.as_object_mut() {
+        members.shift_remove(name);
+    }
+}
+
+/// That the fault is found by these checks and by no other.
+#[track_caller]
+fn finds(expected: &[&str], change: impl Fn(&Passing, &mut Passing) + Send + Sync + 'static) {
+    let seller = Seller::start(MCP);
+    let address = proxy::start(seller.address, &[], Arc::new(|_| {}), Arc::new(change));
+    let report = run(&address, options_of_two());
+    let mut failed = failed(&report);
+    let details: Vec<_> = report
+        .failures()
+        .iter()
+        .map(|it| format!("{}: {}", it.check.id, it.verdict.text()))
+        .collect();
+    let mut expected = expected.to_vec();
+    expected.sort_unstable();
+    failed.sort_unstable();
+    assert_eq!(failed, expected, "{details:#?}");
+}
+
+/// A fault of every error object of a code, and the checks that find it.
+type Fault = (&'static str, fn(&mut Value), &'static [&'static str]);
+
+#[test]
+fn faults_of_error_objects_are_found() {
+    let faults: &[Fault] = &[
+        ("", |it| remove(it, "message"), &["adcp.error.object"]),
+        (
+            "",
+            |it| remove(it, "recovery"),
+            &["adcp.auth.invalid-recovery", "adcp.credential.terminal", "adcp.error.recovery"],
+        ),
+        ("INVALID_REQUEST", |it| it["recovery"] = json!("later"), &["adcp.error.recovery"]),
+        (
+            "INVALID_REQUEST",
+            |it| it["recovery"] = json!("terminal"),
+            &["adcp.error.recovery-agrees"],
+        ),
+        ("INVALID_REQUEST", |it| it["retry_after"] = json!(0), &["adcp.error.retry-after"]),
+        (
+            "INVALID_REQUEST",
+            |it| it["field"] = it["issues"][0]["pointer"].clone(),
+            &["adcp.field.format", "adcp.field.issues"],
+        ),
+        ("INVALID_REQUEST", |it| it["field"] = json!("elsewhere"), &["adcp.field.issues"]),
+        (
+            "INVALID_REQUEST",
+            |it| {
+                remove(it, "field");
+                remove(it, "issues");
+            },
+            &["adcp.input.field"],
+        ),
+        (
+            "INVALID_REQUEST",
+            |it| it["issues"].as_array_mut().unwrap().truncate(1),
+            &["adcp.input.issues"],
+        ),
+        ("INVALID_REQUEST", |it| remove(&mut it["issues"][0], "message"), &["adcp.issues.members"]),
+        (
+            "INVALID_REQUEST",
+            |it| it["issues"][0]["keyword"] = json!("bad"),
+            &["adcp.issues.keyword"],
+        ),
+        (
+            "INVALID_REQUEST",
+            |it| it["issues"][0]["schema_id"] = json!("/schemas/3.2.0/a.json"),
+            &["adcp.issues.schema-id"],
+        ),
+        (
+            "INVALID_REQUEST",
+            |it| it["issues"][0]["discriminator"] = json!([]),
+            &["adcp.issues.discriminator"],
+        ),
+        ("ACCOUNT_NOT_FOUND", |it| it["details"] = json!({"issues": []}), &["adcp.issues.details"]),
+        ("ACCOUNT_NOT_FOUND", |it| it["details"] = json!("x"), &["adcp.details.object"]),
+        ("ACCOUNT_NOT_FOUND", |it| it["message"] = json!("x".repeat(300)), &["adcp.error.lengths"]),
+        (
+            "ACCOUNT_NOT_FOUND",
+            |it| it["details"] = json!({"x": "y".repeat(4100)}),
+            &["adcp.error.bytes"],
+        ),
+        ("ACCOUNT_NOT_FOUND", |it| it["sdk_id"] = json!("x"), &["adcp.error.source"]),
+        (
+            "ACCOUNT_NOT_FOUND",
+            |it| it["message"] = json!("SELECT * FROM accounts"),
+            &["adcp.error.leak"],
+        ),
+        (
+            "ACCOUNT_NOT_FOUND",
+            |it| it["code"] = json!("account_not_found"),
+            &["adcp.error.code", "adcp.error.published", "adcp.not-found.code"],
+        ),
+        (
+            "ACCOUNT_NOT_FOUND",
+            |it| it["code"] = json!("ADVERTISER_NOT_FOUND"),
+            &["adcp.error.published", "adcp.not-found.code", "adcp.not-found.minted"],
+        ),
+        ("ACCOUNT_NOT_FOUND", |it| it["code"] = json!("AGENT_BLOCKED"), &["adcp.not-found.code"]),
+        (
+            "ACCOUNT_NOT_FOUND",
+            |it| {
+                it["code"] = json!("AGENT_BLOCKED");
+                it["details"] = json!({"since": 1});
+            },
+            &["adcp.details.none", "adcp.not-found.code"],
+        ),
+        (
+            "REFERENCE_NOT_FOUND",
+            |it| it["message"] = json!("There is no such task or list"),
+            &["adcp.not-found.generic"],
+        ),
+        ("REFERENCE_NOT_FOUND", |it| it["field"] = json!("task_id"), &["adcp.not-found.field"]),
+        (
+            "REFERENCE_NOT_FOUND",
+            |it| it["code"] = json!("INVALID_REQUEST"),
+            &["adcp.not-found.reference"],
+        ),
+        (
+            "MEDIA_BUY_NOT_FOUND",
+            |it| it["field"] = json!("media_buy_ids[0]"),
+            &["adcp.not-found.list"],
+        ),
+        (
+            "VERSION_UNSUPPORTED",
+            |it| it["details"] = json!({"supported_versions": ["3"]}),
+            &["adcp.details.shape", "adcp.version.details"],
+        ),
+        (
+            "VERSION_UNSUPPORTED",
+            |it| {
+                it["code"] = json!("INVALID_REQUEST");
+                remove(it, "details");
+            },
+            &["adcp.version.unsupported"],
+        ),
+        (
+            "IDEMPOTENCY_CONFLICT",
+            |it| it["details"] = json!({"first": {}}),
+            &["adcp.details.conflict"],
+        ),
+        (
+            "IDEMPOTENCY_CONFLICT",
+            |it| it["code"] = json!("CONFLICT"),
+            &["adcp.error.recovery-agrees", "adcp.idempotency.conflict"],
+        ),
+        (
+            "CREDENTIAL_IN_ARGS",
+            |it| it["recovery"] = json!("correctable"),
+            &["adcp.credential.terminal", "adcp.error.recovery-agrees"],
+        ),
+        (
+            "CREDENTIAL_IN_ARGS",
+            |it| it["message"] = json!("tradepost-probe-planted-4f7a1c"),
+            &["adcp.credential.echo"],
+        ),
+        (
+            "AUTH_MISSING",
+            |it| it["code"] = json!("AUTH_REQUIRED"),
+            &["adcp.auth.missing", "adcp.error.pre-dispatch"],
+        ),
+        (
+            "AUTH_INVALID",
+            |it| it["code"] = json!("AUTH_REQUIRED"),
+            &["adcp.auth.invalid", "adcp.error.recovery-agrees"],
+        ),
+        (
+            "AUTH_MISSING",
+            |it| it["message"] = json!("seller-token-of-the-first"),
+            &["adcp.error.credential"],
+        ),
+    ];
+    for (code, change, expected) in faults {
+        let (code, change) = (*code, *change);
+        finds(expected, move |_, told| errors(told, code, change));
+    }
+}
+
+#[test]
+fn faults_of_layers_are_found() {
+    let faults: &[(fn(&mut Value), &[&str])] = &[
+        (|it| remove(it, "errors"), &["adcp.error.layers"]),
+        (|it| it["errors"][0]["message"] = json!("another"), &["adcp.error.layers-agree"]),
+        (
+            |it| it["errors"] = it["errors"][0].clone(),
+            &["adcp.error.layer-kinds", "adcp.error.layers"],
+        ),
+        (|it| it["status"] = json!("completed"), &["adcp.error.marker"]),
+        (|it| remove(it, "context"), &["adcp.context.error"]),
+    ];
+    for (change, expected) in faults {
+        let change = *change;
+        finds(expected, move |_, told| refusals(told, change));
+    }
+    finds(&["adcp.error.marker"], |_, told| {
+        told.json(|body| {
+            if body.pointer("/result/isError").is_some() {
+                body["result"]["isError"] = json!(false);
+            }
+        });
+    });
+    finds(&["adcp.error.text"], |_, told| {
+        told.json(|body| {
+            if body.pointer("/result/isError") == Some(&json!(true)) {
+                body["result"]["content"][0]["text"] = json!("It failed.");
+            }
+        });
+    });
+    finds(&["adcp.error.text-agrees"], |_, told| {
+        told.json(|body| {
+            if body.pointer("/result/isError") == Some(&json!(true)) {
+                body["result"]["content"][0]["text"] = json!("{\"adcp_error\":{}}");
+            }
+        });
+    });
+}
+
+/// Changes the result of a tool that answers.
+fn result_of(asked: &Passing, told: &mut Passing, tool: &str, change: impl Fn(&mut Value)) {
+    if asked.text().contains(&format!("\"name\":\"{tool}\"")) {
+        told.json(|body| {
+            if body.pointer("/result/isError") == Some(&json!(false)) {
+                change(&mut body["result"]);
+            }
+        });
+    }
+}
+
+/// A fault of the answers of `get_adcp_capabilities`, and the checks that find it.
+type Capability = (fn(&mut Value), &'static [&'static str]);
+
+#[test]
+fn faults_of_results_are_found() {
+    let faults: &[Capability] = &[
+        (|it| remove(&mut it["structuredContent"], "status"), &["adcp.envelope.status"]),
+        (|it| remove(it, "structuredContent"), &["adcp.envelope.structured"]),
+        (|it| it["structuredContent"]["payload"] = json!({}), &["adcp.envelope.flat"]),
+        (|it| it["structuredContent"]["context"] = json!({}), &["adcp.context.result"]),
+        (
+            |it| it["structuredContent"]["adcp"]["supported_versions"] = json!(["3.1", "3.1.0"]),
+            &["adcp.capabilities.versions"],
+        ),
+        (
+            |it| it["structuredContent"]["adcp"]["idempotency"]["replay_ttl_seconds"] = json!(5),
+            &["adcp.capabilities.idempotency"],
+        ),
+    ];
+    for (change, expected) in faults {
+        let change = *change;
+        finds(expected, move |asked, told| {
+            result_of(asked, told, "get_adcp_capabilities", change);
+        });
+    }
+    finds(&["adcp.idempotency.replay"], |asked, told| {
+        result_of(asked, told, "sync_accounts", |it| {
+            remove(&mut it["structuredContent"], "replayed");
+        });
+    });
+    finds(&["adcp.auth.challenge"], |_, told| told.drop_header("www-authenticate"));
+    finds(&["adcp.mcp.initialize"], |_, told| {
+        told.json(|body| {
+            if body.pointer("/result/serverInfo").is_some() {
+                remove(&mut body["result"], "serverInfo");
+            }
+        });
+    });
+    finds(&["adcp.mcp.tools"], |_, told| {
+        told.json(|body| {
+            if let Some(tool) = body.pointer_mut("/result/tools/0") {
+                remove(tool, "inputSchema");
+            }
+        });
+    });
+    finds(&["adcp.tools.identical"], |asked, told| {
+        if asked.header("authorization").is_some_and(|it| it.ends_with(TOKEN_B)) {
+            told.json(|body| {
+                if let Some(tools) = body.pointer_mut("/result/tools") {
+                    tools.as_array_mut().unwrap().pop();
+                }
+            });
+        }
+    });
+    finds(&["adcp.input.unknown-tool"], |asked, told| {
+        if asked.text().contains("no_such_tool") {
+            told.json(|body| {
+                remove(body, "error");
+                body["result"] =
+                    json!({"content": [], "structuredContent": {"status": "completed"}});
+            });
+        }
+    });
+}
+
+#[test]
+fn what_tells_a_foreign_id_from_none_is_found() {
+    let foreign = |asked: &Passing| {
+        asked.header("authorization").is_some_and(|it| it.ends_with(TOKEN_B))
+            && asked.text().contains("mb_4711")
+    };
+    finds(&["adcp.uniform.body", "adcp.uniform.error"], move |asked, told| {
+        if foreign(asked) {
+            errors(told, "", |it| it["message"] = json!("not yours"));
+        }
+    });
+    finds(&["adcp.uniform.body"], move |asked, told| {
+        if foreign(asked) {
+            refusals(told, |payload| payload["owner"] = json!("a"));
+        }
+    });
+    finds(&["adcp.uniform.status"], move |asked, told| {
+        if foreign(asked) {
+            told.set_status(207);
+        }
+    });
+    finds(&["adcp.uniform.headers"], move |asked, told| {
+        if foreign(asked) {
+            told.set_header("etag", "\"1\"");
+        }
+    });
+}
+
+#[test]
+fn faults_over_a2a_are_found_too() {
+    let seller = Seller::start(ALL);
+    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| {
+        told.json(|body| {
+            if let Some(state) = body.pointer_mut("/result/task/status/state") {
+                *state = json!("TASK_STATE_COMPLETED");
+            }
+        });
+    });
+    let address = proxy::start(seller.address, &[], Arc::new(|_| {}), change);
+    let report = run(&address, options_of_two());
+    assert_eq!(failed(&report), ["adcp.error.marker"]);
+    assert!(report.failures()[0].verdict.text().contains("a task that did not fail"));
+}
+
+#[test]
+fn a_seller_that_asks_to_wait_is_waited_for() {
+    let seller = Seller::start(MCP);
+    let calls = AtomicU32::new(0);
+    let change: ChangeAnswer = Arc::new(move |asked: &Passing, told: &mut Passing| {
+        if asked.text().contains("tools/call") && calls.fetch_add(1, Ordering::Relaxed) == 0 {
+            let error = json!({"code": "RATE_LIMITED", "recovery": "transient", "retry_after": 1});
+            told.json(|body| {
+                body["result"] = json!({"structuredContent": {"adcp_error": error}});
+            });
+        }
+    });
+    let address = proxy::start(seller.address, &[], Arc::new(|_| {}), change);
+    // Had it been taken for the answer, it would lack its message, its status and isError.
+    assert_a(&run(&address, options_of_two()));
+}
+
+#[test]
+fn a_seller_that_shows_one_caller_what_is_anothers_is_found() {
+    let seller = Seller::start(MCP);
+    let change: ChangeRequest = Arc::new(|asked: &mut Passing| {
+        if asked.text().contains("mb_4711") {
+            asked.set_header("authorization", &format!("Bearer {TOKEN_A}"));
+        }
+    });
+    let address = proxy::start(seller.address, &[], change, Arc::new(|_, _| {}));
+    let report = run(&address, options_of_two());
+    let expected = ["adcp.uniform.body", "adcp.uniform.error", "adcp.uniform.status"];
+    assert_eq!(failed(&report), expected);
+}
+
+#[test]
+fn requests_that_should_be_refused_and_are_not_are_found() {
+    // What is asked with one of these is answered as if it were something harmless.
+    for (marks, expected) in [
+        (&["\"buying_mode\":7}", "\"buying_mode\":7,\"adcp"][..], &["adcp.input.type"][..]),
+        (&["\"buying_mode\":\"tradepost-probe\""], &["adcp.input.word"]),
+        (&["\"include_history\":100000"], &["adcp.input.bound"]),
+        (&["\"api_key\""], &["adcp.credential.ext"]),
+        (&["\"meta_access_token\""], &["adcp.credential.context"]),
+        (&["\"client_secret\""], &["adcp.credential.depth"]),
+        (&["\"idempotency_key\":\"short\""], &["adcp.idempotency.format"]),
+    ] {
+        let seller = Seller::start(MCP);
+        let change: ChangeRequest = Arc::new(move |asked: &mut Passing| {
+            if marks.iter().any(|mark| asked.text().contains(mark)) {
+                asked.json(|body| {
+                    let harmless = json!({"context": body["params"]["arguments"]["ext"]["none"]});
+                    body["params"] =
+                        json!({"name": "get_adcp_capabilities", "arguments": harmless});
+                });
+                let length = asked.body.len().to_string();
+                asked.set_header("content-length", &length);
+            }
+        });
+        let address = proxy::start(seller.address, &[], change, Arc::new(|_, _| {}));
+        let report = run(&address, options_of_two());
+        assert_eq!(failed(&report), expected);
+    }
+}
