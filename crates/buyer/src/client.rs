@@ -7,7 +7,7 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 use tradepost_wire::a2a;
-use tradepost_wire::aap::{self, Skill, Terms};
+use tradepost_wire::aap::{Skill, Terms};
 use uuid::Uuid;
 
 use crate::answer::{self, Answer};
@@ -17,6 +17,7 @@ use crate::failure::{BadAddress, Failure, Unsent};
 use crate::transport::Transport;
 
 mod recover;
+mod skills;
 
 pub use recover::uncorrected;
 
@@ -65,20 +66,7 @@ impl Client {
     /// # Errors
     /// `Unsent`, when the token could be read on the way or cannot be sent in a header.
     pub fn with_token(mut self, token: &str) -> Result<Self, Failure> {
-        if self.endpoint.scheme() != "https" && !is_local(&self.endpoint) {
-            return Err(Failure::Unsent(Unsent::Address(BadAddress {
-                url: self.endpoint.to_string(),
-                from_card: true,
-                why: "is not https, so the token is not sent",
-            })));
-        }
-        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-            Failure::Unsent(Unsent::Setup(
-                "the token has characters that no header may have".into(),
-            ))
-        })?;
-        value.set_sensitive(true);
-        self.authorization = Some(value);
+        self.authorization = Some(bearer(&self.endpoint, true, token)?);
         Ok(self)
     }
 
@@ -113,14 +101,7 @@ impl Client {
         let Some(terms) = &self.terms else {
             return Ok(());
         };
-        if !self.choice.skills.contains(&skill) {
-            let offered = self.choice.skills.clone();
-            return Err(Failure::Unsent(Unsent::SkillNotOffered { skill, offered }));
-        }
-        match aap::parse(skill, self.choice.version, payload, &terms()) {
-            Ok(_) => Ok(()),
-            Err(refusal) => Err(Failure::Unsent(Unsent::Invalid(Box::new(refusal)))),
-        }
+        self.check_on(&terms(), skill, payload)
     }
 
     fn headers(&self) -> HeaderMap {
@@ -151,10 +132,31 @@ impl Client {
     }
 
     fn new_id(&self) -> String {
-        let mut bytes = [0; 16];
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut bytes);
-        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+        uuid(&self.ids)
     }
+}
+
+/// The header with a bearer token, which is never sent in clear text over a public network.
+pub(crate) fn bearer(endpoint: &Url, from_card: bool, token: &str) -> Result<HeaderValue, Failure> {
+    if endpoint.scheme() != "https" && !is_local(endpoint) {
+        return Err(Failure::Unsent(Unsent::Address(BadAddress {
+            url: endpoint.to_string(),
+            from_card,
+            why: "is not https, so the token is not sent",
+        })));
+    }
+    let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
+        Failure::Unsent(Unsent::Setup("the token has characters that no header may have".into()))
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// A random UUID.
+pub(crate) fn uuid(ids: &Mutex<fastrand::Rng>) -> String {
+    let mut bytes = [0; 16];
+    ids.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut bytes);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
 /// A generator of ids whose seed no one can guess: for programs; tests choose their own seed.

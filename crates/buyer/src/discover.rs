@@ -9,7 +9,7 @@ use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use crate::card::{Card, Interface};
 use crate::failure::{BadAddress, Defect, Failure, Unsent};
 use crate::refusal::{By, Refused};
-use crate::transport::Transport;
+use crate::transport::{Response, Transport};
 
 /// A card and where it came from.
 #[derive(Debug, Clone)]
@@ -39,6 +39,11 @@ pub async fn discover(
     if let (304, Some(before)) = (response.status, before) {
         return Ok(before.clone());
     }
+    read(url, response)
+}
+
+/// The card in an answer.
+pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> {
     if !response.is_success() {
         return Err(Failure::Refused(Box::new(Refused {
             by: By::Http(response.status),
@@ -111,7 +116,7 @@ pub fn endpoint(card: &Url, interface: &Interface) -> Result<Url, Failure> {
     })
 }
 
-fn usable(text: &str) -> Result<Url, &'static str> {
+pub(crate) fn usable(text: &str) -> Result<Url, &'static str> {
     let mut url = Url::parse(text).map_err(|_| "is not a valid address")?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("is neither http nor https");
@@ -127,7 +132,7 @@ fn usable(text: &str) -> Result<Url, &'static str> {
 }
 
 /// The address as it may be shown.
-fn without_credentials(text: &str) -> String {
+pub(crate) fn without_credentials(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else {
         // What cannot be parsed cannot be shown without risk when there is an `@` in it.
         return if text.contains('@') { "given".to_owned() } else { text.to_owned() };

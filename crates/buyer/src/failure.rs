@@ -44,6 +44,8 @@ pub enum Unsent {
     },
     /// The request would be refused: every problem found before sending.
     Invalid(Box<aap::Refusal>),
+    /// A credential stands among the arguments of an AdCP task (`A-9`): where, as JSON Pointers.
+    Credential(Vec<String>),
     /// This machine cannot send: no usable certificates, for example.
     Setup(String),
 }
@@ -105,6 +107,8 @@ pub enum Defect {
     WrongId,
     /// It is a JSON-RPC result without what AAP requires.
     NotAap(&'static str),
+    /// It is a result without what AdCP requires.
+    NotAdcp(&'static str),
 }
 
 /// An answer, kept for whoever has to find out; the body is cut at [`MAX_KEPT`].
@@ -222,6 +226,10 @@ impl fmt::Display for Unsent {
             Self::Invalid(refusal) => {
                 write!(f, "not sent: {}: {}", refusal.code, refusal.message)
             }
+            Self::Credential(places) => {
+                let places: Vec<_> = places.iter().map(|place| plain(place, 2 * WORD)).collect();
+                write!(f, "not sent: a credential stands at {}", places.join(", "))
+            }
             Self::Setup(why) => write!(f, "cannot send: {}", plain(why, SENTENCE)),
         }
     }
@@ -260,6 +268,7 @@ impl fmt::Display for Defect {
             Self::NotJsonRpc(why) => write!(f, "the answer is not JSON-RPC 2.0: {why}"),
             Self::WrongId => f.write_str("the answer has the id of another request"),
             Self::NotAap(why) => write!(f, "the answer is not AAP: {why}"),
+            Self::NotAdcp(why) => write!(f, "the answer is not AdCP: {why}"),
         }
     }
 }

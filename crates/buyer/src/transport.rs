@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use reqwest::header::{
-    ACCEPT, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
+    ACCEPT, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    LOCATION, RETRY_AFTER,
 };
 use reqwest::{Client, Request, RequestBuilder, Url, redirect};
 
@@ -52,6 +53,8 @@ pub struct Response {
     pub etag: Option<String>,
     /// How long the `Retry-After` header asks to wait.
     pub retry_after: Option<Duration>,
+    /// The whole header.
+    pub headers: HeaderMap,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -82,10 +85,26 @@ impl Transport {
     /// # Errors
     /// `Unsent`, `Unanswered` or `Garbled`; a status of refusal is not an error here.
     pub async fn get(&self, url: &Url, etag: Option<&str>) -> Result<Response, Failure> {
+        self.get_unless(url, etag, None).await
+    }
+
+    /// Fetches a document unless it still has this entity tag or this time of last change, both as
+    /// they were sent.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn get_unless(
+        &self,
+        url: &Url,
+        etag: Option<&str>,
+        last_modified: Option<&str>,
+    ) -> Result<Response, Failure> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.1"));
-        if let Some(tag) = etag.and_then(|tag| HeaderValue::from_str(tag).ok()) {
-            headers.insert(reqwest::header::IF_NONE_MATCH, tag);
+        for (name, text) in [(IF_NONE_MATCH, etag), (IF_MODIFIED_SINCE, last_modified)] {
+            if let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) {
+                headers.insert(name, value);
+            }
         }
         self.send(self.client(url)?.get(url.clone()).headers(headers)).await
     }
@@ -105,6 +124,21 @@ impl Transport {
         self.send(self.client(url)?.post(url.clone()).headers(headers).body(body)).await
     }
 
+    /// Posts JSON to a server that may answer with a stream of events, which is read until
+    /// `is_enough` says so of what came so far.
+    pub(crate) async fn post_for_events(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Vec<u8>,
+        is_enough: impl FnMut(&[u8]) -> bool + Send,
+    ) -> Result<Response, Failure> {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(ACCEPT, both);
+        self.read(self.client(url)?.post(url.clone()).headers(headers).body(body), is_enough).await
+    }
+
     /// Sends any request at all and gives the answer as it begins: for the prober, which judges
     /// what a client would not let through.
     ///
@@ -121,6 +155,14 @@ impl Transport {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        self.read(request, |_| false).await
+    }
+
+    async fn read(
+        &self,
+        request: RequestBuilder,
+        mut is_enough: impl FnMut(&[u8]) -> bool + Send,
+    ) -> Result<Response, Failure> {
         let sent = request.send().await;
         let mut response = sent.map_err(|error| self.before_the_answer(&error))?;
         let header = |name| {
@@ -131,6 +173,7 @@ impl Transport {
             .and_then(|text| refusal::retry_after(&text, header(DATE).as_deref()));
         let (content_type, etag) = (header(CONTENT_TYPE), header(ETAG));
         let location = header(LOCATION);
+        let headers = response.headers().clone();
         let status = response.status().as_u16();
         let kept = |body: &[u8]| Kept::new(status, content_type.clone(), body);
         if matches!(status, 300..=303 | 305..=399) {
@@ -143,7 +186,12 @@ impl Transport {
                     let defect = Defect::TooLarge(self.limits.max_body);
                     return Err(Failure::garbled(defect, kept(&body)));
                 }
-                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(Some(chunk)) => {
+                    body.extend_from_slice(&chunk);
+                    if is_enough(&body) {
+                        break;
+                    }
+                }
                 Ok(None) => break,
                 Err(error) => {
                     let defect = if error.is_timeout() {
@@ -155,7 +203,7 @@ impl Transport {
                 }
             }
         }
-        Ok(Response { status, content_type, etag, retry_after, body })
+        Ok(Response { status, content_type, etag, retry_after, headers, body })
     }
 
     /// What an error means that came before the head of an answer was read.

@@ -1,6 +1,7 @@
 //! A call that follows the advice: what passes is waited for, and a lead keeps its idempotency key
 //! over all attempts, so that the dealer takes it once.
 
+use jiff::Timestamp;
 use serde_json::Value;
 use tradepost_wire::aap::Skill;
 
@@ -28,7 +29,19 @@ impl Client {
         recoverer: &Recoverer<W>,
         correct: impl FnMut(&Fix, &Failure, &mut Value) -> bool + Send,
     ) -> Result<Recovered<Answer>, Box<GaveUp>> {
-        let mut calls = Calls { client: self, skill, payload, used: None, correct };
+        self.recovering(skill, payload, None, recoverer, correct).await
+    }
+
+    /// With a moment, checks every request at it.
+    pub(super) async fn recovering<W: World>(
+        &self,
+        skill: Skill,
+        payload: Value,
+        moment: Option<Timestamp>,
+        recoverer: &Recoverer<W>,
+        correct: impl FnMut(&Fix, &Failure, &mut Value) -> bool + Send,
+    ) -> Result<Recovered<Answer>, Box<GaveUp>> {
+        let mut calls = Calls { client: self, skill, payload, moment, used: None, correct };
         let effect = match skill {
             Skill::DealerInformation
             | Skill::InventoryFacets
@@ -61,6 +74,8 @@ struct Calls<'c, C> {
     client: &'c Client,
     skill: Skill,
     payload: Value,
+    /// When a typed request is checked.
+    moment: Option<Timestamp>,
     /// The key of the last request.
     used: Option<Value>,
     correct: C,
@@ -91,7 +106,11 @@ impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C
             self.has_key_or_gets_one();
         }
         self.used = self.payload.get(KEY).cloned();
-        self.client.call(self.skill, self.payload.clone()).await
+        let payload = self.payload.clone();
+        match self.moment {
+            Some(moment) => self.client.typed(self.skill, payload, moment).await,
+            None => self.client.call(self.skill, payload).await,
+        }
     }
 
     async fn correct(&mut self, fix: &Fix, failure: &Failure) -> bool {

@@ -78,6 +78,7 @@ fn of_transport(failure: &Failure) -> Course {
             Unsent::NotAap(_) => Course::Stop(End::NoAgent),
             Unsent::SkillNotOffered { .. } => Course::Stop(End::NotOffered),
             Unsent::Setup(_) => Course::Stop(End::Local),
+            Unsent::Credential(places) => Course::Ask(Why::CredentialInArguments(places.clone())),
             Unsent::Invalid(refusal) => {
                 let problems = refusal.problems.listed().iter().take(MAX_FIELDS);
                 let fields = problems.map(|problem| problem.pointer.clone()).collect();
@@ -97,7 +98,8 @@ fn of_transport(failure: &Failure) -> Course {
             Defect::TooLarge(_)
             | Defect::Redirect { .. }
             | Defect::NotACard(_)
-            | Defect::NotAap(_) => Course::Ask(Why::SellerDefect),
+            | Defect::NotAap(_)
+            | Defect::NotAdcp(_) => Course::Ask(Why::SellerDefect),
         },
         Failure::Refused(_) => Course::Ask(Why::Unclear),
     }

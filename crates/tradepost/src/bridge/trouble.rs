@@ -320,7 +320,7 @@ fn of_unsent(unsent: &Unsent, message: String) -> Trouble {
             }
             trouble
         }
-        Unsent::Setup(_) => Trouble::new(Code::BridgeFault, message),
+        Unsent::Setup(_) | Unsent::Credential(_) => Trouble::new(Code::BridgeFault, message),
     }
 }
 

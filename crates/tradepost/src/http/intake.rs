@@ -23,8 +23,41 @@ pub(super) type Unread = (StatusCode, &'static str);
 const TOO_LARGE: Unread =
     (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this agent accepts");
 
+/// How much of a refused body is still taken, and how long. A client that is sending when its
+/// connection is closed loses the answer, because the bytes that nobody reads reset the connection
+/// (RFC 9112 §9.6).
+const DRAINED_BYTES: usize = 32 * 1024 * 1024;
+const DRAINING: Duration = Duration::from_secs(5);
+
 /// Reads a body of JSON, within the limits (`E-004`, `E-005`).
-pub(super) async fn receive(desk: &Desk, headers: &HeaderMap, body: Body) -> Result<Bytes, Unread> {
+pub(super) async fn receive(
+    desk: &Desk,
+    headers: &HeaderMap,
+    mut body: Body,
+) -> Result<Bytes, Unread> {
+    let read = read_json(desk, headers, &mut body).await;
+    let under_way = matches!(
+        read,
+        Err((StatusCode::PAYLOAD_TOO_LARGE | StatusCode::UNSUPPORTED_MEDIA_TYPE, _))
+    );
+    // Who asks before sending has nothing under way.
+    if under_way && !headers.contains_key(header::EXPECT) {
+        let _ = tokio::time::timeout(DRAINING, drain(body)).await;
+    }
+    read
+}
+
+/// Throws away what is left of a body.
+async fn drain(mut body: Body) {
+    let mut drained = 0;
+    while let Some(Ok(frame)) = body.frame().await
+        && drained < DRAINED_BYTES
+    {
+        drained += frame.data_ref().map_or(0, Bytes::len);
+    }
+}
+
+async fn read_json(desk: &Desk, headers: &HeaderMap, body: &mut Body) -> Result<Bytes, Unread> {
     let limit = desk.server.max_body_bytes;
     if is_longer(headers, limit) {
         return Err(TOO_LARGE);
@@ -49,7 +82,7 @@ fn is_longer(headers: &HeaderMap, limit: usize) -> bool {
 pub(super) async fn collect(
     desk: &Desk,
     headers: &HeaderMap,
-    body: Body,
+    body: &mut Body,
     limit: usize,
 ) -> Result<Bytes, Unread> {
     if is_longer(headers, limit) {

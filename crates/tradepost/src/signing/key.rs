@@ -14,7 +14,7 @@ use ring::signature::{
 use serde_json::{Value, json};
 use tradepost_wire::strict;
 
-use super::keyset::{PublicKey, member};
+use super::keyset::PublicKey;
 use super::{Algorithm, decode};
 
 /// A private key is a few hundred bytes.
@@ -221,4 +221,9 @@ fn from_jwk(text: &str) -> Result<(Pair, Option<String>), BadKey> {
     let pair =
         pair.map_err(|_| bad("the JWK's private and public parts do not belong together"))?;
     Ok((pair, member(&jwk, "kid").map(str::to_owned)))
+}
+
+/// A member that is a text.
+fn member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str)
 }

@@ -13,6 +13,7 @@ mod adf;
 mod appointments;
 mod auth;
 mod bindings;
+mod buyer;
 mod cards;
 mod config;
 mod decisions;

@@ -1,22 +1,19 @@
 //! Whom a buyer trusts on the command line: the keys of a file first, and a card's own word on
 //! where its key is (`jku`) only for hosts that the buyer names.
 
-use std::net::IpAddr;
 use std::path::Path;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tradepost_buyer::Transport;
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
-use tradepost_buyer::{Transport, Url};
+use tradepost_buyer::trust::{Jku, Judged, judge, judge_online};
 use tradepost_wire::strict;
 
 use super::{read, with_problems};
 use crate::cli::output::{Failure, UNTRUSTED};
 use crate::signing::keyset::KeySet;
 use crate::signing::verify::{Signature, Signed, Verdict, is_trusted};
-
-/// How many key sets one card can make us fetch.
-const MAX_FETCHES: usize = 4;
 
 /// What became of a card's signatures.
 #[derive(Debug)]
@@ -78,8 +75,7 @@ impl Report {
     /// Verifies with these keys alone.
     #[must_use]
     pub fn offline(signed: &Signed, keys: &KeySet, now: Timestamp) -> Self {
-        let judge = |signature| Row::of(signature, signed.verdict(signature, keys, now));
-        Self { rows: signed.signatures.iter().map(judge).collect() }
+        Self { rows: judge(signed, keys, now).iter().map(Row::of).collect() }
     }
 
     /// Verifies with these keys, and where they know nothing of a signature with those that it
@@ -88,38 +84,9 @@ impl Report {
         signed: &Signed,
         keys: &KeySet,
         now: Timestamp,
-        (transport, allowed): (&Transport, &[String]),
+        by: (&Transport, &[String]),
     ) -> Self {
-        let mut report = Self::offline(signed, keys, now);
-        let mut fetched: Vec<(Url, Result<KeySet, String>)> = Vec::new();
-        for (row, signature) in report.rows.iter_mut().zip(&signed.signatures) {
-            let Some(jku) =
-                signature.jku.as_deref().filter(|_| row.verdict == Some(Verdict::UnknownKey))
-            else {
-                continue;
-            };
-            let Some(url) = allowed_url(jku, allowed) else {
-                let shown = plain(jku, 2 * WORD);
-                row.why = format!("{}, and --allow-jku does not permit {shown}", row.why);
-                continue;
-            };
-            if !fetched.iter().any(|(known, _)| *known == url) {
-                if fetched.len() >= MAX_FETCHES {
-                    row.why = format!("{}; it names one key set too many", row.why);
-                    continue;
-                }
-                let keys = fetch(transport, &url).await;
-                fetched.push((url.clone(), keys));
-            }
-            match fetched.iter().find(|(known, _)| *known == url) {
-                Some((_, Ok(keys))) => {
-                    *row = Row::of(signature, signed.verdict(signature, keys, now));
-                }
-                Some((_, Err(why))) => row.why = format!("{}; its jku: {why}", row.why),
-                None => {}
-            }
-        }
-        report
+        Self { rows: judge_online(signed, keys, now, by).await.iter().map(Row::of).collect() }
     }
 
     /// For programs.
@@ -179,72 +146,22 @@ impl Report {
 }
 
 impl Row {
-    fn of(signature: &Signature, verdict: Verdict) -> Self {
+    fn of(judged: &Judged) -> Self {
+        let Judged { signature, verdict, jku } = judged;
+        let why = match jku {
+            None | Some(Jku::Read) => verdict.why().to_owned(),
+            Some(Jku::NotAllowed) => {
+                let shown = plain(signature.jku.as_deref().unwrap_or_default(), 2 * WORD);
+                format!("{}, and --allow-jku does not permit {shown}", verdict.why())
+            }
+            Some(Jku::TooMany) => format!("{}; it names one key set too many", verdict.why()),
+            Some(Jku::Failed(why)) => format!("{}; its jku: {why}", verdict.why()),
+        };
         let (kid, alg) = (signature.kid.clone(), signature.alg.clone());
-        Self { kid, alg, verdict: Some(verdict), why: verdict.why().to_owned() }
+        Self { kid, alg, verdict: Some(*verdict), why }
     }
 
     fn verdict_name(&self) -> &'static str {
         self.verdict.map_or("not_checked", Verdict::name)
-    }
-}
-
-/// The address of a key set, when its host is allowed and nobody can change it on the way: https,
-/// or this very machine.
-fn allowed_url(jku: &str, allowed: &[String]) -> Option<Url> {
-    let mut url = Url::parse(jku).ok()?;
-    url.set_fragment(None);
-    let host = url.host_str()?;
-    let local = host == "localhost"
-        || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    let safe = url.scheme() == "https" || (url.scheme() == "http" && local);
-    let with_port = format!("{host}:{}", url.port_or_known_default()?);
-    let named = |name: &String| {
-        let name = name.to_ascii_lowercase();
-        name == with_port || (name == host && url.port().is_none())
-    };
-    let anonymous = url.username().is_empty() && url.password().is_none();
-    (safe && anonymous && allowed.iter().any(named)).then_some(url)
-}
-
-async fn fetch(transport: &Transport, url: &Url) -> Result<KeySet, String> {
-    let response = transport.get(url, None).await.map_err(|failure| failure.to_string())?;
-    if !response.is_success() {
-        return Err(format!("the server answers with HTTP {}", response.status));
-    }
-    let text = String::from_utf8(response.body).map_err(|_| "it is not UTF-8".to_owned())?;
-    KeySet::read(&text).map_err(|_| "it is no set of public keys".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_jku_is_followed_only_to_hosts_that_are_named() {
-        let allowed = ["Keys.example".to_owned(), "127.0.0.1:81".to_owned(), "[::1]:81".to_owned()];
-        for jku in [
-            "https://keys.example/jwks.json",
-            "https://KEYS.example:443/x?y#z",
-            "http://127.0.0.1:81/",
-            "http://[::1]:81/",
-        ] {
-            assert!(allowed_url(jku, &allowed).is_some(), "{jku}");
-        }
-        for jku in [
-            "http://keys.example/",
-            "https://keys.example:8443/",
-            "https://keys.example.evil.example/",
-            "https://evil.example/keys.example",
-            "https://keys.example@evil.example/",
-            "https://u:p@keys.example/",
-            "http://127.0.0.1/",
-            "file:///etc/passwd",
-            "keys.example",
-            "",
-        ] {
-            assert_eq!(allowed_url(jku, &allowed), None, "{jku}");
-        }
-        assert_eq!(allowed_url("https://keys.example/", &[]), None);
     }
 }

@@ -162,6 +162,9 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
             let data = json!({"code": refusal.code.name(), "details": details});
             Failure { lines, data: Some(data), ..Failure::usage(message).hint(hint) }
         }
+        Unsent::Credential(_) => {
+            Failure::usage(message).hint("give the credential with --token, never as an argument")
+        }
         Unsent::Setup(_) => Failure::new(1, message),
     }
 }

@@ -29,11 +29,11 @@ pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
 pub(super) async fn receive(
     desk: &Desk,
     headers: &HeaderMap,
-    body: Body,
+    mut body: Body,
 ) -> Result<Bytes, Failure> {
     let limit = desk.server.max_body_bytes;
     let invalid = |message: &str| Failure::from(&Refusal::new(Code::InvalidRequest, message));
-    let body = intake::collect(desk, headers, body, limit.saturating_add(PREFIX)).await;
+    let body = intake::collect(desk, headers, &mut body, limit.saturating_add(PREFIX)).await;
     let mut bytes = body.map_err(|(status, message)| match status {
         StatusCode::PAYLOAD_TOO_LARGE => {
             let message = "the message is larger than this agent accepts";

@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use expect_test::expect;
 use serde_json::{Value, json};
+use tradepost_buyer::Failure;
+use tradepost_buyer::transport::Limits;
 
 use super::Demo;
 use crate::support::client::{self, Response};
@@ -69,6 +71,26 @@ fn search_and_a_lead_work_without_a_session() {
     let first = tool("aap_lead_submit", super::lead());
     let second = tool("aap_lead_submit", super::confirmed(super::lead(), &first));
     assert_eq!(second["data"]["status"], "received");
+}
+
+#[test]
+fn a_client_of_adcp_calls_tools_of_a_real_server() {
+    let demo = Demo::start();
+    let served = Served::start(&[&demo.name()]);
+    let transport = tradepost_buyer::Transport::new(Limits::default());
+    let address = format!("http://{}/mcp", served.address);
+    let ids = fastrand::Rng::with_seed(7);
+    let client = tradepost_buyer::AdcpClient::mcp(transport, &address, ids).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let call = |name: &'static str, arguments: Value| {
+        runtime.block_on(client.call(name, arguments.as_object().unwrap().clone()))
+    };
+    let page = call("aap_inventory_search", json!({"pagination": {"limit": 1}})).unwrap();
+    assert_eq!(page.payload["data"]["vehicles"].as_array().unwrap().len(), 1);
+    let failure = call("aap_inventory_search", json!({"pagination": {"limit": 0}})).unwrap_err();
+    assert!(matches!(failure, Failure::Refused(_)), "{failure:?}");
+    let failure = call("nothing", json!({})).unwrap_err();
+    assert!(matches!(failure, Failure::Refused(_)), "{failure:?}");
 }
 
 #[test]

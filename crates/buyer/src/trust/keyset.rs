@@ -1,9 +1,9 @@
 //! The public keys that a reader trusts: a JWK set (RFC 7517), or one JWK.
 
 use jiff::{SignedDuration, Timestamp};
+use ring::digest::{SHA256, digest};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use tradepost_wire::problem::{At, Problems};
 use tradepost_wire::strict;
 
@@ -16,14 +16,17 @@ const MAX_KEYS: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey {
     /// How it verifies.
-    pub(super) algorithm: Algorithm,
+    pub algorithm: Algorithm,
     /// The uncompressed point of P-256, or the 32 bytes of Ed25519.
-    pub(super) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
 }
 
 impl PublicKey {
     /// Reads a JWK; `None` when it is of a kind that we do not use.
-    pub(super) fn read(jwk: &Value) -> Result<Option<Self>, &'static str> {
+    ///
+    /// # Errors
+    /// What is wrong with it, as the end of a sentence about it.
+    pub fn read(jwk: &Value) -> Result<Option<Self>, &'static str> {
         let coordinate = |name| member(jwk, name).and_then(decode).filter(|x| x.len() == 32);
         let read = match (member(jwk, "kty"), member(jwk, "crv")) {
             (Some("EC"), Some("P-256")) => {
@@ -47,7 +50,8 @@ impl PublicKey {
     }
 
     /// The members that make it up, in the order of RFC 7638.
-    pub(super) fn jwk(&self) -> Value {
+    #[must_use]
+    pub fn jwk(&self) -> Value {
         match (self.algorithm, self.bytes.split_at_checked(33)) {
             (Algorithm::Es256, Some(([_, x @ ..], y))) => {
                 json!({"crv": "P-256", "kty": "EC", "x": encode(x), "y": encode(y)})
@@ -59,12 +63,14 @@ impl PublicKey {
     }
 
     /// Its name when it has no other (RFC 7638).
-    pub(super) fn thumbprint(&self) -> String {
-        encode(Sha256::digest(self.jwk().to_string()))
+    #[must_use]
+    pub fn thumbprint(&self) -> String {
+        encode(digest(&SHA256, self.jwk().to_string().as_bytes()))
     }
 
     /// Whether it made this signature of this message.
-    pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+    #[must_use]
+    pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match self.algorithm {
             Algorithm::Es256 => UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, &self.bytes)
                 .verify(message, signature)
@@ -193,6 +199,6 @@ fn trusted(jwk: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Trusted>
 }
 
 /// A member that is a text.
-pub(super) fn member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+fn member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name).and_then(Value::as_str)
 }

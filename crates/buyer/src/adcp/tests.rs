@@ -1,0 +1,365 @@
+use serde_json::json;
+use tradepost_wire::adcp::Standing;
+
+use super::*;
+use crate::card::Card;
+use crate::fake::{Fake, MAX_BODY, Reply, Virtual, transport};
+use crate::recovery::{Advice, Attempt, Budget, Why, advise};
+use crate::retry::{Limits, Recoverer, Sizes};
+
+fn ids() -> fastrand::Rng {
+    fastrand::Rng::with_seed(1)
+}
+
+fn mcp(fake: &Fake) -> AdcpClient {
+    AdcpClient::mcp(transport(), &format!("{}/mcp", fake.url), ids()).unwrap()
+}
+
+fn a2a(fake: &Fake) -> AdcpClient {
+    let card = json!({"name": "A", "supportedInterfaces": [{"url": format!("{}/a2a", fake.url),
+        "protocolBinding": "JSONRPC", "protocolVersion": "1.0", "tenant": "t"}],
+        "capabilities": {"extensions": [{"uri": EXTENSION}]}});
+    let card = Card::read(&card.to_string()).unwrap();
+    assert!(declares_adcp(&card));
+    let discovered = Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card };
+    AdcpClient::a2a(transport(), &discovered, ids()).unwrap()
+}
+
+fn arguments(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+fn rpc(result: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": "{id}", "result": result}).to_string()
+}
+
+fn json_reply(result: &Value) -> Reply {
+    Reply::http(200, &[("content-type", "application/json")], rpc(result))
+}
+
+fn tool(payload: &Value) -> Value {
+    json!({"content": [{"type": "text", "text": "done"}], "structuredContent": payload})
+}
+
+fn task(state: &str, more: &Value) -> Value {
+    let mut task = json!({"id": "t1", "contextId": "c1", "status": {"state": state}});
+    task.as_object_mut().unwrap().extend(arguments(more.clone()));
+    json!({"task": task})
+}
+
+fn failed(code: &str) -> Value {
+    json!({"status": "failed", "adcp_error": {"code": code, "message": "m"}})
+}
+
+/// The head and the body of each request.
+fn sent(fake: &Fake) -> Vec<(String, Value)> {
+    let split = |request: String| {
+        let (head, body) = request.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), serde_json::from_str(body).unwrap())
+    };
+    fake.requests().into_iter().map(split).collect()
+}
+
+fn code(failure: &Failure) -> String {
+    failure.adcp().unwrap_or_else(|| panic!("{failure:?}")).code.to_string()
+}
+
+#[test]
+fn over_mcp_a_server_without_sessions_is_asked_at_once() {
+    let fake = Fake::start(vec![json_reply(&tool(&json!({"products": [], "x-own": 1})))]);
+    let client = mcp(&fake).with_token("t0ken").unwrap();
+    let call = client.call("get_products", arguments(json!({"buying_mode": "brief"})));
+    let answered = fake.run(call).unwrap();
+    assert_eq!(answered.payload, json!({"products": [], "x-own": 1}));
+    assert!(answered.is_complete());
+    let sent = sent(&fake);
+    let (head, body) = &sent[0];
+    for line in [
+        "POST /mcp HTTP/1.1",
+        "accept: application/json, text/event-stream",
+        "authorization: Bearer t0ken",
+        "mcp-protocol-version: 2025-06-18",
+    ] {
+        assert!(head.lines().any(|found| found == line), "{line} is not in:\n{head}");
+    }
+    assert_eq!(body["method"], "tools/call");
+    let params = json!({"name": "get_products", "arguments": {"buying_mode": "brief"}});
+    assert_eq!(body["params"], params);
+    assert!(!format!("{client:?}").contains("t0ken"));
+}
+
+#[test]
+fn over_mcp_an_answer_in_a_stream_is_taken_when_it_comes_although_the_stream_goes_on() {
+    let stream = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n\
+         data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}}\n\n\
+         event: message\ndata: {}\n\n",
+        rpc(&tool(&json!({"status": "submitted", "task_id": "a1"})))
+    );
+    let fake = Fake::start(vec![Reply::Stall(stream.into_bytes())]);
+    let answered = fake.run(mcp(&fake).call("create_media_buy", Map::new())).unwrap();
+    assert_eq!((answered.is_complete(), answered.task_id()), (false, Some("a1")));
+    assert_eq!(answered.outcome.standing, Some(Open::Known(Standing::Submitted)));
+    let cut = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {}\n\n";
+    let fake = Fake::start(vec![Reply::Bytes(cut.into())]);
+    match fake.run(mcp(&fake).call("get_products", Map::new())) {
+        Err(Failure::Garbled(garbled)) => {
+            let why = "no event is the answer to the request";
+            assert_eq!(garbled.defect, Defect::NotJsonRpc(why));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn over_mcp_a_server_with_sessions_is_greeted_and_greeted_again_when_it_forgot() {
+    let greeting = |session| {
+        let result = json!({"protocolVersion": "2025-03-26", "capabilities": {}});
+        let headers = [("content-type", "application/json"), ("mcp-session-id", session)];
+        Reply::http(200, &headers, rpc(&result))
+    };
+    let done = || json_reply(&tool(&json!({"media_buy_id": "m"})));
+    let refused = |status| Reply::http(status, &[], "Bad Request: Missing session ID");
+    let accepted = || Reply::http(202, &[], "");
+    let fake = Fake::start(vec![
+        refused(400),
+        greeting("s1"),
+        accepted(),
+        done(),
+        done(),
+        refused(404),
+        greeting("s2"),
+        accepted(),
+        done(),
+    ]);
+    fake.run(async {
+        let client = mcp(&fake);
+        for _ in 0..3 {
+            let answered = client.call("create_media_buy", Map::new()).await.unwrap();
+            assert_eq!(answered.payload["media_buy_id"], "m");
+        }
+    });
+    let sent = sent(&fake);
+    let header = |head: &str, name: &str| {
+        let value = head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+        value.map(str::to_owned).unwrap_or_default()
+    };
+    let told: Vec<_> = sent
+        .iter()
+        .map(|(head, body)| {
+            let session = header(head, "mcp-session-id");
+            let version = header(head, "mcp-protocol-version");
+            format!("{} {session} {version}", body["method"].as_str().unwrap())
+        })
+        .collect();
+    expect_test::expect![[r#"
+        tools/call  2025-06-18
+        initialize  2025-06-18
+        notifications/initialized s1 2025-03-26
+        tools/call s1 2025-03-26
+        tools/call s1 2025-03-26
+        tools/call s1 2025-03-26
+        initialize  2025-06-18
+        notifications/initialized s2 2025-03-26
+        tools/call s2 2025-03-26
+    "#]]
+    .assert_eq(&(told.join("\n") + "\n"));
+    // The same request, with the same key, before and after the greeting; another for another call.
+    let key = |index: usize| sent[index].1["params"]["arguments"]["idempotency_key"].clone();
+    assert_eq!((key(0), key(5)), (key(3), key(8)));
+    assert!(key(0).as_str().is_some_and(|key| key.len() == 36));
+    assert_ne!(key(3), key(4));
+}
+
+#[test]
+fn over_mcp_the_sellers_own_error_is_an_answer_and_no_wish_to_be_greeted() {
+    let error = json!({"code": -32029, "message": "m", "data": failed("RATE_LIMITED")});
+    let pre = json!({"jsonrpc": "2.0", "id": "{id}", "error": error}).to_string();
+    let tool = json!({"isError": true, "structuredContent": failed("RATE_LIMITED")});
+    for reply in [Reply::http(400, &[], pre), json_reply(&tool)] {
+        let fake = Fake::start(vec![reply]);
+        let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
+        assert_eq!((code(&failure).as_str(), fake.requests().len()), ("RATE_LIMITED", 1));
+    }
+    let old = json!({"protocolVersion": "1999-01-01"});
+    let fake = Fake::start(vec![Reply::http(400, &[], ""), json_reply(&old)]);
+    let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
+    let why = "the answer is not AdCP: the server speaks no version of MCP that we know";
+    assert_eq!(failure.to_string(), why);
+}
+
+#[test]
+fn over_a2a_a_task_is_one_data_part() {
+    let artifacts = json!({"artifacts": [{"parts": [{"data": {"old": 1}}]},
+        {"parts": [{"text": "x"}, {"data": {"status": "completed", "products": []}}]}]});
+    let fake = Fake::start(vec![json_reply(&task("TASK_STATE_COMPLETED", &artifacts))]);
+    let client = a2a(&fake);
+    let call = client.call("get_products", arguments(json!({"buying_mode": "brief"})));
+    let answered = fake.run(call).unwrap();
+    assert_eq!(answered.payload, json!({"status": "completed", "products": []}));
+    let names = (answered.context_id.as_deref(), answered.a2a_task_id.as_deref());
+    assert_eq!(names, (Some("c1"), Some("t1")));
+    let mut sent = sent(&fake);
+    let (head, mut body) = sent.remove(0);
+    assert!(head.contains("a2a-version: 1.0\r\n"), "{head}");
+    assert!(head.contains(&format!("a2a-extensions: {EXTENSION}\r\n")), "{head}");
+    body["id"].take();
+    body["params"]["message"]["messageId"].take();
+    let expected = json!({
+        "jsonrpc": "2.0", "id": null, "method": "SendMessage", "params": {
+            "tenant": "t",
+            "message": {"messageId": null, "role": "ROLE_USER", "parts": [
+                {"data": {"skill": "get_products", "input": {"buying_mode": "brief"}}}]},
+            "configuration": {"acceptedOutputModes": ["application/json"]},
+        }
+    });
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn over_a2a_every_standing_of_a_task_is_told_apart() {
+    let part = |data: Value| json!({"parts": [{"data": data}]});
+    let said = |state: &str, data: Value| json!({"task": {"id": "t1", "status": {"state": state, "message": part(data)}}});
+    let ask = |result: &Value| {
+        let fake = Fake::start(vec![json_reply(result)]);
+        fake.run(a2a(&fake).call("get_products", Map::new()))
+    };
+    let standing = |result: &Value| ask(result).unwrap().outcome.standing;
+    assert_eq!(standing(&json!({"message": part(json!({"products": []}))})), None);
+    let working = Some(Open::Known(Standing::Working));
+    assert_eq!(standing(&task("TASK_STATE_WORKING", &json!({}))), working);
+    let input = said("TASK_STATE_INPUT_REQUIRED", json!({"question": "?"}));
+    assert_eq!(standing(&input), Some(Open::Known(Standing::InputRequired)));
+    assert_eq!(ask(&input).unwrap().payload, json!({"question": "?"}));
+    let own = said("TASK_STATE_COMPLETED", json!({"status": "submitted", "task_id": "a1"}));
+    assert_eq!(standing(&own), Some(Open::Known(Standing::Submitted)));
+    let artifacts = json!({"artifacts": [part(failed("PRODUCT_NOT_FOUND"))]});
+    let failure = ask(&task("TASK_STATE_FAILED", &artifacts)).unwrap_err();
+    assert_eq!(code(&failure), "PRODUCT_NOT_FOUND");
+    for (result, expected) in [
+        (task("TASK_STATE_COMPLETED", &json!({})), "the task has no data part with an object"),
+        (json!({"message": {"parts": [{"text": "hi"}]}}), "the message has no data part"),
+        (json!({}), "the result has neither a task nor a message"),
+        (json!([]), "the result has neither a task nor a message"),
+    ] {
+        let failure = ask(&result).unwrap_err();
+        assert_eq!(failure.to_string(), format!("the answer is not AdCP: {expected}"));
+    }
+}
+
+#[test]
+fn a_9_a_credential_among_the_arguments_never_leaves() {
+    let fake = Fake::start(vec![]);
+    for client in [mcp(&fake), a2a(&fake)] {
+        let call = client.call("get_products", arguments(json!({"ext": {"api_key": "s3cret"}})));
+        let failure = fake.run(call).unwrap_err();
+        assert_eq!(failure.to_string(), "not sent: a credential stands at /ext/api_key");
+        let budget = Budget { attempts: 3, time: std::time::Duration::MAX, tokens: 3 };
+        let advice = advise(&Attempt::default(), &failure, &budget);
+        let places = vec!["/ext/api_key".to_owned()];
+        assert_eq!(advice, Advice::Ask(Why::CredentialInArguments(places)));
+    }
+    let public = AdcpClient::mcp(transport(), "http://seller.example/mcp", ids()).unwrap();
+    assert!(matches!(public.with_token("t"), Err(Failure::Unsent(Unsent::Address(_)))));
+    for address in ["", "seller.example/mcp", "ftp://a.example", "https://u:s3cret@a.example/"] {
+        let failure = AdcpClient::mcp(transport(), address, ids()).unwrap_err();
+        assert!(!failure.to_string().contains("s3cret"), "{failure}");
+    }
+}
+
+#[test]
+fn e_4_a_retry_keeps_the_key_and_a_correction_has_a_fresh_one() {
+    let tool_error =
+        |code| json_reply(&json!({"isError": true, "structuredContent": failed(code)}));
+    let fake = Fake::start(vec![
+        tool_error("SERVICE_UNAVAILABLE"),
+        Reply::Bytes(Vec::new()),
+        tool_error("BUDGET_TOO_LOW"),
+        json_reply(&tool(&json!({"media_buy_id": "m"}))),
+    ]);
+    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let client = mcp(&fake);
+    let call = client.call_with_recovery(
+        "create_media_buy",
+        arguments(json!({"total_budget": 1})),
+        &recoverer,
+        |_, _, arguments| arguments.insert("total_budget".into(), 2.into()).is_some(),
+    );
+    let recovered = fake.run(call).unwrap();
+    assert_eq!(recovered.spent.attempts, 4);
+    let sent = sent(&fake);
+    let argument = |index: usize, name: &str| sent[index].1["params"]["arguments"][name].clone();
+    assert_eq!(argument(0, KEY), argument(1, KEY));
+    assert_eq!(argument(0, KEY), argument(2, KEY));
+    assert_ne!(argument(2, KEY), argument(3, KEY));
+    assert_eq!((argument(2, "total_budget"), argument(3, "total_budget")), (json!(1), json!(2)));
+}
+
+#[test]
+fn a_task_that_may_act_and_has_no_key_is_not_sent_again_when_in_doubt() {
+    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    for (name, attempts) in [("x_buy_everything", 1), ("get_products", 2)] {
+        let replies = vec![Reply::Bytes(Vec::new()), json_reply(&tool(&json!({})))];
+        let fake = Fake::start(replies);
+        let client = mcp(&fake);
+        let call = client.call_with_recovery(name, Map::new(), &recoverer, |_, _, _| false);
+        let spent = match fake.run(call) {
+            Ok(recovered) => recovered.spent,
+            Err(gave_up) => {
+                assert_eq!(gave_up.advice, Advice::Ask(Why::InDoubt));
+                gave_up.spent
+            }
+        };
+        assert_eq!(spent.attempts, attempts, "{name}");
+    }
+}
+
+#[test]
+fn hostile_answers_are_bounded_and_not_followed() {
+    let large = vec![b'x'; MAX_BODY + 1];
+    let events = [("content-type", "text/event-stream")];
+    for (reply, expected) in [
+        (
+            Reply::http(307, &[("location", "http://169.254.169.254/")], ""),
+            "the answer is a redirect",
+        ),
+        (Reply::http(200, &[], &large), "the answer is larger than 65536 bytes"),
+        (Reply::http(200, &events, &large), "the answer is larger than 65536 bytes"),
+        (Reply::http(200, &[], "[".repeat(60_000)), "the answer is not valid JSON"),
+        (
+            Reply::http(200, &[], rpc(&json!({"content": 5}))),
+            "the answer is not AdCP: the tool result",
+        ),
+        (Reply::http(200, &[], ""), "the answer is empty"),
+        (Reply::http(401, &[], ""), "the server answers with HTTP 401"),
+    ] {
+        let fake = Fake::start(vec![reply]);
+        let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
+        assert!(failure.to_string().starts_with(expected), "{failure}");
+    }
+}
+
+/// The published schemas say which tasks must have a key.
+#[test]
+fn the_tasks_with_keys_are_those_of_the_specification() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec/adcp/3.1");
+    let Ok(folders) = std::fs::read_dir(root) else {
+        println!("skipped: there is no {root}");
+        return;
+    };
+    let mut keyed = Vec::new();
+    for folder in folders.flatten() {
+        for file in std::fs::read_dir(folder.path()).into_iter().flatten().flatten() {
+            let name = file.file_name().into_string().unwrap();
+            let Some(name) = name.strip_suffix("-request.json") else { continue };
+            let text = std::fs::read_to_string(file.path()).unwrap();
+            let schema: Value = serde_json::from_str(&text).unwrap();
+            let required = schema["required"].as_array().into_iter().flatten();
+            if required.into_iter().any(|member| member == KEY) {
+                keyed.push(name.replace('-', "_"));
+            }
+        }
+    }
+    keyed.sort();
+    assert_eq!(keyed, KEYED);
+}

@@ -1,0 +1,224 @@
+//! Cards that were read before, so that a seller is asked again only when its card may have
+//! changed (RFC 9111, D-06). In memory, bounded, and with the time handed in.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::Url;
+
+use crate::discover::{Discovered, card_url, read};
+use crate::failure::{Failure, Unsent};
+use crate::refusal::By;
+use crate::transport::{Response, Transport};
+
+use policy::{Terms, Use};
+
+pub mod policy;
+
+/// How much is kept, and how stale a card may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// How many cards; beyond it, the one that was wanted longest ago is forgotten.
+    pub cards: usize,
+    /// For how long after it was fresh a card is used when the seller cannot be asked. A seller
+    /// may forbid it (`must-revalidate`, `no-cache`) or permit more (`stale-if-error`).
+    pub patience: Duration,
+}
+
+impl Default for Bounds {
+    /// A hundred cards; an hour.
+    fn default() -> Self {
+        Self { cards: 100, patience: Duration::from_secs(3_600) }
+    }
+}
+
+/// A card, and where it comes from.
+#[derive(Debug)]
+pub struct Found {
+    /// The card.
+    pub discovered: Discovered,
+    /// Where it comes from.
+    pub how: How,
+}
+
+/// Where a card comes from.
+#[derive(Debug)]
+pub enum How {
+    /// The seller sent it.
+    Fetched,
+    /// It was kept and is fresh: the seller was not asked.
+    Kept,
+    /// It was kept, and the seller says that it still holds.
+    Confirmed,
+    /// It was kept and is stale, and the seller could not be asked.
+    Stale(Box<Failure>),
+}
+
+/// Cards that were read before.
+pub struct CardCache {
+    bounds: Bounds,
+    clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    cards: Mutex<HashMap<String, Entry>>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    discovered: Discovered,
+    terms: Terms,
+    wanted: Timestamp,
+}
+
+impl fmt::Debug for CardCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CardCache")
+            .field("bounds", &self.bounds)
+            .field("cards", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl CardCache {
+    /// An empty cache that tells the time by this clock.
+    #[must_use]
+    pub fn new(bounds: Bounds, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self { bounds, clock: Box::new(clock), cards: Mutex::default() }
+    }
+
+    /// The card of the agent at `address`, as [`crate::discover()`] finds it: the kept one while
+    /// it is fresh, else one that the seller confirms or sends. When the seller cannot be asked or
+    /// is broken (HTTP 500, 502, 503, 504), a stale one within the bounds.
+    ///
+    /// # Errors
+    /// Why there is no card.
+    pub async fn discover(&self, transport: &Transport, address: &str) -> Result<Found, Failure> {
+        let url = card_url(address)?;
+        let now = (self.clock)();
+        let Some(kept) = self.kept(&url, now) else {
+            return self.fetch(transport, url).await;
+        };
+        let found = |how| Found { discovered: kept.discovered.clone(), how };
+        let usable = match kept.terms.at(now, self.bounds.patience) {
+            Use::Fresh => return Ok(found(How::Kept)),
+            Use::Check { usable } => usable,
+        };
+        let asked = now;
+        let (etag, changed) = kept.terms.validators();
+        let is_conditional = etag.is_some() || changed.is_some();
+        match transport.get_unless(&url, etag, changed).await {
+            Ok(response) if response.status == 304 && is_conditional => {
+                if !kept.terms.is_confirmed_by(&response.headers) {
+                    return self.fetch(transport, url).await;
+                }
+                let terms = kept.terms.renewed(&response.headers, asked, (self.clock)());
+                let mut discovered = kept.discovered.clone();
+                discovered.etag = terms.validators().0.map(str::to_owned);
+                self.keep(&url, &discovered, terms);
+                Ok(Found { discovered, how: How::Confirmed })
+            }
+            Ok(response) => match self.take(url.clone(), response, asked) {
+                Err(failure) if usable && is_passing(&failure) => {
+                    Ok(found(How::Stale(Box::new(failure))))
+                }
+                taken => taken,
+            },
+            Err(failure) if usable && is_passing(&failure) => {
+                Ok(found(How::Stale(Box::new(failure))))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Forgets the card of the agent at `address`: when a call shows that it no longer holds.
+    pub fn forget(&self, address: &str) {
+        if let Ok(url) = card_url(address) {
+            self.lock().remove(url.as_str());
+        }
+    }
+
+    /// How many cards are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    async fn fetch(&self, transport: &Transport, url: Url) -> Result<Found, Failure> {
+        let asked = (self.clock)();
+        let response = transport.get(&url, None).await?;
+        self.take(url, response, asked)
+    }
+
+    /// Reads an answer, and keeps it when it is a card that may be kept. What is no card replaces
+    /// none, but a seller that says that there is none any more is believed.
+    fn take(&self, url: Url, response: Response, asked: Timestamp) -> Result<Found, Failure> {
+        let terms = Terms::read(&response.headers, asked, (self.clock)());
+        match read(url.clone(), response) {
+            Ok(discovered) => {
+                self.keep(&url, &discovered, terms);
+                Ok(Found { discovered, how: How::Fetched })
+            }
+            Err(failure) => {
+                if matches!(&failure, Failure::Refused(_)) && !is_passing(&failure) {
+                    self.lock().remove(url.as_str());
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    fn kept(&self, url: &Url, now: Timestamp) -> Option<Entry> {
+        let mut cards = self.lock();
+        let entry = cards.get_mut(url.as_str())?;
+        entry.wanted = now;
+        Some(entry.clone())
+    }
+
+    fn keep(&self, url: &Url, discovered: &Discovered, terms: Terms) {
+        let wanted = (self.clock)();
+        let mut cards = self.lock();
+        if !terms.may_be_kept() || self.bounds.cards == 0 {
+            cards.remove(url.as_str());
+            return;
+        }
+        if !cards.contains_key(url.as_str()) && cards.len() >= self.bounds.cards {
+            let oldest = cards.iter().min_by_key(|(_, entry)| entry.wanted);
+            if let Some(oldest) = oldest.map(|(url, _)| url.clone()) {
+                cards.remove(&oldest);
+            }
+        }
+        let entry = Entry { discovered: discovered.clone(), terms, wanted };
+        cards.insert(url.as_str().to_owned(), entry);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
+        self.cards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the seller could not be asked, or is broken for now (RFC 5861 §4).
+fn is_passing(failure: &Failure) -> bool {
+    match failure {
+        Failure::Unsent(Unsent::Unreachable(_)) | Failure::Unanswered(_) => true,
+        Failure::Refused(refused) => matches!(refused.by, By::Http(500 | 502 | 503 | 504)),
+        Failure::Unsent(
+            Unsent::Address(_)
+            | Unsent::NotAap(_)
+            | Unsent::SkillNotOffered { .. }
+            | Unsent::Invalid(_)
+            | Unsent::Credential(_)
+            | Unsent::Setup(_),
+        )
+        | Failure::Garbled(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! What RFC 9111 says about an answer that was kept, as a pure function of its header and the
+//! moments at which it was asked for, came, and is wanted again. The cache is a private one (§1):
+//! `private` and `s-maxage` are not for it.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::header::{
+    AGE, CACHE_CONTROL, DATE, ETAG, EXPIRES, HeaderMap, HeaderName, LAST_MODIFIED, VARY,
+};
+
+/// Where nobody says how long an answer is fresh, it is for a tenth of the time since it last
+/// changed (§4.2.2), at most this long.
+const MAX_GUESS: Duration = Duration::from_secs(24 * 3_600);
+
+/// The largest number of seconds that is told apart (§1.2.2).
+const MAX_SECONDS: u64 = 1 << 31;
+
+/// An answer's header, as far as it is about keeping the answer, and when the answer came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    control: Control,
+    age: Duration,
+    date: Option<Timestamp>,
+    /// `Some(None)` is a time that cannot be read: it has passed (§5.3).
+    expires: Option<Option<Timestamp>>,
+    etag: Option<String>,
+    last_modified: Option<String>,
+    varies_without_end: bool,
+    asked: Timestamp,
+    came: Timestamp,
+}
+
+/// `Cache-Control`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Control {
+    is_there: bool,
+    no_store: bool,
+    no_cache: bool,
+    must_revalidate: bool,
+    max_age: Option<Duration>,
+    stale_if_error: Option<Duration>,
+}
+
+/// What may be done with a kept answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// It is fresh: it answers by itself.
+    Fresh,
+    /// The seller has to be asked whether it still holds. When the seller cannot answer, it may be
+    /// used nevertheless if `usable`.
+    Check {
+        /// Whether a stale answer is better than none.
+        usable: bool,
+    },
+}
+
+impl Terms {
+    /// Reads the header of an answer that was asked for and came at these moments.
+    #[must_use]
+    pub fn read(headers: &HeaderMap, asked: Timestamp, came: Timestamp) -> Self {
+        let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+        let owned = |name| text(name).map(str::to_owned);
+        let seconds = |text: &str| digits(text.split(',').next().unwrap_or_default());
+        let varies = headers.get_all(VARY).iter().filter_map(|value| value.to_str().ok());
+        Self {
+            control: Control::read(headers),
+            age: text(AGE).and_then(seconds).unwrap_or_default(),
+            date: text(DATE).and_then(moment),
+            expires: headers.get(EXPIRES).map(|value| value.to_str().ok().and_then(moment)),
+            etag: owned(ETAG),
+            last_modified: owned(LAST_MODIFIED),
+            varies_without_end: varies
+                .flat_map(|names| names.split(','))
+                .any(|name| name.trim() == "*"),
+            asked,
+            came,
+        }
+    }
+
+    /// The terms after a 304 with this header, which replaces what it names (§4.3.4).
+    #[must_use]
+    pub fn renewed(&self, headers: &HeaderMap, asked: Timestamp, came: Timestamp) -> Self {
+        let new = Self::read(headers, asked, came);
+        Self {
+            control: if new.control.is_there { new.control } else { self.control },
+            expires: new.expires.or(self.expires),
+            etag: new.etag.or_else(|| self.etag.clone()),
+            last_modified: new.last_modified.or_else(|| self.last_modified.clone()),
+            varies_without_end: new.varies_without_end || self.varies_without_end,
+            ..new
+        }
+    }
+
+    /// Whether a 304 with this header is about this answer, as far as entity tags tell.
+    #[must_use]
+    pub fn is_confirmed_by(&self, headers: &HeaderMap) -> bool {
+        let weak = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
+        let new = headers.get(ETAG).and_then(|tag| tag.to_str().ok());
+        match (&self.etag, new) {
+            (Some(kept), Some(new)) => weak(kept) == weak(new),
+            (Some(_) | None, None) => true,
+            // What had no tag was not what the server compared.
+            (None, Some(_)) => self.last_modified.is_some(),
+        }
+    }
+
+    /// Whether the answer may be kept at all.
+    #[must_use]
+    pub fn may_be_kept(&self) -> bool {
+        !self.control.no_store && !self.varies_without_end
+    }
+
+    /// The entity tag and the time of last change, as sent, with which to ask whether it holds.
+    #[must_use]
+    pub fn validators(&self) -> (Option<&str>, Option<&str>) {
+        (self.etag.as_deref(), self.last_modified.as_deref())
+    }
+
+    /// What may be done with the answer at this moment, by somebody who takes answers that have
+    /// been stale for at most `patience` when there are no others.
+    #[must_use]
+    pub fn at(&self, now: Timestamp, patience: Duration) -> Use {
+        let (age, lifetime) = (self.age_at(now), self.lifetime());
+        // A clock that was set back tells no age.
+        let told = now >= self.came;
+        if told && age < lifetime && !self.control.no_cache {
+            return Use::Fresh;
+        }
+        let patience = self.control.stale_if_error.unwrap_or_default().max(patience);
+        let stale_for = age.saturating_sub(lifetime);
+        let forbidden = self.control.no_cache || self.control.must_revalidate;
+        Use::Check { usable: told && !forbidden && stale_for <= patience }
+    }
+
+    /// §4.2.3: the larger of what the dates and what the header say, and the time since.
+    fn age_at(&self, now: Timestamp) -> Duration {
+        let apparent = self.date.map(|date| between(date, self.came)).unwrap_or_default();
+        let told = self.age.saturating_add(between(self.asked, self.came));
+        apparent.max(told).saturating_add(between(self.came, now))
+    }
+
+    /// §4.2.1.
+    fn lifetime(&self) -> Duration {
+        let date = self.date.unwrap_or(self.came);
+        if let Some(max_age) = self.control.max_age {
+            return max_age;
+        }
+        if let Some(expires) = self.expires {
+            return expires.map(|expires| between(date, expires)).unwrap_or_default();
+        }
+        let changed = self.last_modified.as_deref().and_then(moment);
+        changed.map(|changed| (between(changed, date) / 10).min(MAX_GUESS)).unwrap_or_default()
+    }
+}
+
+impl Control {
+    /// All lines are one list; of two values for one directive the shorter counts, and one that
+    /// cannot be read is none at all: the answer is stale (§4.2.1).
+    fn read(headers: &HeaderMap) -> Self {
+        let mut control = Self::default();
+        for line in headers.get_all(CACHE_CONTROL) {
+            control.is_there = true;
+            let Ok(line) = line.to_str() else {
+                control.no_cache = true;
+                continue;
+            };
+            for directive in directives(line) {
+                let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+                let value = value.trim().trim_matches('"');
+                let shorter = |known: Option<Duration>| {
+                    let value = digits(value).unwrap_or_default();
+                    Some(known.map_or(value, |known| known.min(value)))
+                };
+                match name.trim().to_ascii_lowercase().as_str() {
+                    "no-store" => control.no_store = true,
+                    "no-cache" => control.no_cache = true,
+                    "must-revalidate" => control.must_revalidate = true,
+                    "max-age" => control.max_age = shorter(control.max_age),
+                    "stale-if-error" => control.stale_if_error = shorter(control.stale_if_error),
+                    _ => {}
+                }
+            }
+        }
+        control
+    }
+}
+
+/// The members of a list, which commas within quotes do not part.
+fn directives(line: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    line.split(move |character| {
+        quoted ^= character == '"';
+        character == ',' && !quoted
+    })
+}
+
+fn digits(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(Duration::from_secs(text.parse().unwrap_or(MAX_SECONDS).min(MAX_SECONDS)))
+}
+
+/// A date of HTTP in its current form; the two obsolete ones are not read.
+fn moment(text: &str) -> Option<Timestamp> {
+    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
+}
+
+/// How long from one moment to a later one; nothing when it is not later.
+fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::try_from(from.duration_until(to)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::*;
+use crate::fake::{Fake, Reply, transport};
+
+const CARD: &str = r#"{"name": "A", "skills": []}"#;
+const OTHER: &str = r#"{"name": "B", "skills": []}"#;
+
+/// A cache in a world in which the seconds are set by hand.
+fn cache(bounds: Bounds) -> (CardCache, Arc<AtomicI64>) {
+    let now = Arc::new(AtomicI64::new(1_000));
+    let clock = Arc::clone(&now);
+    let cache = CardCache::new(bounds, move || {
+        Timestamp::from_second(clock.load(Ordering::Relaxed)).unwrap()
+    });
+    (cache, now)
+}
+
+fn card(headers: &[(&str, &str)], body: &str) -> Reply {
+    Reply::http(200, headers, body)
+}
+
+/// Asks at each of these seconds: the name on the card and where it came from, or the failure.
+fn ask(fake: &Fake, bounds: Bounds, seconds: &[i64]) -> (Vec<String>, CardCache) {
+    let (cache, now) = cache(bounds);
+    let transport = transport();
+    let mut told = Vec::new();
+    fake.run(async {
+        for second in seconds {
+            now.store(1_000 + second, Ordering::Relaxed);
+            told.push(match cache.discover(&transport, &fake.url).await {
+                Err(failure) => failure.to_string(),
+                Ok(Found { discovered, how }) => {
+                    let how = match how {
+                        How::Fetched => "fetched",
+                        How::Kept => "kept",
+                        How::Confirmed => "confirmed",
+                        How::Stale(_) => "stale",
+                    };
+                    format!("{} {how}", discovered.card.name)
+                }
+            });
+        }
+    });
+    (told, cache)
+}
+
+#[test]
+fn d_06_a_fresh_card_is_not_asked_for_and_a_stale_one_is_revalidated() {
+    let headers = [
+        ("cache-control", "max-age=60"),
+        ("etag", "\"1\""),
+        ("last-modified", "Fri, 01 May 2026 11:50:00 GMT"),
+    ];
+    let fake = Fake::start(vec![
+        card(&headers, CARD),
+        Reply::http(304, &[("etag", "\"1\"")], ""),
+        card(&[("cache-control", "max-age=5")], OTHER),
+        card(&[], CARD),
+    ]);
+    let (told, _) = ask(&fake, Bounds::default(), &[0, 59, 60, 119, 120, 124, 125]);
+    let expected =
+        ["A fetched", "A kept", "A confirmed", "A kept", "B fetched", "B kept", "A fetched"];
+    assert_eq!(told, expected);
+    let requests = fake.requests();
+    let conditional = |request: &String| {
+        (
+            request.contains("if-none-match: \"1\"\r\n"),
+            request.contains("if-modified-since: Fri, 01"),
+        )
+    };
+    let expected = [(false, false), (true, true), (true, true), (false, false)];
+    assert_eq!(requests.iter().map(conditional).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_card_that_must_not_be_kept_is_asked_for_every_time() {
+    let no_store = || card(&[("cache-control", "no-store, max-age=60")], CARD);
+    let fake = Fake::start(vec![no_store(), no_store()]);
+    let (told, cache) = ask(&fake, Bounds::default(), &[0, 1]);
+    assert_eq!((told, cache.len()), (vec!["A fetched".to_owned(); 2], 0));
+}
+
+#[test]
+fn a_stale_card_helps_over_an_outage_unless_the_seller_forbids_it() {
+    let outage = || Reply::http(503, &[], "");
+    let bounds = Bounds { patience: Duration::from_secs(100), ..Bounds::default() };
+    let fake = Fake::start(vec![
+        card(&[("cache-control", "max-age=10")], CARD),
+        outage(),
+        Reply::Bytes(Vec::new()),
+        outage(),
+        Reply::http(404, &[], ""),
+        Reply::http(404, &[], ""),
+    ]);
+    let (told, cache) = ask(&fake, bounds, &[0, 10, 110, 111, 112, 5]);
+    let (down, gone) = ("the server answers with HTTP 503", "the server answers with HTTP 404");
+    assert_eq!(told, ["A fetched", "A stale", "A stale", down, gone, gone]);
+    assert!(cache.is_empty());
+    for control in ["max-age=10, must-revalidate", "no-cache"] {
+        let fake = Fake::start(vec![card(&[("cache-control", control)], CARD), outage()]);
+        let (told, cache) = ask(&fake, bounds, &[0, 11]);
+        assert_eq!((told[1].as_str(), cache.len()), (down, 1));
+    }
+}
+
+#[test]
+fn what_is_no_card_replaces_none_and_is_an_error() {
+    let fake = Fake::start(vec![
+        card(&[("cache-control", "max-age=10"), ("etag", "\"1\"")], CARD),
+        card(&[], "<html>"),
+        Reply::http(304, &[], ""),
+    ]);
+    let (told, _) = ask(&fake, Bounds::default(), &[0, 10, 11]);
+    assert_eq!(told, ["A fetched", "the answer is not valid JSON", "A confirmed"]);
+}
+
+#[test]
+fn a_304_about_another_card_is_not_believed() {
+    let fake = Fake::start(vec![
+        card(&[("etag", "\"1\"")], CARD),
+        Reply::http(304, &[("etag", "\"2\"")], ""),
+        card(&[("etag", "\"2\"")], OTHER),
+        card(&[], CARD),
+        Reply::http(304, &[], ""),
+    ]);
+    let (told, _) = ask(&fake, Bounds::default(), &[0, 1, 2, 3]);
+    let expected = ["A fetched", "B fetched", "A fetched", "the server answers with HTTP 304"];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn the_number_of_cards_is_bounded_and_one_can_be_forgotten() {
+    let fresh = || card(&[("cache-control", "max-age=60")], CARD);
+    let fake = Fake::start((0..5).map(|_| fresh()).collect());
+    let (cache, now) = cache(Bounds { cards: 2, ..Bounds::default() });
+    let transport = transport();
+    fake.run(async {
+        // The one that is wanted again outlives the other.
+        for (second, path) in [(0, "a"), (1, "b"), (2, "a"), (3, "c"), (4, "a"), (5, "b")] {
+            now.store(1_000 + second, Ordering::Relaxed);
+            cache.discover(&transport, &format!("{}/{path}", fake.url)).await.unwrap();
+        }
+        cache.forget(&format!("{}/b", fake.url));
+        assert_eq!(cache.len(), 1);
+        cache.discover(&transport, &format!("{}/b", fake.url)).await.unwrap();
+    });
+    assert_eq!(fake.requests().len(), 5);
+}

@@ -1,0 +1,213 @@
+//! The five skills as typed calls. A request is built from the types that dealers read requests
+//! into, and is read by the same readers before it is sent: what a dealer would refuse for its
+//! shape never leaves.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tradepost_wire::aap::inventory::Sort;
+use tradepost_wire::aap::{self, Filters, Search, Skill, Terms, VehicleQuery};
+use tradepost_wire::catalog::Vocabulary;
+
+use super::Client;
+use crate::answer::Answer;
+use crate::answered::{Counts, Dealer, Page, Receipt, Vehicle};
+use crate::failure::{Failure, Unsent};
+use crate::lead::{Lead, object};
+use crate::recovery::Fix;
+use crate::retry::{GaveUp, Recovered, Recoverer, World};
+
+impl Client {
+    /// Who the dealer is.
+    ///
+    /// # Errors
+    /// What went wrong; as for the other four, before sending when the card does not list the
+    /// skill (`R-CARD-12`) or the request would be refused.
+    pub async fn dealer_information(&self) -> Result<Dealer, Failure> {
+        let payload = json!({"type": Skill::DealerInformation.request_type()});
+        self.typed(Skill::DealerInformation, payload, Timestamp::UNIX_EPOCH).await.map(Dealer)
+    }
+
+    /// Counts over the vehicles that pass these filters.
+    ///
+    /// # Errors
+    /// As [`Self::dealer_information`].
+    pub async fn facets(&self, filters: &Filters) -> Result<Counts, Failure> {
+        let payload = facets_payload(filters);
+        self.typed(Skill::InventoryFacets, payload, Timestamp::UNIX_EPOCH).await.map(Counts)
+    }
+
+    /// A page of vehicles.
+    ///
+    /// # Errors
+    /// As [`Self::dealer_information`].
+    pub async fn search(&self, search: &Search) -> Result<Page, Failure> {
+        let payload = search_payload(search);
+        self.typed(Skill::InventorySearch, payload, Timestamp::UNIX_EPOCH).await.map(Page)
+    }
+
+    /// Everything known about one vehicle.
+    ///
+    /// # Errors
+    /// As [`Self::dealer_information`].
+    pub async fn vehicle(&self, query: &VehicleQuery) -> Result<Vehicle, Failure> {
+        let payload = vehicle_payload(query);
+        self.typed(Skill::InventoryVehicle, payload, Timestamp::UNIX_EPOCH).await.map(Vehicle)
+    }
+
+    /// Sends a lead. Sending the same one again is safe: it keeps its key. The consent is judged
+    /// at the moment that [`Client::checking`] tells, else at that of the lead.
+    ///
+    /// # Errors
+    /// As [`Self::dealer_information`].
+    pub async fn submit_lead(&self, lead: &Lead) -> Result<Receipt, Failure> {
+        let payload = lead.payload(self.choice.version);
+        self.typed(Skill::LeadSubmit, payload, lead.submitted_at()).await.map(Receipt)
+    }
+
+    /// As [`Self::submit_lead`], following the advice; see [`Client::call_with_recovery`].
+    ///
+    /// # Errors
+    /// The last failure, and the advice that is left to the caller.
+    pub async fn submit_lead_with_recovery<W: World>(
+        &self,
+        lead: &Lead,
+        recoverer: &Recoverer<W>,
+        correct: impl FnMut(&Fix, &Failure, &mut Value) -> bool + Send,
+    ) -> Result<Recovered<Receipt>, Box<GaveUp>> {
+        let payload = lead.payload(self.choice.version);
+        let now = lead.submitted_at();
+        let recovered = self.recovering(Skill::LeadSubmit, payload, Some(now), recoverer, correct);
+        let Recovered { answer, spent, reread_authorization } = recovered.await?;
+        Ok(Recovered { answer: Receipt(answer), spent, reread_authorization })
+    }
+
+    /// A key for one intent, such as a lead: nobody can guess it.
+    #[must_use]
+    pub fn new_key(&self) -> String {
+        self.new_id()
+    }
+
+    /// Checks at this moment, unless the client knows a better one, and calls.
+    pub(super) async fn typed(
+        &self,
+        skill: Skill,
+        payload: Value,
+        now: Timestamp,
+    ) -> Result<Answer, Failure> {
+        // With terms of its own, `call` checks.
+        if self.terms.is_none() {
+            let terms = Terms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None };
+            self.check_on(&terms, skill, &payload)?;
+        }
+        self.call(skill, payload).await
+    }
+
+    /// Whether the agent offers the skill, and would take the payload on these terms.
+    pub(super) fn check_on(
+        &self,
+        terms: &Terms,
+        skill: Skill,
+        payload: &Value,
+    ) -> Result<(), Failure> {
+        if !self.choice.skills.contains(&skill) {
+            let offered = self.choice.skills.clone();
+            return Err(Failure::Unsent(Unsent::SkillNotOffered { skill, offered }));
+        }
+        match aap::parse(skill, self.choice.version, payload, terms) {
+            Ok(_) => Ok(()),
+            Err(refusal) => Err(Failure::Unsent(Unsent::Invalid(Box::new(refusal)))),
+        }
+    }
+}
+
+fn facets_payload(filters: &Filters) -> Value {
+    object([
+        ("type", Some(Skill::InventoryFacets.request_type().into())),
+        ("filters", filters_of(filters)),
+    ])
+}
+
+fn search_payload(search: &Search) -> Value {
+    let page = object([
+        ("skip", (search.skip > 0).then(|| search.skip.into())),
+        ("limit", search.limit.map(Into::into)),
+    ]);
+    object([
+        ("type", Some(Skill::InventorySearch.request_type().into())),
+        ("filters", filters_of(&search.filters)),
+        ("pagination", there(page)),
+        ("sort", search.sort.map(sort_of)),
+    ])
+}
+
+fn vehicle_payload(query: &VehicleQuery) -> Value {
+    object([
+        ("type", Some(Skill::InventoryVehicle.request_type().into())),
+        ("vin", query.vin.as_deref().map(Into::into)),
+        ("stock", query.stock.as_deref().map(Into::into)),
+        ("vehicle_id", query.vehicle_id.as_deref().map(Into::into)),
+    ])
+}
+
+fn sort_of(sort: Sort) -> Value {
+    json!({"field": sort.field.name(), "order": sort.order.name()})
+}
+
+/// The filters that constrain anything; `None` when none does (`R-IS-07`).
+fn filters_of(filters: &Filters) -> Option<Value> {
+    // Every member, so that a new one has to be written here too.
+    let Filters {
+        make,
+        model,
+        trim,
+        condition,
+        transmission,
+        fuel,
+        driveline,
+        body,
+        exterior_color,
+        interior_color,
+        rooftops,
+        year_min,
+        year_max,
+        price_min,
+        price_max,
+        mileage_max,
+        vin,
+        stock,
+        query,
+    } = filters;
+    let texts = |list: &[String]| (!list.is_empty()).then(|| json!(list));
+    let number = |number: &Option<u32>| number.map(Value::from);
+    let text = |text: &Option<String>| text.as_deref().map(Value::from);
+    let conditions: Vec<_> = condition.iter().map(|condition| condition.name()).collect();
+    there(object([
+        ("make", texts(make)),
+        ("model", texts(model)),
+        ("trim", texts(trim)),
+        ("condition", (!conditions.is_empty()).then(|| json!(conditions))),
+        ("transmission", texts(transmission)),
+        ("fuel", texts(fuel)),
+        ("driveline", texts(driveline)),
+        ("body", texts(body)),
+        ("exterior_color", texts(exterior_color)),
+        ("interior_color", texts(interior_color)),
+        ("rooftops", texts(rooftops)),
+        ("year_min", number(year_min)),
+        ("year_max", number(year_max)),
+        ("price_min", number(price_min)),
+        ("price_max", number(price_max)),
+        ("mileage_max", number(mileage_max)),
+        ("vin", text(vin)),
+        ("stock", text(stock)),
+        ("query", text(query)),
+    ]))
+}
+
+/// An object that has a member.
+fn there(object: Value) -> Option<Value> {
+    object.as_object().is_some_and(|members| !members.is_empty()).then_some(object)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+//! A lead, put together from the consent outwards: what a customer has not granted cannot be
+//! filled in. An e-mail address needs the channel `email`; a telephone number needs `phone` or
+//! `sms`, because dealers' systems dial whatever number they are given.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use tradepost_wire::aap::dealer::Address;
+use tradepost_wire::aap::lead::{AppointmentRequest, Channel, PreferredContact, SourceAgent};
+use tradepost_wire::aap::{Skill, Version};
+use tradepost_wire::catalog::Vocabulary as _;
+
+/// The customer's permission, in the words that the customer agreed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consent {
+    granted_at: Timestamp,
+    text: String,
+    channels: Vec<Channel>,
+    expires_at: Option<Timestamp>,
+}
+
+impl Consent {
+    /// A permission given at this moment, by agreeing to this text verbatim (`R-LD-04`), for these
+    /// channels and for sending one lead.
+    #[must_use]
+    pub fn new(
+        granted_at: Timestamp,
+        text: impl Into<String>,
+        channels: impl IntoIterator<Item = Channel>,
+    ) -> Self {
+        let mut granted = Vec::new();
+        for channel in channels {
+            if !granted.contains(&channel) {
+                granted.push(channel);
+            }
+        }
+        Self { granted_at, text: text.into(), channels: granted, expires_at: None }
+    }
+
+    /// Until when it holds.
+    #[must_use]
+    pub fn until(mut self, expires_at: Timestamp) -> Self {
+        self.expires_at = Some(expires_at);
+        self
+    }
+
+    /// The channels granted, none twice.
+    #[must_use]
+    pub fn channels(&self) -> &[Channel] {
+        &self.channels
+    }
+
+    fn grants(&self, wanted: &'static [Channel]) -> Result<(), NotGranted> {
+        if wanted.iter().any(|channel| self.channels.contains(channel)) {
+            return Ok(());
+        }
+        Err(NotGranted { wanted, granted: self.channels.clone() })
+    }
+}
+
+/// The customer has not granted the channel that a contact belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotGranted {
+    /// Any of these would do.
+    pub wanted: &'static [Channel],
+    /// Those that the consent has.
+    pub granted: Vec<Channel>,
+}
+
+impl fmt::Display for NotGranted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |channels: &[Channel]| {
+            let names: Vec<_> = channels.iter().map(|channel| channel.name()).collect();
+            if names.is_empty() { "no channel".to_owned() } else { names.join(" or ") }
+        };
+        let (wanted, granted) = (names(self.wanted), names(&self.granted));
+        write!(f, "the customer granted {granted}, which does not cover {wanted}; ask first")
+    }
+}
+
+impl std::error::Error for NotGranted {}
+
+/// One intent: the customer wants to be contacted. It has one idempotency key, so that sending it
+/// again is sending the same lead (`R-LD-14`).
+#[derive(Clone, PartialEq)]
+pub struct Lead {
+    key: String,
+    submitted_at: Timestamp,
+    agent: SourceAgent,
+    consent: Consent,
+    /// Names are required and may be empty (C-42).
+    names: (String, String),
+    email: Option<String>,
+    phone: Option<String>,
+    preferred: Option<PreferredContact>,
+    address: Option<Address>,
+    vehicle: Option<Value>,
+    trade_in: Option<Value>,
+    appointment: Option<AppointmentRequest>,
+    message: Option<String>,
+}
+
+// A lead is personal data, which has no place in a log.
+impl fmt::Debug for Lead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lead")
+            .field("key", &self.key)
+            .field("channels", &self.consent.channels)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Lead {
+    /// A lead that this agent sends at this moment, with this key of 1 to 128 characters.
+    /// [`crate::Client::new_key`] makes keys; who has to survive a restart keeps the key first.
+    #[must_use]
+    pub fn new(
+        key: impl Into<String>,
+        agent: SourceAgent,
+        consent: Consent,
+        submitted_at: Timestamp,
+    ) -> Self {
+        Self {
+            key: key.into(),
+            submitted_at,
+            agent,
+            consent,
+            names: (String::new(), String::new()),
+            email: None,
+            phone: None,
+            preferred: None,
+            address: None,
+            vehicle: None,
+            trade_in: None,
+            appointment: None,
+            message: None,
+        }
+    }
+
+    /// The customer's given and family name.
+    #[must_use]
+    pub fn name(mut self, first: impl Into<String>, last: impl Into<String>) -> Self {
+        self.names = (first.into(), last.into());
+        self
+    }
+
+    /// The customer's e-mail address.
+    ///
+    /// # Errors
+    /// When the channel `email` was not granted.
+    pub fn email(mut self, address: impl Into<String>) -> Result<Self, NotGranted> {
+        self.consent.grants(&[Channel::Email])?;
+        self.email = Some(address.into());
+        Ok(self)
+    }
+
+    /// The customer's telephone number in E.164.
+    ///
+    /// # Errors
+    /// When neither `phone` nor `sms` was granted.
+    pub fn phone(mut self, number: impl Into<String>) -> Result<Self, NotGranted> {
+        self.consent.grants(&[Channel::Phone, Channel::Sms])?;
+        self.phone = Some(number.into());
+        Ok(self)
+    }
+
+    /// How the customer would like to be contacted.
+    ///
+    /// # Errors
+    /// When that channel was not granted (C-05).
+    pub fn prefers(mut self, preferred: PreferredContact) -> Result<Self, NotGranted> {
+        match preferred {
+            PreferredContact::Email => self.consent.grants(&[Channel::Email])?,
+            PreferredContact::Phone => self.consent.grants(&[Channel::Phone])?,
+            PreferredContact::Sms => self.consent.grants(&[Channel::Sms])?,
+            PreferredContact::Any => {}
+        }
+        self.preferred = Some(preferred);
+        Ok(self)
+    }
+
+    /// The customer's postal address.
+    #[must_use]
+    pub fn address(mut self, address: Address) -> Self {
+        self.address = Some(address);
+        self
+    }
+
+    /// The vehicle that the customer is interested in: an object as a search gives it, or one with
+    /// `vin`, `stock` or year, make and model (`R-LD-12`).
+    #[must_use]
+    pub fn about(mut self, vehicle: Value) -> Self {
+        self.vehicle = Some(vehicle);
+        self
+    }
+
+    /// The vehicle that the customer gives in exchange.
+    #[must_use]
+    pub fn trade_in(mut self, vehicle: Value) -> Self {
+        self.trade_in = Some(vehicle);
+        self
+    }
+
+    /// The appointment that the customer asks for.
+    #[must_use]
+    pub fn appointment(mut self, appointment: AppointmentRequest) -> Self {
+        self.appointment = Some(appointment);
+        self
+    }
+
+    /// The customer's words, at most 4,000 characters.
+    #[must_use]
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// The idempotency key of this intent.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// When it is, or was, sent first.
+    #[must_use]
+    pub fn submitted_at(&self) -> Timestamp {
+        self.submitted_at
+    }
+
+    /// The payload in a version of AAP: in v1.0 the agent is a name, in both places (C-35).
+    #[must_use]
+    pub fn payload(&self, version: Version) -> Value {
+        let customer = object([
+            ("first_name", Some(self.names.0.as_str().into())),
+            ("last_name", Some(self.names.1.as_str().into())),
+            ("email", self.email.as_deref().map(Into::into)),
+            ("phone", self.phone.as_deref().map(Into::into)),
+            ("preferred_contact", self.preferred.map(|preferred| preferred.name().into())),
+            ("address", self.address.as_ref().map(postal)),
+        ]);
+        let (own_agent, agent) = match version {
+            Version::V1_0 => {
+                (Some(self.agent.name.as_str().into()), self.agent.name.as_str().into())
+            }
+            Version::V1_1 => {
+                let agent = object([
+                    ("name", Some(self.agent.name.as_str().into())),
+                    ("url", self.agent.url.as_deref().map(Into::into)),
+                    ("agent_card_url", self.agent.agent_card_url.as_deref().map(Into::into)),
+                ]);
+                (None, agent)
+            }
+        };
+        let consent = &self.consent;
+        let channels: Vec<_> = consent.channels.iter().map(|channel| channel.name()).collect();
+        let consent = object([
+            ("granted_at", Some(moment(consent.granted_at))),
+            ("allowed_channels", Some(json!(channels))),
+            ("consent_text", Some(consent.text.as_str().into())),
+            ("source_agent", own_agent),
+            ("scope", Some(json!(["lead_submission"]))),
+            ("expires_at", consent.expires_at.map(moment)),
+        ]);
+        object([
+            ("type", Some(Skill::LeadSubmit.request_type().into())),
+            ("customer", Some(customer)),
+            ("consent", Some(consent)),
+            ("vehicle_of_interest", self.vehicle.clone()),
+            ("trade_in", self.trade_in.clone()),
+            ("appointment", self.appointment.as_ref().map(appointment)),
+            ("message", self.message.as_deref().map(Into::into)),
+            ("source_agent", Some(agent)),
+            ("submitted_at", Some(moment(self.submitted_at))),
+            ("idempotency_key", Some(self.key.as_str().into())),
+        ])
+    }
+}
+
+fn appointment(appointment: &AppointmentRequest) -> Value {
+    object([
+        ("appointment_type", Some(appointment.kind.name().into())),
+        ("appointment_at", appointment.at.map(moment)),
+        ("duration_minutes", appointment.duration_minutes.map(Into::into)),
+        ("notes", appointment.notes.as_deref().map(Into::into)),
+    ])
+}
+
+fn postal(address: &Address) -> Value {
+    let member = |text: &Option<String>| text.as_deref().map(Value::from);
+    object([
+        ("country", member(&address.country)),
+        ("state", member(&address.state)),
+        ("city", member(&address.city)),
+        ("address_line_1", member(&address.address_line_1)),
+        ("address_line_2", member(&address.address_line_2)),
+        ("zip", member(&address.zip)),
+    ])
+}
+
+fn moment(moment: Timestamp) -> Value {
+    moment.to_string().into()
+}
+
+/// An object of the members that are there, in this order.
+pub(crate) fn object<const N: usize>(members: [(&'static str, Option<Value>); N]) -> Value {
+    let there = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(there.collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests;
