@@ -79,11 +79,14 @@ fn e_23_webhooks_are_kept_listed_read_and_removed() {
         "E-25",
         &empty,
         &expect![[r#"
-        INVALID_ARGUMENT
-        Invalid parameters: 1 field is wrong
-        [
-          {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
-          {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"url","description":"missing required property \"url\""}]}]
-    "#]],
+            INVALID_ARGUMENT
+            Invalid parameters: 2 fields are wrong
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                "fieldViolations":[
+                  {"field":"url","description":"missing required property \"url\""},
+                  {"field":"taskId","description":"missing required property \"taskId\""}]}]
+        "#]],
     );
 }
