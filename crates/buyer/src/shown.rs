@@ -71,6 +71,16 @@ pub fn grouped(value: Option<&Value>) -> String {
     if whole < 0 { format!("-{out}") } else { out }
 }
 
+/// A vehicle's member by its name: prices in dollars, the mileage with commas, the rest as [`text`].
+#[must_use]
+pub fn of_vehicle(name: &str, value: &Value) -> String {
+    match name {
+        "price" | "list_price" | "msrp" => dollars(Some(value)),
+        "mileage" => grouped(Some(value)),
+        _ => text(Some(value)),
+    }
+}
+
 /// A member's name, as a label.
 #[must_use]
 pub fn label(name: &str) -> String {

@@ -2,7 +2,7 @@
 //! Markdown, short, and with the numbers that the next call needs.
 
 use serde_json::{Map, Value};
-use tradepost_buyer::shown::{MAX_ITEMS, dollars, grouped, label, member, text, title};
+use tradepost_buyer::shown::{MAX_ITEMS, dollars, grouped, label, member, of_vehicle, text, title};
 use tradepost_wire::aap::vehicle::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -101,11 +101,7 @@ fn identified(vehicle: &Value) -> String {
 pub(super) fn vehicle(dealer: &str, data: &Value, message: Option<&str>) -> String {
     let mut out = format!("## {}\n- dealer: {dealer}\n", title(data));
     for (name, value) in data.as_object().into_iter().flatten() {
-        let shown = match name.as_str() {
-            "price" | "list_price" | "msrp" => dollars(Some(value)),
-            "mileage" => grouped(Some(value)),
-            _ => text(Some(value)),
-        };
+        let shown = of_vehicle(name, value);
         if !shown.is_empty() {
             out.push_str(&format!("- {}: {shown}\n", label(name)));
         }

@@ -12,7 +12,6 @@ use axum::response::Response;
 use axum::routing::get;
 use jiff::SignedDuration;
 use serde_json::json;
-use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tradepost_buyer::receiver::authentic::{Authenticity, Keys, Signatures};
 use tradepost_buyer::receiver::metrics::Metrics;
@@ -20,7 +19,7 @@ use tradepost_buyer::receiver::{self, MAX_BODY, Receiver};
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
-use super::serve::stop_signal;
+use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, dealers};
 use crate::clock::Clock;
 use crate::config::Server;
@@ -222,12 +221,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
         .build()
         .map_err(|error| Failure::fault(&error))?;
     runtime.block_on(async {
-        let wanted = arguments.listen;
-        let listener = TcpListener::bind(wanted).await.map_err(|error| {
-            Failure::new(1, format!("cannot listen on {wanted}: {error}"))
-                .hint("choose another address with --listen")
-        })?;
-        let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
+        let (listener, address) = bind(arguments.listen).await?;
         let (metrics, news) = (Arc::new(Metrics::default()), Arc::new(Notify::new()));
         let (time, told) = (clock.clone(), Arc::clone(&news));
         let receiver = Receiver {
@@ -260,7 +254,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
             output: context.output,
         };
         let inbox = Arc::clone(&inbox) as Arc<dyn receiver::Inbox>;
-        let server = server(wanted);
+        let server = server(arguments.listen);
         tokio::select! {
             () = http::server::serve(listener, router, &server, stop) => Ok(()),
             failure = handler.run() => Err(failure),

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
-use tokio::net::TcpListener;
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
-use super::serve::stop_signal;
+use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, check_config};
 use crate::clock::Clock;
 use crate::sandbox::report::Report;
@@ -84,12 +83,7 @@ async fn play(
     folder: &Path,
     context: &Context,
 ) -> Result<Report, Failure> {
-    let wanted = arguments.listen;
-    let listener = TcpListener::bind(wanted).await.map_err(|error| {
-        Failure::new(1, format!("cannot listen on {wanted}: {error}"))
-            .hint("choose another address with --listen")
-    })?;
-    let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
+    let (listener, address) = bind(arguments.listen).await?;
     let name = script.name.clone();
     let sandbox = Sandbox::open(script, folder, arguments.size, Clock::system(), address)
         .map_err(|fault| Failure::fault(&fault))?;

@@ -178,12 +178,7 @@ async fn serve(
     tls: Option<Arc<Identity>>,
     context: &Context,
 ) -> Outcome {
-    let wanted = config.server.listen;
-    let listener = TcpListener::bind(wanted).await.map_err(|error| {
-        Failure::new(1, format!("cannot listen on {wanted}: {error}"))
-            .hint("choose another address with --listen")
-    })?;
-    let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
+    let (listener, address) = bind(config.server.listen).await?;
     let server = config.server.clone();
     let dealers = config.dealers.len();
     let (desk, outbox) = open(config, conformance, Arc::new(store), clock, address)
@@ -263,6 +258,19 @@ async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
             tracing::error!(cause = %fault.chain(), "the inventories could not be refreshed");
         }
     }
+}
+
+/// Takes an address; with port 0 the one that it got.
+///
+/// # Errors
+/// That it cannot be had.
+pub(super) async fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    let listener = TcpListener::bind(wanted).await.map_err(|error| {
+        Failure::new(1, format!("cannot listen on {wanted}: {error}"))
+            .hint("choose another address with --listen")
+    })?;
+    let address = listener.local_addr().map_err(|error| Failure::fault(&error))?;
+    Ok((listener, address))
 }
 
 /// Resolves when the process is asked to stop.

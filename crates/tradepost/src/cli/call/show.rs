@@ -4,7 +4,7 @@
 use serde_json::Value;
 use tradepost_buyer::Answer;
 use tradepost_buyer::shown::{
-    MAX_ITEMS as MAX_TERMS, dollars, first_of, grouped, label, member, text, title,
+    MAX_ITEMS as MAX_TERMS, dollars, first_of, grouped, label, member, of_vehicle, text, title,
 };
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::Skill;
@@ -135,11 +135,7 @@ fn facets(data: &Value, fit: Fit) -> String {
 fn vehicle(data: &Value, fit: Fit) -> String {
     let mut pairs = Vec::new();
     for (name, value) in data.as_object().into_iter().flatten() {
-        let shown = match name.as_str() {
-            "price" | "list_price" | "msrp" => dollars(Some(value)),
-            "mileage" => grouped(Some(value)),
-            _ => text(Some(value)),
-        };
+        let shown = of_vehicle(name, value);
         if !shown.is_empty() {
             pairs.push((label(name), shown));
         }
