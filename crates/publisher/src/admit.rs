@@ -36,8 +36,7 @@ pub(crate) fn admit(ask: &Ask, shelf: &dyn Shelf) -> Result<Admitted, Stop> {
         permitted(ask, &account.thing, granted)?;
         usable(ask.tool, &account.thing)?;
     }
-    let within = account.as_ref().map(|account| account.record.id.clone());
-    let reach = Reach { tenant, accounts: Vec::new(), within };
+    let reach = Reach { tenant, accounts: Vec::new() };
     Ok(Admitted { account, reach })
 }
 
@@ -70,7 +69,7 @@ fn resolve(
     let _ = ask;
     let absent = || refuse::not_found(Code::AccountNotFound, Some("account"));
     if let Some(id) = reference.get("account_id").and_then(Value::as_str) {
-        let reach = Reach { tenant: tenant.to_owned(), accounts: Vec::new(), within: None };
+        let reach = Reach { tenant: tenant.to_owned(), accounts: Vec::new() };
         return reach.require(shelf, id, Code::AccountNotFound, Some("account"));
     }
     let brand = reference.get("brand");

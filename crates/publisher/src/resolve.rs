@@ -13,9 +13,6 @@ pub(crate) struct Reach {
     pub tenant: String,
     /// Accounts of others that it may use.
     pub accounts: Vec<String>,
-    /// The account that the request is for, when it names one: things of other accounts are then
-    /// out of reach.
-    pub within: Option<String>,
 }
 
 impl Reach {
@@ -25,9 +22,8 @@ impl Reach {
         let account = whose.account.as_ref();
         let mine = whose.owner == self.tenant;
         let shared = account.is_some_and(|id| self.accounts.iter().any(|known| known == id));
-        let asked = self.within.is_none() || account.is_none() || account == self.within.as_ref();
-        // Every part is worked out before any decides.
-        (mine | shared) & asked
+        // Both are worked out before either decides.
+        mine | shared
     }
 
     /// The caller's thing with this id.
