@@ -5,6 +5,8 @@ use crate::catalog::words;
 
 pub mod credentials;
 pub mod error;
+pub mod rules;
+pub mod tool;
 
 /// The release of AdCP that is spoken, at release precision (`adcp_version`).
 pub const VERSION: &str = "3.1";
