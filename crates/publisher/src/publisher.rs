@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tradepost_wire::adcp::credentials;
 use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
+use tradepost_wire::adcp::rules::{self, Internals, Issues};
 use tradepost_wire::adcp::{Answer, Tool};
 
 use crate::admit::{self, Admitted};
@@ -77,6 +78,8 @@ impl Publisher {
         if !leaked.is_empty() {
             return Err(credential_in_arguments(&leaked).into());
         }
+        let internals = if self.profile.internals { Internals::On } else { Internals::Off };
+        rules::check(ask.tool, &arguments, internals).map_err(violations)?;
         let lane = if ask.tool.mutates() { Lane::Write } else { Lane::Read };
         self.world
             .admit(&ask.caller.principal, lane)
@@ -145,6 +148,11 @@ enum Entered {
     Replay(Reply),
     /// It was not.
     New { admitted: Admitted, key: Option<Key> },
+}
+
+/// What its schema does not permit, with what to do about it.
+fn violations(issues: Issues) -> Error {
+    Error { suggestion: Some(Code::ValidationError.hint().to_owned()), ..issues.into_error() }
 }
 
 /// Names the members, never what is in them (`A-7`, `A-10`).

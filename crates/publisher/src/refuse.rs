@@ -2,7 +2,7 @@
 //! catalog, a sentence that is safe to show to anybody, and what to do about it.
 
 use serde_json::{Value, json};
-use tradepost_wire::adcp::error::{Code, Error, Issue};
+use tradepost_wire::adcp::error::{Code, Error};
 
 use crate::shelf::Broken;
 use crate::world::Wait;
@@ -83,15 +83,6 @@ pub fn at(code: Code, field: &str, message: &str) -> Error {
 #[must_use]
 pub fn with(mut error: Error, name: &str, value: impl Into<Value>) -> Error {
     error.details.insert(name.to_owned(), value.into());
-    error
-}
-
-/// The request violates its published schema (§1.11 row 9).
-#[must_use]
-pub fn violations(issues: Vec<Issue>) -> Error {
-    let mut error =
-        error(Code::ValidationError, "the request violates its schema; issues lists where and how");
-    error.issues = issues;
     error
 }
 

@@ -6,6 +6,7 @@ use crate::catalog::words;
 pub mod answer;
 pub mod credentials;
 pub mod error;
+pub mod rules;
 pub mod tool;
 
 pub use answer::Answer;
