@@ -151,7 +151,15 @@ impl<'b> Walk<'b> {
         }
         let types = &node.types.0;
         if !types.is_empty() && !types.iter().any(|kind| kind.has(value)) {
-            return self.fail("type", at, path, None, || say::types(types));
+            self.fail("type", at, path, None, || say::types(types));
+            // What is accepted is worth saying; branches would only repeat the type.
+            if !self.is_probe() {
+                self.value(node, value, at, path);
+                if let Value::Number(number) = value {
+                    self.number(node, number.as_str(), at, path);
+                }
+            }
+            return false;
         }
         let mut is_valid = self.value(node, value, at, path);
         if self.is_done(is_valid) {
