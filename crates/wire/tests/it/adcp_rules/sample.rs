@@ -46,17 +46,40 @@ pub(super) fn valid(
     let published = published.filter_map(|example| Some(example.get("data").unwrap_or(example)));
     let mut found: Vec<Value> =
         published.filter(|example| validator.is_valid(example)).cloned().collect();
-    for round in 0..count * 40 {
+    for round in 0..count * 20 {
         if found.len() >= count {
             break;
         }
         let sampler = Sampler { judge: Some(judge), wealth: round % 5 };
-        let request = sampler.value(schema, schema, 0, random);
+        let mut request = sampler.value(schema, schema, 0, random);
+        for _ in 0..6 {
+            let errors = validator.iter_errors(&request);
+            let places: Vec<_> =
+                errors.map(|error| error.instance_path().as_str().to_owned()).collect();
+            places.iter().for_each(|place| remove(&mut request, place));
+        }
         if validator.is_valid(&request) {
             found.push(request);
         }
     }
     found
+}
+
+/// Takes away what is at a place.
+fn remove(document: &mut Value, place: &str) {
+    let Some((parent, name)) = place.rsplit_once('/') else { return };
+    match document.pointer_mut(parent) {
+        Some(Value::Object(members)) => {
+            members.shift_remove(&name.replace("~1", "/").replace("~0", "~"));
+        }
+        Some(Value::Array(items)) => {
+            let index = name.parse().unwrap();
+            if index < items.len() {
+                items.remove(index);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// A request by a schema that contains its definitions.
