@@ -11,6 +11,7 @@ use tradepost_wire::adcp::tool::{Key, Tool};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::problem::clip;
 
+mod answers;
 mod damage;
 mod judge;
 mod sample;
@@ -223,8 +224,10 @@ fn is_sound(judge: &Judge, issues: &Issues, request: &Value) {
             assert!(!value.is_object() && !value.is_array(), "{issue:?}");
             // It is what was sent, at the place or around it (I-3).
             let mut around = issue.pointer.match_indices('/').map(|(end, _)| &issue.pointer[..end]);
-            let mut sent = around.any(|at| request.pointer(at).unwrap().get(property) == Some(value));
-            sent |= request.pointer(&issue.pointer).is_some_and(|at| at.get(property) == Some(value));
+            let mut sent =
+                around.any(|at| request.pointer(at).unwrap().get(property) == Some(value));
+            sent |=
+                request.pointer(&issue.pointer).is_some_and(|at| at.get(property) == Some(value));
             assert!(sent, "{issue:?}");
         }
     }
@@ -248,9 +251,10 @@ fn is_complete(validator: &jsonschema::Validator, issues: &Issues, request: &Val
         |at: &str, name: &str| format!("{at}/{}", clip(name).replace('~', "~0").replace('/', "~1"));
     for error in validator.iter_errors(request) {
         // Long names are clipped.
-        let at = error.instance_path().as_str().split('/').skip(1).fold(String::new(), |at, name| {
-            below(&at, &name.replace("~1", "/").replace("~0", "~"))
-        });
+        let at =
+            error.instance_path().as_str().split('/').skip(1).fold(String::new(), |at, name| {
+                below(&at, &name.replace("~1", "/").replace("~0", "~"))
+            });
         let at = at.as_str();
         let keyword = error.kind().keyword();
         let places = match error.kind() {
