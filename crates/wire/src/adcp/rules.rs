@@ -59,7 +59,7 @@ impl Issues {
         &self.listed
     }
 
-    /// How many there are in all.
+    /// How many there are in all; of a request with hundreds, at least so many.
     #[must_use]
     pub fn total(&self) -> usize {
         self.total

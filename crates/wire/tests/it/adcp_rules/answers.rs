@@ -55,14 +55,21 @@ fn media_buy(changes: &[(&str, Value)]) -> Value {
 
 #[test]
 fn a_right_request_has_no_issue() {
-    check(Tool::CreateMediaBuy, &media_buy(&[]), expect![[r#"
+    check(
+        Tool::CreateMediaBuy,
+        &media_buy(&[]),
+        expect![[r#"
         nothing
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_is_missing_is_named_where_it_should_be() {
-    check(Tool::CreateMediaBuy, &json!({}), expect![[r#"
+    check(
+        Tool::CreateMediaBuy,
+        &json!({}),
+        expect![[r#"
         /idempotency_key required: "idempotency_key" is required
             /schemas/3.1.19/media-buy/create-media-buy-request.json#/required
         /account required: "account" is required
@@ -73,7 +80,8 @@ fn what_is_missing_is_named_where_it_should_be() {
             /schemas/3.1.19/media-buy/create-media-buy-request.json#/required
         /end_time required: "end_time" is required
             /schemas/3.1.19/media-buy/create-media-buy-request.json#/required
-    "#]]);
+    "#]],
+    );
     check(
         Tool::GetProducts,
         &json!({"brief": "x", "catalog": {"type": "offering"}}),
@@ -84,12 +92,16 @@ fn what_is_missing_is_named_where_it_should_be() {
                 /schemas/3.1.19/media-buy/get-products-request.json#/dependencies
         "#]],
     );
-    check(Tool::SyncAccounts, &json!({"accounts": [{}]}), expect![[r#"
+    check(
+        Tool::SyncAccounts,
+        &json!({"accounts": [{}]}),
+        expect![[r#"
         /idempotency_key required: "idempotency_key" is required
             /schemas/3.1.19/account/sync-accounts-request.json#/required
         /accounts/0 oneOf: must have "brand", "operator" and "billing"; or "account"
             /schemas/3.1.19/account/sync-accounts-request.json#/properties/accounts/items/oneOf
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -101,90 +113,142 @@ fn values_of_another_type_or_size_say_what_is_accepted() {
         ("/end_time", json!("2026-12-01")),
         ("/idempotency_key", json!("short")),
     ]);
-    check(Tool::CreateMediaBuy, &request, expect![[r#"
-        /idempotency_key minLength: must have at least 16 characters
-            /schemas/3.1.19/media-buy/create-media-buy-request.json#/properties/idempotency_key/minLength
-        /idempotency_key pattern: must match the pattern ^[A-Za-z0-9_.:-]{16,255}$
-            /schemas/3.1.19/media-buy/create-media-buy-request.json#/properties/idempotency_key/pattern
-        /start_time format: must be a date and time of RFC 3339 with an offset, such as 2026-05-01T12:00:00Z
-            /schemas/3.1.19/core/start-timing.json#/oneOf/1/format
-        /end_time format: must be a date and time of RFC 3339 with an offset, such as 2026-05-01T12:00:00Z
-            /schemas/3.1.19/media-buy/create-media-buy-request.json#/properties/end_time/format
-        /packages/0/product_id type: must be a string
-            /schemas/3.1.19/media-buy/package-request.json#/properties/product_id/type
-        /packages/0/budget minimum: must be at least 0
-            /schemas/3.1.19/media-buy/package-request.json#/properties/budget/minimum
-    "#]]);
+    check(
+        Tool::CreateMediaBuy,
+        &request,
+        expect![[r#"
+            /idempotency_key minLength: must have at least 16 characters
+                /schemas/3.1.19/media-buy/create-media-buy-request.json#/properties/idempotency_key/minLength
+            /idempotency_key pattern: must match the pattern ^[A-Za-z0-9_.:-]{16,255}$
+                /schemas/3.1.19/media-buy/create-media-buy-request.json#/properties/idempotency_key/pattern
+            /start_time oneOf: must be "asap", or a date and time of RFC 3339 with an offset, such as 2026-05-01T12:00:00Z
+                /schemas/3.1.19/core/start-timing.json#/oneOf
+            /end_time format: must be a date and time of RFC 3339 with an offset, such as 2026-05-01T12:00:00Z
+                /schemas/3.1.19/media-buy/create-media-buy-request.json#/properties/end_time/format
+            /packages/0/product_id type: must be a string
+                /schemas/3.1.19/media-buy/package-request.json#/properties/product_id/type
+            /packages/0/budget minimum: must be at least 0
+                /schemas/3.1.19/media-buy/package-request.json#/properties/budget/minimum
+        "#]],
+    );
     let enormous = serde_json::from_str("1e400").unwrap();
     let request =
         media_buy(&[("/packages/0/budget", enormous), ("/packages/0/pacing", json!("evn"))]);
-    check(Tool::CreateMediaBuy, &request, expect![[r#"
+    check(
+        Tool::CreateMediaBuy,
+        &request,
+        expect![[r#"
         /packages/0/pacing enum: must be one of even, asap, front_loaded; did you mean "even"?
             /schemas/3.1.19/enums/pacing.json#/enum
-    "#]]);
+    "#]],
+    );
     let request = json!({"buying_mode": "breif", "fields": ["product_id", "nam"]});
-    check(Tool::GetProducts, &request, expect![[r#"
+    check(
+        Tool::GetProducts,
+        &request,
+        expect![[r#"
         /buying_mode enum: must be one of brief, wholesale, refine; did you mean "brief"?
             /schemas/3.1.19/media-buy/get-products-request.json#/properties/buying_mode/enum
         /fields/1 enum: must be one of product_id, name, description, publisher_properties, channels, video_placement_types, audio_distribution_types, sponsored_placement_types, social_placement_surfaces, format_ids, format_options, placements or 27 others; did you mean "name"?
             /schemas/3.1.19/media-buy/get-products-request.json#/properties/fields/items/enum
-    "#]]);
-    check(Tool::GetProducts, &json!("text"), expect![[r#"
-         type: must be an object
-            /schemas/3.1.19/media-buy/get-products-request.json#/type
-    "#]]);
+    "#]],
+    );
+    check(
+        Tool::GetProducts,
+        &json!("text"),
+        expect![[r#"
+             type: must be an object
+                /schemas/3.1.19/media-buy/get-products-request.json#/type
+        "#]],
+    );
 }
 
 #[test]
 fn an_account_is_named_in_one_of_two_ways() {
     let with = |account: Value| media_buy(&[("/account", account)]);
-    check(Tool::CreateMediaBuy, &with(json!({})), expect![[r#"
+    check(
+        Tool::CreateMediaBuy,
+        &with(json!({})),
+        expect![[r#"
         /account oneOf: must have "account_id"; or "brand" and "operator"
             /schemas/3.1.19/core/account-ref.json#/oneOf
-    "#]]);
-    check(Tool::CreateMediaBuy, &with(json!({"operator": "example.com"})), expect![[r#"
+    "#]],
+    );
+    check(
+        Tool::CreateMediaBuy,
+        &with(json!({"operator": "example.com"})),
+        expect![[r#"
         /account/brand required: "brand" is required
             /schemas/3.1.19/core/account-ref.json#/oneOf/1/required
-    "#]]);
+    "#]],
+    );
     let both =
         json!({"account_id": "a", "brand": {"domain": "example.com"}, "operator": "example.com"});
-    check(Tool::CreateMediaBuy, &with(both), expect![[r#"
+    check(
+        Tool::CreateMediaBuy,
+        &with(both),
+        expect![[r#"
         /account oneOf: fits several alternatives; send the members of one only: "account_id"; or "brand" and "operator"
             /schemas/3.1.19/core/account-ref.json#/oneOf
-    "#]]);
-    check(Tool::CreateMediaBuy, &with(json!({"account_id": 5, "acount": 1})), expect![[r#"
+    "#]],
+    );
+    check(
+        Tool::CreateMediaBuy,
+        &with(json!({"account_id": 5, "acount": 1})),
+        expect![[r#"
         /account/account_id type: must be a string
             /schemas/3.1.19/core/account-ref.json#/oneOf/0/properties/account_id/type
         /account/acount additionalProperties: "acount" is not accepted here; leave it out
             /schemas/3.1.19/core/account-ref.json#/oneOf/0/additionalProperties
-    "#]]);
-    check(Tool::CreateMediaBuy, &with(json!("acc_1")), expect![[r#"
+    "#]],
+    );
+    check(
+        Tool::CreateMediaBuy,
+        &with(json!("acc_1")),
+        expect![[r#"
         /account type: must be an object
             /schemas/3.1.19/core/account-ref.json#/type
-    "#]]);
+    "#]],
+    );
 }
 
 /// I-3: the table of unions that are decided by constants.
 #[test]
 fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
     let signals = |destination: Value| json!({"signal_spec": "x", "destinations": [destination]});
-    check(Tool::GetSignals, &signals(json!({"type": "platform"})), expect![[r#"
+    check(
+        Tool::GetSignals,
+        &signals(json!({"type": "platform"})),
+        expect![[r#"
         /destinations/0/platform required: "platform" is required
             /schemas/3.1.19/core/destination.json#/oneOf/0/required
             type = "platform"
-    "#]]);
-    check(Tool::GetSignals, &signals(json!({"type": "plane"})), expect![[r#"
+    "#]],
+    );
+    check(
+        Tool::GetSignals,
+        &signals(json!({"type": "plane"})),
+        expect![[r#"
         /destinations/0/type const: must be one of platform, agent
             /schemas/3.1.19/core/destination.json#/oneOf
-    "#]]);
-    check(Tool::GetSignals, &signals(json!({"platform": "x"})), expect![[r#"
+    "#]],
+    );
+    check(
+        Tool::GetSignals,
+        &signals(json!({"platform": "x"})),
+        expect![[r#"
         /destinations/0/type required: "type" is required
             /schemas/3.1.19/core/destination.json#/oneOf
-    "#]]);
-    check(Tool::GetSignals, &signals(json!({"type": {"a": 1}})), expect![[r#"
+    "#]],
+    );
+    check(
+        Tool::GetSignals,
+        &signals(json!({"type": {"a": 1}})),
+        expect![[r#"
         /destinations/0/type const: must be one of platform, agent
             /schemas/3.1.19/core/destination.json#/oneOf
-    "#]]);
+    "#]],
+    );
     let plan = |selector: Value| {
         json!({"idempotency_key": "key-0123456789abcdef", "plans": [{
             "plan_id": "p", "brand": {"domain": "example.com"}, "objectives": "o",
@@ -194,7 +258,10 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
         }]})
     };
     let compound = json!({"type": "signal", "value_type": "categorical", "values": []});
-    check(Tool::SyncPlans, &plan(compound), expect![[r#"
+    check(
+        Tool::SyncPlans,
+        &plan(compound),
+        expect![[r#"
         /plans/0/audience/include/0 anyOf: must have "signal_ref"; or "signal_id"
             /schemas/3.1.19/core/audience-selector.json#/oneOf/1/anyOf
             type = "signal"
@@ -203,25 +270,38 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
             /schemas/3.1.19/core/audience-selector.json#/oneOf/1/properties/values/minItems
             type = "signal"
             value_type = "categorical"
-    "#]]);
-    check(Tool::SyncPlans, &plan(json!({"type": "signal", "value_type": "x"})), expect![[r#"
+    "#]],
+    );
+    check(
+        Tool::SyncPlans,
+        &plan(json!({"type": "signal", "value_type": "x"})),
+        expect![[r#"
         /plans/0/audience/include/0/value_type const: must be one of binary, categorical, numeric
             /schemas/3.1.19/core/audience-selector.json#/oneOf
-    "#]]);
-    check(Tool::SyncPlans, &plan(json!({"type": "signal"})), expect![[r#"
+    "#]],
+    );
+    check(
+        Tool::SyncPlans,
+        &plan(json!({"type": "signal"})),
+        expect![[r#"
         /plans/0/audience/include/0/value_type required: "value_type" is required
             /schemas/3.1.19/core/audience-selector.json#/oneOf
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn conditions_say_when_they_hold() {
-    check(Tool::ComplyTestController, &json!({"scenario": "force_creative_status"}), expect![[r#"
+    check(
+        Tool::ComplyTestController,
+        &json!({"scenario": "force_creative_status"}),
+        expect![[r#"
         /account required: "account" is required
             /schemas/3.1.19/compliance/comply-test-controller-request.json#/required
         /params required: "params" is required when "scenario" is "force_creative_status"
             /schemas/3.1.19/compliance/comply-test-controller-request.json#/allOf/1/then/required
-    "#]]);
+    "#]],
+    );
     check(
         Tool::ComplyTestController,
         &json!({"scenario": "force_creative_status", "params": {"creative_id": 1}}),
@@ -240,7 +320,7 @@ fn conditions_say_when_they_hold() {
         expect![[r#"
             /if_wholesale_feed_version dependencies: "if_wholesale_feed_version" has to be sent together with "if_pricing_version"
                 /schemas/3.1.19/media-buy/get-products-request.json#/dependencies
-            /buying_mode const: must be "wholesale"
+            /buying_mode const: must be "wholesale" when "if_wholesale_feed_version" or "if_pricing_version" is sent
                 /schemas/3.1.19/media-buy/get-products-request.json#/allOf/1/then/properties/buying_mode/const
         "#]],
     );
@@ -250,7 +330,10 @@ fn conditions_say_when_they_hold() {
 fn issues_are_in_the_order_of_the_request_and_few() {
     let packages: Vec<_> = (0..30).map(|n| json!({"budget": -n, "zz": "x".repeat(500)})).collect();
     let request = media_buy(&[("/packages", json!(packages))]);
-    check(Tool::CreateMediaBuy, &request, expect![[r#"
+    check(
+        Tool::CreateMediaBuy,
+        &request,
+        expect![[r#"
         /packages/0/product_id required: "product_id" is required
             /schemas/3.1.19/media-buy/package-request.json#/required
         /packages/0/pricing_option_id required: "pricing_option_id" is required
@@ -283,24 +366,33 @@ fn issues_are_in_the_order_of_the_request_and_few() {
         /packages/6/pricing_option_id required: "pricing_option_id" is required
         /packages/6/budget minimum: must be at least 0
         and 69 more
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn names_that_callers_make_up_do_not_fill_the_answer() {
     let long = "n~/".repeat(5000);
     let request = media_buy(&[("/account", json!({"account_id": "a", long.as_str(): 1}))]);
-    check(Tool::CreateMediaBuy, &request, expect![[r#"
+    check(
+        Tool::CreateMediaBuy,
+        &request,
+        expect![[r#"
         /account/n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n additionalProperties: "n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n" is not accepted here; leave it out
             /schemas/3.1.19/core/account-ref.json#/oneOf/0/additionalProperties
-    "#]]);
+    "#]],
+    );
     let mut deep = json!(1);
     for _ in 0..100 {
         deep = json!({ "a": deep });
     }
-    check(Tool::CreateMediaBuy, &media_buy(&[("/ext", deep.clone())]), expect![[r#"
+    check(
+        Tool::CreateMediaBuy,
+        &media_buy(&[("/ext", deep.clone())]),
+        expect![[r#"
         nothing
-    "#]]);
+    "#]],
+    );
     check(
         Tool::CreateMediaBuy,
         &media_buy(&[
