@@ -1,256 +1,186 @@
-//! The tools of AdCP that are known here, as a table.
+//! The tools that a seller has: one table from which the lists of both bindings, the gates and the
+//! checks of requests are made.
 
-use crate::catalog::{Vocabulary, catalog, words};
-
-words! {
-    /// What a tool does to the seller's state.
-    pub enum Effect {
-        /// Nothing.
-        Reads = "reads",
-        /// Something that lasts.
-        Changes = "changes",
-    }
-}
-
-words! {
-    /// Whether a tool takes an `idempotency_key`.
-    pub enum Key {
-        /// It has to have one.
-        Required = "required",
-        /// Its schema names none.
-        None = "none",
-    }
-}
+use crate::catalog::{Vocabulary as _, catalog};
 
 catalog! {
-    /// A tool.
+    /// A tool of AdCP, called a task on A2A.
     pub enum Tool {
-        /// What it is for, in a few words.
+        /// Its name for people.
         title: &'static str,
-        /// What it does to the seller's state.
-        effect: Effect,
-        /// Whether it takes an idempotency key.
-        key: Key,
-        /// The shape of its arguments in [`rules`](super::rules).
+        /// Whether it changes anything that the seller keeps.
+        mutates: bool,
+        /// Whether a request must have an `idempotency_key`.
+        keyed: bool,
+        /// The shape of its arguments in [`rules`](super::rules), named like the published schema.
         request: &'static str,
     }
-    /// What this agent can do.
+
+    /// What this seller can do, and which releases it speaks.
     GetAdcpCapabilities = "get_adcp_capabilities" {
-        title: "What this agent can do", effect: Effect::Reads, key: Key::None,
+        title: "Capabilities", mutates: false, keyed: false,
         request: "protocol/get-adcp-capabilities-request",
     }
-    /// Find products.
+    /// Products that fit a brief, the whole catalogue, or the next draft of proposals.
     GetProducts = "get_products" {
-        title: "Find products", effect: Effect::Reads, key: Key::None,
+        title: "Products", mutates: false, keyed: false,
         request: "media-buy/get-products-request",
     }
-    /// Create a media buy.
-    CreateMediaBuy = "create_media_buy" {
-        title: "Create a media buy", effect: Effect::Changes, key: Key::Required,
-        request: "media-buy/create-media-buy-request",
-    }
-    /// Change a media buy.
-    UpdateMediaBuy = "update_media_buy" {
-        title: "Change a media buy", effect: Effect::Changes, key: Key::Required,
-        request: "media-buy/update-media-buy-request",
-    }
-    /// Read media buys.
-    GetMediaBuys = "get_media_buys" {
-        title: "Read media buys", effect: Effect::Reads, key: Key::None,
-        request: "media-buy/get-media-buys-request",
-    }
-    /// Read the delivery of media buys.
-    GetMediaBuyDelivery = "get_media_buy_delivery" {
-        title: "Read the delivery of media buys", effect: Effect::Reads, key: Key::None,
-        request: "media-buy/get-media-buy-delivery-request",
-    }
-    /// Set up accounts.
-    SyncAccounts = "sync_accounts" {
-        title: "Set up accounts", effect: Effect::Changes, key: Key::Required,
-        request: "account/sync-accounts-request",
-    }
-    /// List accounts.
-    ListAccounts = "list_accounts" {
-        title: "List accounts", effect: Effect::Reads, key: Key::None,
-        request: "account/list-accounts-request",
-    }
-    /// Upload creatives.
-    SyncCreatives = "sync_creatives" {
-        title: "Upload creatives", effect: Effect::Changes, key: Key::Required,
-        request: "creative/sync-creatives-request",
-    }
-    /// List creatives.
-    ListCreatives = "list_creatives" {
-        title: "List creatives", effect: Effect::Reads, key: Key::None,
-        request: "creative/list-creatives-request",
-    }
-    /// List creative formats.
+    /// The creative formats that are accepted.
     ListCreativeFormats = "list_creative_formats" {
-        title: "List creative formats", effect: Effect::Reads, key: Key::None,
+        title: "Creative formats", mutates: false, keyed: false,
         request: "media-buy/list-creative-formats-request",
     }
-    /// Register governance agents.
-    SyncGovernance = "sync_governance" {
-        title: "Register governance agents", effect: Effect::Changes, key: Key::Required,
-        request: "account/sync-governance-request",
+    /// Buys media.
+    CreateMediaBuy = "create_media_buy" {
+        title: "Create a media buy", mutates: true, keyed: true,
+        request: "media-buy/create-media-buy-request",
     }
-    /// Read the status of a task.
-    GetTaskStatus = "get_task_status" {
-        title: "Read the status of a task", effect: Effect::Reads, key: Key::None,
-        request: "protocol/get-task-status-request",
+    /// Changes, pauses, resumes or cancels a media buy.
+    UpdateMediaBuy = "update_media_buy" {
+        title: "Update a media buy", mutates: true, keyed: true,
+        request: "media-buy/update-media-buy-request",
     }
-    /// List tasks.
-    ListTasks = "list_tasks" {
-        title: "List tasks", effect: Effect::Reads, key: Key::None,
-        request: "protocol/list-tasks-request",
+    /// The media buys of an account.
+    GetMediaBuys = "get_media_buys" {
+        title: "Media buys", mutates: false, keyed: false,
+        request: "media-buy/get-media-buys-request",
     }
-    /// Upload audiences.
+    /// What media buys have delivered.
+    GetMediaBuyDelivery = "get_media_buy_delivery" {
+        title: "Delivery", mutates: false, keyed: false,
+        request: "media-buy/get-media-buy-delivery-request",
+    }
+    /// Puts creatives into the library, changes them and assigns them to packages.
+    SyncCreatives = "sync_creatives" {
+        title: "Sync creatives", mutates: true, keyed: true,
+        request: "creative/sync-creatives-request",
+    }
+    /// The creatives of the library.
+    ListCreatives = "list_creatives" {
+        title: "Creatives", mutates: false, keyed: false,
+        request: "creative/list-creatives-request",
+    }
+    /// Uploads audiences and changes who belongs to them.
     SyncAudiences = "sync_audiences" {
-        title: "Upload audiences", effect: Effect::Changes, key: Key::Required,
+        title: "Sync audiences", mutates: true, keyed: true,
         request: "media-buy/sync-audiences-request",
     }
-    /// Set up event sources.
+    /// Sets up where conversion events come from.
     SyncEventSources = "sync_event_sources" {
-        title: "Set up event sources", effect: Effect::Changes, key: Key::Required,
+        title: "Sync event sources", mutates: true, keyed: true,
         request: "media-buy/sync-event-sources-request",
     }
-    /// Report events.
+    /// Reports conversion events.
     LogEvent = "log_event" {
-        title: "Report events", effect: Effect::Changes, key: Key::Required,
+        title: "Log events", mutates: true, keyed: true,
         request: "media-buy/log-event-request",
     }
-    /// Set the scene for a compliance test.
-    ComplyTestController = "comply_test_controller" {
-        title: "Set the scene for a compliance test", effect: Effect::Changes, key: Key::None,
-        request: "compliance/comply-test-controller-request",
+    /// Opens advertiser accounts and changes how they are billed.
+    SyncAccounts = "sync_accounts" {
+        title: "Sync accounts", mutates: true, keyed: true,
+        request: "account/sync-accounts-request",
     }
-    /// Find signals.
-    GetSignals = "get_signals" {
-        title: "Find signals", effect: Effect::Reads, key: Key::None,
-        request: "signals/get-signals-request",
+    /// The accounts that the caller may use.
+    ListAccounts = "list_accounts" {
+        title: "Accounts", mutates: false, keyed: false,
+        request: "account/list-accounts-request",
     }
-    /// Activate a signal.
-    ActivateSignal = "activate_signal" {
-        title: "Activate a signal", effect: Effect::Changes, key: Key::Required,
-        request: "signals/activate-signal-request",
+    /// Names the governance agent of an account.
+    SyncGovernance = "sync_governance" {
+        title: "Sync governance", mutates: true, keyed: true,
+        request: "account/sync-governance-request",
     }
-    /// Begin a conversation.
-    SiInitiateSession = "si_initiate_session" {
-        title: "Begin a conversation", effect: Effect::Changes, key: Key::Required,
-        request: "sponsored-intelligence/si-initiate-session-request",
-    }
-    /// Read an offering.
-    SiGetOffering = "si_get_offering" {
-        title: "Read an offering", effect: Effect::Reads, key: Key::None,
-        request: "sponsored-intelligence/si-get-offering-request",
-    }
-    /// Say something in a conversation.
-    SiSendMessage = "si_send_message" {
-        title: "Say something in a conversation", effect: Effect::Changes, key: Key::Required,
-        request: "sponsored-intelligence/si-send-message-request",
-    }
-    /// End a conversation.
-    SiTerminateSession = "si_terminate_session" {
-        title: "End a conversation", effect: Effect::Changes, key: Key::None,
-        request: "sponsored-intelligence/si-terminate-session-request",
-    }
-    /// Register plans.
+    /// Registers campaign plans with the governance role.
     SyncPlans = "sync_plans" {
-        title: "Register plans", effect: Effect::Changes, key: Key::Required,
+        title: "Sync plans", mutates: true, keyed: true,
         request: "governance/sync-plans-request",
     }
-    /// Ask whether a plan permits an action.
+    /// Asks whether an action fits a plan.
     CheckGovernance = "check_governance" {
-        title: "Ask whether a plan permits an action", effect: Effect::Reads, key: Key::None,
+        title: "Check governance", mutates: false, keyed: false,
         request: "governance/check-governance-request",
     }
-    /// Report what became of a plan.
-    ReportPlanOutcome = "report_plan_outcome" {
-        title: "Report what became of a plan", effect: Effect::Changes, key: Key::Required,
-        request: "governance/report-plan-outcome-request",
+    /// Signals that can be bought for targeting.
+    GetSignals = "get_signals" {
+        title: "Signals", mutates: false, keyed: false,
+        request: "signals/get-signals-request",
     }
-    /// Read the audit log of plans.
-    GetPlanAuditLogs = "get_plan_audit_logs" {
-        title: "Read the audit log of plans", effect: Effect::Reads, key: Key::None,
-        request: "governance/get-plan-audit-logs-request",
+    /// Activates or deactivates a signal.
+    ActivateSignal = "activate_signal" {
+        title: "Activate a signal", mutates: true, keyed: true,
+        request: "signals/activate-signal-request",
     }
-    /// Create a property list.
+    /// What is offered in a sponsored conversation.
+    SiGetOffering = "si_get_offering" {
+        title: "Sponsored offering", mutates: false, keyed: false,
+        request: "sponsored-intelligence/si-get-offering-request",
+    }
+    /// Begins a sponsored conversation.
+    SiInitiateSession = "si_initiate_session" {
+        title: "Begin a sponsored session", mutates: true, keyed: true,
+        request: "sponsored-intelligence/si-initiate-session-request",
+    }
+    /// Says something in a sponsored conversation.
+    SiSendMessage = "si_send_message" {
+        title: "Send to a sponsored session", mutates: true, keyed: true,
+        request: "sponsored-intelligence/si-send-message-request",
+    }
+    /// Ends a sponsored conversation.
+    SiTerminateSession = "si_terminate_session" {
+        title: "End a sponsored session", mutates: true, keyed: false,
+        request: "sponsored-intelligence/si-terminate-session-request",
+    }
+    /// Makes a list of properties.
     CreatePropertyList = "create_property_list" {
-        title: "Create a property list", effect: Effect::Changes, key: Key::Required,
+        title: "Create a property list", mutates: true, keyed: true,
         request: "property/create-property-list-request",
     }
-    /// Read a property list.
+    /// A list of properties.
     GetPropertyList = "get_property_list" {
-        title: "Read a property list", effect: Effect::Reads, key: Key::None,
+        title: "Property list", mutates: false, keyed: false,
         request: "property/get-property-list-request",
     }
-    /// List property lists.
+    /// The lists of properties of an account.
     ListPropertyLists = "list_property_lists" {
-        title: "List property lists", effect: Effect::Reads, key: Key::None,
+        title: "Property lists", mutates: false, keyed: false,
         request: "property/list-property-lists-request",
     }
-    /// Change a property list.
+    /// Changes a list of properties.
     UpdatePropertyList = "update_property_list" {
-        title: "Change a property list", effect: Effect::Changes, key: Key::Required,
+        title: "Update a property list", mutates: true, keyed: true,
         request: "property/update-property-list-request",
     }
-    /// Delete a property list.
+    /// Deletes a list of properties.
     DeletePropertyList = "delete_property_list" {
-        title: "Delete a property list", effect: Effect::Changes, key: Key::Required,
+        title: "Delete a property list", mutates: true, keyed: true,
         request: "property/delete-property-list-request",
     }
-    /// Read the delivery of creatives.
-    GetCreativeDelivery = "get_creative_delivery" {
-        title: "Read the delivery of creatives", effect: Effect::Reads, key: Key::None,
-        request: "creative/get-creative-delivery-request",
+    /// How far a submitted task is.
+    GetTaskStatus = "get_task_status" {
+        title: "Task status", mutates: false, keyed: false,
+        request: "protocol/get-task-status-request",
     }
-    /// Preview a creative.
-    PreviewCreative = "preview_creative" {
-        title: "Preview a creative", effect: Effect::Reads, key: Key::None,
-        request: "creative/preview-creative-request",
+    /// The caller's tasks.
+    ListTasks = "list_tasks" {
+        title: "Tasks", mutates: false, keyed: false,
+        request: "protocol/list-tasks-request",
     }
-    /// Make a creative.
-    BuildCreative = "build_creative" {
-        title: "Make a creative", effect: Effect::Changes, key: Key::Required,
-        request: "media-buy/build-creative-request",
-    }
-    /// Check an input for creatives.
-    ValidateInput = "validate_input" {
-        title: "Check an input for creatives", effect: Effect::Reads, key: Key::None,
-        request: "creative/validate-input-request",
-    }
-    /// Read the finances of an account.
-    GetAccountFinancials = "get_account_financials" {
-        title: "Read the finances of an account", effect: Effect::Reads, key: Key::None,
-        request: "account/get-account-financials-request",
-    }
-    /// Report usage.
-    ReportUsage = "report_usage" {
-        title: "Report usage", effect: Effect::Changes, key: Key::Required,
-        request: "account/report-usage-request",
-    }
-    /// Give feedback on performance.
-    ProvidePerformanceFeedback = "provide_performance_feedback" {
-        title: "Give feedback on performance", effect: Effect::Changes, key: Key::Required,
-        request: "media-buy/provide-performance-feedback-request",
-    }
-    /// Upload catalogs.
-    SyncCatalogs = "sync_catalogs" {
-        title: "Upload catalogs", effect: Effect::Changes, key: Key::Required,
-        request: "media-buy/sync-catalogs-request",
+    /// Forces states and seeds fixtures in a sandbox; production has no such tool.
+    ComplyTestController = "comply_test_controller" {
+        title: "Test controller", mutates: true, keyed: false,
+        request: "compliance/comply-test-controller-request",
     }
 }
 
 impl Tool {
-    /// Whether it changes nothing.
+    /// The tool that a request names; `tasks_get` and `tasks_list` are older names.
     #[must_use]
-    pub fn is_read_only(self) -> bool {
-        self.effect() == Effect::Reads
-    }
-
-    /// The tool with this name on the wire.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        <Self as Vocabulary>::from_name(name)
+    pub fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "tasks_get" => Some(Self::GetTaskStatus),
+            "tasks_list" => Some(Self::ListTasks),
+            _ => Self::from_name(name),
+        }
     }
 }

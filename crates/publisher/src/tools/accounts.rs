@@ -1,0 +1,9 @@
+//! Accounts: `sync_accounts`, `list_accounts` and `sync_governance`.
+
+use super::{Reply, Work, unsupported};
+use crate::refuse::Stop;
+
+/// Does the work of these tools.
+pub(super) fn perform(_work: &Work<'_>) -> Result<Reply, Stop> {
+    Err(unsupported().into())
+}

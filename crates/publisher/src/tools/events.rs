@@ -1,0 +1,9 @@
+//! Conversion events: `sync_event_sources` and `log_event`.
+
+use super::{Reply, Work, unsupported};
+use crate::refuse::Stop;
+
+/// Does the work of these tools.
+pub(super) fn perform(_work: &Work<'_>) -> Result<Reply, Stop> {
+    Err(unsupported().into())
+}

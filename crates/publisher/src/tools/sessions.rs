@@ -1,0 +1,9 @@
+//! Sponsored conversations: `si_get_offering` and the three of a session.
+
+use super::{Reply, Work, unsupported};
+use crate::refuse::Stop;
+
+/// Does the work of these tools.
+pub(super) fn perform(_work: &Work<'_>) -> Result<Reply, Stop> {
+    Err(unsupported().into())
+}
