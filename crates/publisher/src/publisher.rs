@@ -1,6 +1,6 @@
 //! The publisher at work, and the order in which a request is looked at: release, credentials in
-//! the wrong place, schema, rate, standing and account, idempotency key, work. Nothing is kept of a
-//! request that is refused.
+//! the wrong place, schema, rate, standing, account, scope, idempotency key, how the account stands,
+//! work. Nothing is kept of a request that is refused.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
 use tradepost_wire::adcp::rules::{self, Internals, Issues};
 use tradepost_wire::adcp::{Answer, Tool};
 
-use crate::admit::{self, Admitted};
+use crate::admit::{self, Admitted, Phase};
 use crate::ask::Ask;
 use crate::idempotency::{Flights, Key};
 use crate::profile::Profile;
@@ -84,30 +84,27 @@ impl Publisher {
         self.world
             .admit(&ask.caller.principal, lane)
             .map_err(|wait| refuse::rate_limited(wait, "account"))?;
-        if !tools::has(self, ask.tool) {
-            return Err(tools::unsupported().into());
-        }
         // What a moment ago held holds for a refusal, and for finding out more outside.
-        let seen = self.vault.look(|shelf| self.enter(ask, shelf))?;
+        let seen = self.vault.look(|shelf| self.enter(ask, shelf, Phase::Look))?;
         let (admitted, key) = match seen {
             Entered::Replay(reply) => return Ok(reply),
             Entered::New { admitted, key } => (admitted, key),
         };
         let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
-        if flight.is_some() {
+        if let Some(key) = &key {
             self.world
-                .admit(&ask.caller.principal, Lane::Insert)
+                .admit(key.scope(), Lane::Insert)
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
         let prepared = tools::prepare(self, ask, &admitted).await?;
         if !ask.tool.mutates() {
-            return self.vault.look(|shelf| self.work(ask, admitted, &prepared, shelf));
+            return self.vault.look(|shelf| self.work(ask, *admitted, &prepared, shelf));
         }
         let (this, ask) = (self.clone(), ask.clone());
-        let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf)? {
+        let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf, Phase::Act)? {
             Entered::Replay(reply) => Ok(reply),
             Entered::New { admitted, key } => {
-                let reply = this.work(&ask, admitted, &prepared, shelf)?;
+                let reply = this.work(&ask, *admitted, &prepared, shelf)?;
                 if let Some(key) = key {
                     key.remember(&ask, shelf, &reply)?;
                 }
@@ -119,16 +116,18 @@ impl Publisher {
         done
     }
 
-    fn enter(&self, ask: &Ask, shelf: &dyn Shelf) -> Result<Entered, Stop> {
-        let admitted = admit::admit(ask, shelf)?;
-        let account = admitted.account.as_ref().map(|account| account.record.id.as_str());
+    /// Standing, account and scope; then the key; then how the account stands.
+    fn enter(&self, ask: &Ask, shelf: &dyn Shelf, phase: Phase) -> Result<Entered, Stop> {
+        let admitted = admit::admit(self, ask, shelf, phase)?;
+        let account = admitted.account_id();
         let key = if ask.tool.keyed() { Key::of(ask, account) } else { None };
         if let Some(key) = &key
             && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
         {
             return Ok(Entered::Replay(reply));
         }
-        Ok(Entered::New { admitted, key })
+        admitted.usable()?;
+        Ok(Entered::New { admitted: Box::new(admitted), key })
     }
 
     fn work(
@@ -147,7 +146,7 @@ enum Entered {
     /// It was done before.
     Replay(Reply),
     /// It was not.
-    New { admitted: Admitted, key: Option<Key> },
+    New { admitted: Box<Admitted>, key: Option<Key> },
 }
 
 /// What its schema does not permit, with what to do about it.

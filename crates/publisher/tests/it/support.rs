@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 use tradepost_publisher::ask::{Ask, Caller};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{Billing, BuyerAgent, Profile, Standing};
+use tradepost_publisher::profile::{Billing, BuyerAgent, Onboarding, Profile, Standing};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Broken, Vault};
@@ -149,6 +149,7 @@ pub(crate) fn profile() -> Profile {
             standing,
             sandbox_only,
             billing: None,
+            scope: None,
         })
     };
     Profile {
@@ -165,6 +166,7 @@ pub(crate) fn profile() -> Profile {
             agent("banned", Standing::Blocked, false),
             agent("tester", Standing::Active, true),
         ],
+        onboarding: Onboarding::default(),
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
         internals: false,
