@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::creative::policy::Policy;
 use crate::shelf::{Kind, Thing};
 
 /// What is sold.
@@ -19,6 +20,8 @@ pub struct Catalogue {
     pub signals: Vec<Map<String, Value>>,
     /// The sponsored offerings, as they are published.
     pub offerings: Vec<Map<String, Value>>,
+    /// What is demanded of creatives.
+    pub creatives: Policy,
 }
 
 /// A product.
