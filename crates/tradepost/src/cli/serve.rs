@@ -101,7 +101,7 @@ fn push_timeout(text: &str) -> Result<Duration, String> {
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let mut config = match arguments.conformance {
         // Its limits are the demo's; it has no dealers.
-        Some(_) => Config { dealers: Vec::new(), ..read::demo() },
+        Some(_) => Config { dealers: Vec::new(), publishers: Vec::new(), ..read::demo() },
         None => arguments.dealers.load(&context.environment)?,
     };
     if let Some(listen) = arguments.listen {
