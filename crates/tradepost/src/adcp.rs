@@ -5,5 +5,6 @@
 pub mod card;
 pub mod exchanges;
 pub mod invocation;
+pub mod listing;
 pub mod seller;
 pub mod vault;
