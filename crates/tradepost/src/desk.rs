@@ -309,13 +309,14 @@ impl Desk {
         address: std::net::SocketAddr,
     ) -> Result<Self, Fault> {
         let origin = config.server.origin(address);
-        let agents = config
-            .dealers
-            .into_iter()
-            .map(|dealer| {
-                Seller::open(dealer, &store, &clock, origin).map(Arc::new).map(Agent::Dealer)
-            })
-            .collect::<Result<_, _>>()?;
+        let dealers = config.dealers.into_iter().map(|dealer| {
+            Seller::open(dealer, &store, &clock, origin).map(Arc::new).map(Agent::Dealer)
+        });
+        let publishers = config.publishers.into_iter().map(|publisher| {
+            let opened = crate::adcp::open(publisher, &store, &clock, origin);
+            opened.map(Arc::new).map(Agent::Publisher)
+        });
+        let agents = dealers.chain(publishers).collect::<Result<_, _>>()?;
         Ok(Self { server: config.server, clock, store, agents })
     }
 

@@ -105,7 +105,8 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
 
 /// Looks at a request before its body.
 fn may_come_in(publisher: &PublisherAgent, parts: &Parts) -> Result<(), Fail> {
-    let invalid = |status, message| Err(Fail::new(Code::InvalidRequest, message).with_status(status));
+    let invalid =
+        |status, message| Err(Fail::new(Code::InvalidRequest, message).with_status(status));
     let mut origins = parts.headers.get_all(header::ORIGIN).iter();
     let known = |origin: &HeaderValue| {
         let mut allowed = publisher.front.origins.iter();
@@ -216,9 +217,9 @@ fn tool_call(
         Some(Value::String(name)) => name,
         Some(_) | None => return Err(invalid("name must be the name of a tool")),
     };
-    let tool = publisher
-        .tool(name)
-        .ok_or_else(|| invalid("there is no tool of this name; tools/list names those there are"))?;
+    let tool = publisher.tool(name).ok_or_else(|| {
+        invalid("there is no tool of this name; tools/list names those there are")
+    })?;
     match params.remove("arguments") {
         None | Some(Value::Null) => Ok((tool, Map::new())),
         Some(Value::Object(arguments)) => Ok((tool, arguments)),

@@ -93,9 +93,8 @@ impl Release {
 /// gone by the headers (SEP-2243).
 fn check_later(headers: &HeaderMap, method: &str, params: &Map<String, Value>) -> Result<(), Fail> {
     let bad = |fail: Fail| Err(fail.with_status(StatusCode::BAD_REQUEST));
-    let differs = |message| {
-        bad(Fail { code: HEADER_MISMATCH, ..Fail::new(Code::InvalidRequest, message) })
-    };
+    let differs =
+        |message| bad(Fail { code: HEADER_MISMATCH, ..Fail::new(Code::InvalidRequest, message) });
     let is = |name: &str, wanted: &str| {
         headers.get(name).map(HeaderValue::as_bytes) == Some(wanted.as_bytes())
     };
