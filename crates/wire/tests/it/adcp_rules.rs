@@ -7,7 +7,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Error, MAX_BYTES};
 use tradepost_wire::adcp::rules::{self, Internals, Issues, MAX_ISSUES};
-use tradepost_wire::adcp::tool::{Key, Tool};
+use tradepost_wire::adcp::tool::Tool;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::problem::clip;
 
@@ -124,9 +124,8 @@ fn the_table_of_tools_is_that_of_the_schemas() {
         let required = schema["required"]
             .as_array()
             .is_some_and(|names| names.iter().any(|name| name == "idempotency_key"));
-        assert_eq!(tool.key() == Key::Required, required, "{tool}");
-        let changes = schema["x-mutates-state"] == json!(true);
-        assert_eq!(tool.is_read_only(), !changes, "{tool}");
+        assert_eq!(tool.keyed(), required, "{tool}");
+        assert_eq!(json!(tool.mutates()), *schema.get("x-mutates-state").unwrap_or(&json!(false)));
     }
 }
 
@@ -148,6 +147,13 @@ fn the_schemas_that_are_shown_judge_as_the_rules_do() {
     }
 }
 
+/// The shapes of the requests of all tools, those included that no seller of ours has.
+fn requests() -> impl Iterator<Item = &'static str> {
+    let is_part =
+        |name: &str| matches!(name, "core/pagination-request" | "media-buy/package-request");
+    rules::shapes().filter(move |name| name.ends_with("-request") && !is_part(name))
+}
+
 /// How often each verdict was reached.
 #[derive(Default)]
 struct Tally {
@@ -159,23 +165,23 @@ struct Tally {
 fn damaged_requests_get_the_verdict_of_the_published_schemas() {
     let Some(judge) = judge::judge() else { return };
     let mut random = sample::Random::new(2026);
-    let mut tallies: BTreeMap<Tool, Tally> = BTreeMap::new();
-    for tool in Tool::ALL.iter().copied() {
-        let Some(validator) = judge.validator(tool.request()) else {
+    let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+    for tool in requests() {
+        let Some(validator) = judge.validator(tool) else {
             println!("not proven: {tool}");
             continue;
         };
         let names = judge.names();
         let tally = tallies.entry(tool).or_default();
-        let seeds = sample::valid(judge, tool.request(), &validator, 24, &mut random);
+        let seeds = sample::valid(judge, tool, &validator, 16, &mut random);
         assert!(!seeds.is_empty(), "{tool}: {} valid requests", seeds.len());
-        for case in 0..700 {
+        for case in 0..400 {
             let mut request = seeds[case % seeds.len()].clone();
             let damages = if case < seeds.len() { 0 } else { 1 + random.below(3) };
             for _ in 0..damages {
                 damage::damage(&mut request, names, &mut random);
             }
-            let ours = rules::check(tool, &request, Internals::On);
+            let ours = rules::check_shape(tool, &request, Internals::On);
             let theirs = validator.is_valid(&request);
             assert_eq!(ours.is_ok(), theirs, "{tool} {request:#}\n{ours:#?}");
             match ours {
@@ -190,7 +196,7 @@ fn damaged_requests_get_the_verdict_of_the_published_schemas() {
     }
     for (tool, Tally { valid, invalid }) in tallies {
         println!("{tool}: {valid} valid, {invalid} not");
-        assert!(valid > 10 && invalid > 100, "{tool}: {valid} {invalid}");
+        assert!(valid > 10 && invalid > 50, "{tool}: {valid} {invalid}");
     }
 }
 
