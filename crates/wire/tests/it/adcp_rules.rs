@@ -228,6 +228,7 @@ fn is_sound(judge: &Judge, issues: &Issues, request: &Value) {
         assert!(found.is_some(), "{id} {place}: {issue:?}");
         for (property, value) in &issue.discriminator {
             assert!(!value.is_object() && !value.is_array(), "{issue:?}");
+            assert!(!value.to_string().contains(damage::MARK), "{issue:?}");
             // It is what was sent, at the place or around it (I-3).
             let mut around = issue.pointer.match_indices('/').map(|(end, _)| &issue.pointer[..end]);
             let mut sent =

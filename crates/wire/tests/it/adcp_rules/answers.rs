@@ -291,6 +291,15 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
     );
 }
 
+/// What is sent under the name of a constant of another branch is not repeated.
+#[test]
+fn only_values_that_a_constant_vouches_for_are_repeated() {
+    let selector = json!({"type": "description", "value_type": "a secret"});
+    let request = json!({"plans": [{"audience": {"include": [selector]}}]});
+    let said = said(Tool::SyncPlans, &request);
+    assert!(said.contains("type = \"description\"") && !said.contains("secret"), "{said}");
+}
+
 #[test]
 fn conditions_say_when_they_hold() {
     check(
