@@ -181,7 +181,7 @@ mod tests {
             [
                 "tradepost.toml:2: server.listen: must be a text in \"quotes\"",
                 "tradepost.toml:3: server.log_json: must be true or false",
-                "tradepost.toml: dealers: is missing; it has no default",
+                "tradepost.toml: dealers: is missing; there has to be a dealer or a publisher",
             ]
         );
         let mistakes = failure.data.unwrap();

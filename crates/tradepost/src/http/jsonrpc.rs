@@ -53,7 +53,7 @@ fn unread(agent: &Agent, status: StatusCode) -> Code {
         Agent::Conformance(_) if status == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
             Code::ContentTypeNotSupported
         }
-        Agent::Conformance(_) | Agent::Dealer(_) => Code::InvalidRequest,
+        Agent::Conformance(_) | Agent::Dealer(_) | Agent::Publisher(_) => Code::InvalidRequest,
     }
 }
 
