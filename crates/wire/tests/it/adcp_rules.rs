@@ -11,6 +11,8 @@ use tradepost_wire::adcp::tool::Tool;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::problem::clip;
 
+use crate::mutate::TEXTS;
+
 mod answers;
 mod damage;
 mod judge;
@@ -144,6 +146,79 @@ fn the_schemas_that_are_shown_judge_as_the_rules_do() {
                 damage::damage(&mut request, &[], &mut random);
             }
         }
+    }
+}
+
+/// Texts that are nearly in a format, by shapes that ask for one.
+#[test]
+fn formats_are_those_of_the_validator() {
+    const TEMPLATES: &[&str] = &[
+        "https://a.example/{x}",
+        "{x}",
+        "{+x,y}",
+        "{#x*}",
+        "{x:3}",
+        "{x:0}",
+        "{x:12345}",
+        "{x:}",
+        "{}",
+        "{x",
+        "x}",
+        "{x}}",
+        "{{x}}",
+        "{x y}",
+        "{x-y}",
+        "{x.y}",
+        "{.x}",
+        "{x..y}",
+        "{%41}",
+        "{%4}",
+        "%",
+        "%4",
+        "%41",
+        "a b",
+        "é",
+        "{é}",
+        "{x,}",
+        "{,x}",
+        "{=x}",
+        "{|x}",
+        "{$x}",
+        "<",
+        "\"",
+        "'",
+        "^",
+        "`",
+        "\\",
+        "{x*:3}",
+        "{?x,y*}",
+        "${MACRO}",
+        "[MACRO]",
+        "%%MACRO%%",
+        "",
+    ];
+    let value = |format: &str, text: &str| match format {
+        "date" => json!({"start": text, "end": "2026-05-01"}),
+        "date-time" => json!({"start": text, "end": "2026-05-01T00:00:00Z"}),
+        "uri" => json!({"type": "agent", "agent_url": text}),
+        _ => json!({"asset_type": "url", "url": text}),
+    };
+    for (format, shape) in [
+        ("date", "core/date-range"),
+        ("date-time", "core/datetime-range"),
+        ("uri", "core/destination"),
+        ("uri-template", "core/assets/url-asset"),
+    ] {
+        let schema = json!({"format": format});
+        let validator = judge::options().build(&schema).unwrap();
+        let mut verdicts = BTreeSet::new();
+        for text in TEXTS.iter().chain(TEMPLATES) {
+            let theirs = validator.is_valid(&json!(text));
+            let ours = rules::check_shape(shape, &value(format, text), Internals::Off).is_ok();
+            assert_eq!(ours, theirs, "{format} {text:?}");
+            verdicts.insert(ours);
+        }
+        assert_eq!(verdicts.len(), 2, "{format}");
     }
 }
 
