@@ -181,7 +181,9 @@ pub(crate) fn perform(work: Work<'_>) -> Result<Reply, Stop> {
         Tool::SyncCreatives | Tool::ListCreatives => creatives::perform(&work),
         Tool::SyncAudiences => audiences::perform(&work),
         Tool::SyncEventSources | Tool::LogEvent => events::perform(&work),
-        Tool::SyncAccounts | Tool::ListAccounts | Tool::SyncGovernance => accounts::perform(&work),
+        Tool::SyncAccounts => accounts::sync_accounts(&work),
+        Tool::ListAccounts => accounts::list_accounts(&work),
+        Tool::SyncGovernance => accounts::sync_governance(&work),
         Tool::SyncPlans | Tool::CheckGovernance => plans::perform(&work),
         Tool::GetSignals | Tool::ActivateSignal => signals::perform(&work),
         Tool::SiGetOffering
