@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::account::Account;
+use crate::creative::policy::Policy as CreativePolicy;
 use crate::shelf::{Kind, Thing};
 
 mod complete;
@@ -41,6 +42,8 @@ pub struct Catalogue {
     pub signals: Vec<Signal>,
     /// The sponsored offerings (`core/offering.json`), as they are published.
     pub offerings: Vec<Map<String, Value>>,
+    /// What is demanded of creatives.
+    pub creatives: CreativePolicy,
 }
 
 /// What the publisher says about itself.

@@ -6,11 +6,12 @@ use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::{Standing, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 
+use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Shelf};
+use crate::shelf::{Broken, Kept, Shelf};
 use crate::world::Supply;
 
 mod accounts;
@@ -23,6 +24,7 @@ mod delivery;
 mod events;
 mod formats;
 mod page;
+mod pages;
 mod plans;
 mod products;
 mod properties;
@@ -49,9 +51,8 @@ impl Reply {
     /// A completed task with a payload, which must be an object.
     #[must_use]
     pub fn completed(message: impl Into<String>, body: Value) -> Self {
-        let body = match body {
-            Value::Object(members) => members,
-            _ => Map::new(),
+        let Value::Object(body) = body else {
+            unreachable!("the payload of every tool is an object");
         };
         let standing = Standing::Completed;
         Self { standing, message: message.into(), body, warnings: Vec::new(), replayed: false }
@@ -97,6 +98,13 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// The account that the request is for.
+    pub(crate) fn account(&self) -> Result<&Kept<Account>, Stop> {
+        let message = "name the account that this is for";
+        let absent = || refuse::at(Code::InvalidRequest, "account", message).into();
+        self.admitted.account.as_ref().ok_or_else(absent)
+    }
+
     /// The arguments as a type of the tool's. They fit its schema, so that a failure is ours.
     pub(crate) fn arguments<T: DeserializeOwned>(&self) -> Result<T, Broken> {
         T::deserialize(Value::Object(self.ask.arguments.clone()))

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 use tradepost_publisher::ask::{Ask, Caller};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{Billing, BuyerAgent, Profile, Standing};
+use tradepost_publisher::profile::{Billing, BuyerAgent, Onboarding, Profile, Standing};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Broken, Vault};
@@ -148,7 +148,9 @@ pub(crate) fn profile() -> Profile {
             principals: [id.to_owned()].into(),
             standing,
             sandbox_only,
+            live_only: id == "live",
             billing: None,
+            scope: None,
         })
     };
     Profile {
@@ -164,7 +166,9 @@ pub(crate) fn profile() -> Profile {
             agent("paused", Standing::Suspended, false),
             agent("banned", Standing::Blocked, false),
             agent("tester", Standing::Active, true),
+            agent("live", Standing::Active, false),
         ],
+        onboarding: Onboarding::default(),
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
         internals: false,

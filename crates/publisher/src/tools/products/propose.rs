@@ -60,7 +60,7 @@ pub(super) fn for_brief(
             envelope: plan.envelope(wanted.clone()),
             io_id: None,
         };
-        let account = work.admitted.account.as_ref().map(|account| account.record.id.as_str());
+        let account = work.admitted.account_id();
         let same = known.iter().find(|kept| {
             let mut known = kept.thing.clone();
             known.proposal_id = String::new();
@@ -80,8 +80,8 @@ fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Broken> {
     draft.proposal_id = work.publisher.world.fresh_id("prop");
     let new = New {
         id: &draft.proposal_id,
-        owner: &work.admitted.reach.tenant,
-        account: work.admitted.account.as_ref().map(|account| account.record.id.as_str()),
+        owner: work.admitted.owner(),
+        account: work.admitted.account_id(),
         state: DRAFT,
         now: work.ask.now,
     };
@@ -92,7 +92,7 @@ fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Broken> {
 /// The tenant's current drafts. What expired long ago is taken away, so that briefs leave nothing
 /// behind for good.
 fn tidy(work: &Work<'_>) -> Result<Vec<Kept<Proposal>>, Broken> {
-    let owner = Some(work.admitted.reach.tenant.clone());
+    let owner = Some(work.admitted.owner().to_owned());
     let query = Query { owner, state: Some(DRAFT.to_owned()), ..Query::default() };
     let mut current = Vec::new();
     for kept in work.shelf.all::<Proposal>(&query)? {

@@ -344,10 +344,8 @@ fn finalize(
 
 fn finalize_problems(work: &Work<'_>, offer: &Offer, kept: &[Kept<Proposal>]) -> Vec<Error> {
     let mut problems = Vec::new();
-    let tenant = &work.admitted.reach.tenant;
-    let account = work.admitted.account.as_ref();
-    if account.is_some_and(|a| a.thing.grants.get(tenant).is_some_and(|granted| granted.read_only))
-    {
+    let granted = work.admitted.reach.rights().of(work.admitted.account_id());
+    if granted.is_some_and(|granted| granted.read_only) {
         let message = "the caller may read this account and commit to nothing";
         problems.push(refuse::error(Code::ReadOnlyScope, message));
     }
