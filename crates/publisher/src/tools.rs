@@ -163,6 +163,19 @@ pub(crate) async fn prepare(
     }
 }
 
+/// Whether a request keeps or changes something, so that it needs a transaction.
+pub(crate) fn keeps(ask: &Ask) -> bool {
+    ask.tool.mutates() || (ask.tool == Tool::GetProducts && products::keeps(ask))
+}
+
+/// The rules that name a code of their own for what the schema would refuse otherwise.
+///
+/// # Errors
+/// The refusal.
+pub(crate) fn before_schema(ask: &Ask) -> Result<(), Error> {
+    if ask.tool == Tool::GetProducts { products::exclusive(ask) } else { Ok(()) }
+}
+
 /// Whether a publisher has a tool: the test controller is in sandboxes alone, and its absence
 /// looks like that of a tool that nobody has.
 pub(crate) fn has(publisher: &Publisher, tool: Tool) -> bool {
