@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::audience;
 use crate::creative::policy::Policy;
 use crate::shelf::{Kind, Thing};
 
@@ -22,6 +23,8 @@ pub struct Catalogue {
     pub offerings: Vec<Map<String, Value>>,
     /// What is demanded of creatives.
     pub creatives: Policy,
+    /// On which terms audiences are taken.
+    pub audiences: audience::Terms,
 }
 
 /// A product.

@@ -419,7 +419,7 @@ fn says(text: &str, phrase: &str) -> bool {
 }
 
 /// The host of an address, in lower case, without user and port.
-fn host(url: &str) -> String {
+pub(crate) fn host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -427,7 +427,8 @@ fn host(url: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
-fn below(host: &str, domain: &str) -> bool {
+/// Whether a host is a domain or lies below it.
+pub(crate) fn below(host: &str, domain: &str) -> bool {
     let domain = domain.to_ascii_lowercase();
     let parent = host.strip_suffix(&domain);
     !domain.is_empty() && parent.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))

@@ -106,6 +106,7 @@ fn buyer_agent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Bu
         },
         optional "standing" => standing: read_standing,
         optional "sandbox_only" => sandbox_only: parse::boolean,
+        optional "live_only" => live_only: parse::boolean,
         optional "billing" => billing: billing_list,
     });
     Some(BuyerAgent {
@@ -114,6 +115,7 @@ fn buyer_agent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Bu
         principals: credentials.unwrap_or_default().into_iter().collect(),
         standing: standing.unwrap_or(Standing::Active),
         sandbox_only: sandbox_only.unwrap_or(false),
+        live_only: live_only.unwrap_or(false),
         billing: billing.map(|billing| billing.into_iter().collect()),
     })
 }
