@@ -10,9 +10,11 @@ pub mod world;
 
 // The publisher.
 pub mod catalogue;
+pub mod demo;
 pub mod profile;
 pub mod publisher;
 pub mod refuse;
+pub mod supply;
 pub mod tools;
 
 // What it keeps.
@@ -23,6 +25,7 @@ pub mod creative;
 pub mod event;
 pub mod plan;
 pub mod property;
+pub mod proposal;
 pub mod session;
 pub mod task;
 

@@ -19,6 +19,8 @@ pub mod memory;
 pub enum Kind {
     /// An advertiser's account.
     Account,
+    /// What a tenant may do with an account.
+    Grant,
     /// A product that was put there beside the catalogue.
     Product,
     /// A creative format that was put there beside the catalogue.
@@ -57,6 +59,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: &'static [Self] = &[
         Self::Account,
+        Self::Grant,
         Self::Product,
         Self::Format,
         Self::Proposal,
@@ -80,6 +83,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Account => "account",
+            Self::Grant => "grant",
             Self::Product => "product",
             Self::Format => "format",
             Self::Proposal => "proposal",

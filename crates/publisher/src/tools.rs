@@ -23,7 +23,7 @@ mod creatives;
 mod delivery;
 mod events;
 mod formats;
-mod pages;
+mod page;
 mod plans;
 mod products;
 mod properties;
@@ -50,9 +50,8 @@ impl Reply {
     /// A completed task with a payload, which must be an object.
     #[must_use]
     pub fn completed(message: impl Into<String>, body: Value) -> Self {
-        let body = match body {
-            Value::Object(members) => members,
-            _ => Map::new(),
+        let Value::Object(body) = body else {
+            unreachable!("the payload of every tool is an object");
         };
         let standing = Standing::Completed;
         Self { standing, message: message.into(), body, warnings: Vec::new(), replayed: false }

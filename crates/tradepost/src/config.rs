@@ -12,6 +12,7 @@ use tradepost_publisher::profile::Profile;
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::aap::{self, Skill, Version};
 
+use crate::adcp::seller::Front;
 use crate::gate::Scopes;
 use crate::tls::client::Subject;
 
@@ -140,18 +141,13 @@ pub struct Dealer {
 pub struct Publisher {
     /// Who it is and on which terms it sells; what it has to sell is read when it opens.
     pub profile: Profile,
-    /// The host names (without port) that lead to this publisher. Empty only when there is a single
-    /// seller, who then answers on every host.
-    pub hosts: Vec<String>,
+    /// How it is reached, and who may call.
+    pub front: Front,
     /// The absolute base address under which agents reach it, without a slash at the end. When
     /// `None` the card names the first host with https, or the address where the server listens.
     pub public_url: Option<String>,
-    /// What the card says about the agent.
-    pub description: String,
     /// The file with what it sells; the demo's catalogue when `None`.
     pub catalogue: Option<PathBuf>,
-    /// How callers say who they are.
-    pub auth: Auth,
     /// How often one caller may call.
     pub rates: Rates,
     /// For development: webhooks and governance agents may be on this machine, also without TLS.

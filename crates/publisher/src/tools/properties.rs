@@ -4,13 +4,14 @@
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 
-use super::{Reply, Work, pages};
+use super::page::{self, Page};
+use super::{Reply, Work};
 use crate::property::{PropertyList, published};
 use crate::refuse::{self, Refusal, Stop};
 use crate::shelf::{Kept, New, Query};
 
-/// Identifiers on a page (`property/get-property-list-request.json`).
-const IDENTIFIERS: pages::Size = pages::Size { usual: 1000, most: 10_000 };
+/// How many identifiers a page has usually, and at most (`property/get-property-list-request.json`).
+const IDENTIFIERS: (usize, usize) = (1000, 10_000);
 
 /// For how many hours a list that was resolved can be used.
 const FRESH_HOURS: i64 = 24;
@@ -42,10 +43,14 @@ pub(super) fn get(work: &Work<'_>) -> Result<Reply, Stop> {
     let mut body = json!({"list": published(&kept)});
     let resolve = work.ask.arguments.get("resolve").and_then(Value::as_bool).unwrap_or(true);
     if let Some(members) = body.as_object_mut().filter(|_| resolve) {
-        let (page, pagination) = pages::cut(work, kept.thing.resolve(), IDENTIFIERS)?;
+        let arguments = &work.ask.arguments;
+        let (usual, most) = IDENTIFIERS;
+        let scope = format!("{} {}", kept.thing.list_id, kept.record.revision);
+        let found = kept.thing.resolve();
+        let Page { items, pagination } = page::sized(found, arguments, &scope, usual, most)?;
         let fresh = jiff::SignedDuration::from_hours(FRESH_HOURS);
         let until = work.ask.now.checked_add(fresh).unwrap_or(work.ask.now);
-        members.insert("identifiers".to_owned(), json!(page));
+        members.insert("identifiers".to_owned(), json!(items));
         members.insert("pagination".to_owned(), pagination);
         members.insert("resolved_at".to_owned(), json!(work.ask.now));
         members.insert("cache_valid_until".to_owned(), json!(until));
@@ -64,9 +69,11 @@ pub(super) fn list(work: &Work<'_>) -> Result<Reply, Stop> {
     if let Some(part) = part.map(str::to_lowercase) {
         lists.retain(|list| list.thing.name().to_lowercase().contains(&part));
     }
-    let (page, pagination) = pages::cut(work, lists, pages::USUAL)?;
+    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+    let Page { items, pagination } =
+        page::sized(lists, &work.ask.arguments, &scope, 50, page::MOST)?;
     let body = json!({
-        "lists": page.iter().map(published).collect::<Vec<_>>(),
+        "lists": items.iter().map(published).collect::<Vec<_>>(),
         "pagination": pagination,
     });
     Ok(Reply::completed("the property lists", body))

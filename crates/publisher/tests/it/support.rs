@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 use tradepost_publisher::ask::{Ask, Caller};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{Billing, BuyerAgent, Profile, Standing};
+use tradepost_publisher::profile::{Billing, BuyerAgent, Onboarding, Profile, Standing};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Broken, Vault};
@@ -150,6 +150,7 @@ pub(crate) fn profile() -> Profile {
             sandbox_only,
             live_only: id == "live",
             billing: None,
+            scope: None,
         })
     };
     Profile {
@@ -167,6 +168,7 @@ pub(crate) fn profile() -> Profile {
             agent("tester", Standing::Active, true),
             agent("live", Standing::Active, false),
         ],
+        onboarding: Onboarding::default(),
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
         internals: false,

@@ -13,7 +13,8 @@ use crate::account::Account;
 use crate::creative::{Creative, Status};
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Query};
-use crate::tools::{Reply, Work, pages};
+use crate::tools::page::{self, Page};
+use crate::tools::{Reply, Work};
 
 #[derive(Debug, Deserialize)]
 struct Args {
@@ -99,17 +100,19 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     rows.sort_by(|left, right| args.sort.compare(left, right));
     let summary = summary(&rows);
     let total = rows.len();
-    let (page, pagination) = pages::cut(work, rows, pages::USUAL)?;
+    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+    let Page { items, pagination } =
+        page::sized(rows, &work.ask.arguments, &scope, 50, page::MOST)?;
     let filters = work.ask.arguments.get("filters").and_then(Value::as_object);
     let mut body = json!({
         "query_summary": {
             "total_matching": total,
-            "returned": page.len(),
+            "returned": items.len(),
             "filters_applied": filters.into_iter().flat_map(Map::keys).collect::<Vec<_>>(),
             "sort_applied": {"field": args.sort.name(), "direction": args.sort.direction()},
         },
         "pagination": pagination,
-        "creatives": page.iter().map(|row| args.show(row)).collect::<Vec<_>>(),
+        "creatives": items.iter().map(|row| args.show(row)).collect::<Vec<_>>(),
     });
     if let Some(members) = body.as_object_mut() {
         members.extend(summary);
@@ -129,7 +132,7 @@ fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
     let mut accounts: BTreeMap<String, Value> = BTreeMap::new();
     let all: Vec<Kept<Account>> = work.shelf.all(&mine)?;
     for account in all.iter().chain(named) {
-        accounts.insert(account.record.id.clone(), account.thing.published());
+        accounts.insert(account.record.id.clone(), account.thing.published().into());
     }
     let ids: BTreeSet<(String, String)> = creatives
         .iter()

@@ -12,6 +12,7 @@ use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, of_text, prose, reject};
 use super::{auth, sections};
+use crate::adcp::seller::Front;
 use crate::config::{Auth, Publisher, RateLimit, Rates};
 
 const HOUR: (SignedDuration, &str) = (SignedDuration::from_hours(1), "1h");
@@ -35,7 +36,13 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
             parse::list(v, at, p, (0, None), values::host)
         },
         optional "public_url" => public_url: values::web_base,
+        optional "origins" => origins: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), values::web_base)
+        },
         optional "description" => description: prose(2_000),
+        optional "agent_version" => agent_version: line(64),
+        optional "provider" => provider: sections::read_provider,
+        optional "documentation_url" => documentation_url: values::web_page,
         optional "catalogue" => catalogue: line(4_000),
         optional "sandbox" => sandbox: parse::boolean,
         optional "billing" => billing: billing_list,
@@ -73,13 +80,21 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         internals: internals.unwrap_or(false),
         name: name.clone(),
     };
-    Some(Publisher {
+    let front = Front {
         hosts: hosts.unwrap_or_default(),
-        public_url,
+        origins: origins.unwrap_or_default(),
         description: description.unwrap_or_else(describe),
-        catalogue: catalogue.map(Into::into),
+        agent_version: agent_version.unwrap_or_else(|| "1.0.0".to_owned()),
+        provider,
+        documentation_url,
         // Whoever sells to agents has to know them.
         auth: auth.unwrap_or(Auth { required: true, api_keys: true, ..Auth::default() }),
+        tokens: Vec::new(),
+    };
+    Some(Publisher {
+        front,
+        public_url,
+        catalogue: catalogue.map(Into::into),
         rates: rates.unwrap_or_default(),
         call_loopback: call_loopback.unwrap_or(false),
         profile,

@@ -170,7 +170,11 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
     })
 }
 
-fn read_provider(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(String, String)> {
+pub(super) fn read_provider(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<(String, String)> {
     read_object!(value, at, problems, closed {
         required "organization" => organization: line(200),
         required "url" => url: values::web_page,
