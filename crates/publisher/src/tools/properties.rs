@@ -26,9 +26,7 @@ pub(super) fn create(work: &Work<'_>) -> Result<Reply, Stop> {
     // The address for changes is given when the list is changed.
     thing.given.remove("webhook_url");
     thing.property_count = thing.resolve().len() as u64;
-    let account = work.admitted.account.as_ref();
-    let owner = account.map_or(&work.admitted.reach.tenant, |account| &account.record.owner);
-    let account = account.map(|account| account.record.id.as_str());
+    let (owner, account) = (work.admitted.owner(), work.admitted.account_id());
     let new = New { id: &thing.list_id, owner, account, state: "", now: work.ask.now };
     work.shelf.add(new, &thing)?;
     let kept = require(work, &thing.list_id)?;
@@ -60,11 +58,11 @@ pub(super) fn get(work: &Work<'_>) -> Result<Reply, Stop> {
 
 /// `list_property_lists`.
 pub(super) fn list(work: &Work<'_>) -> Result<Reply, Stop> {
-    let account = work.admitted.account.as_ref();
-    let owner = account.map_or(&work.admitted.reach.tenant, |account| &account.record.owner);
-    let account = account.map(|account| account.record.id.clone());
-    let query = Query { owner: Some(owner.clone()), account, ..Query::default() };
-    let mut lists: Vec<Kept<PropertyList>> = work.shelf.all(&query)?;
+    let reach = &work.admitted.reach;
+    let mut lists: Vec<Kept<PropertyList>> = reach.all(work.shelf, &Query::default())?;
+    if let Some(account) = work.admitted.account_id() {
+        lists.retain(|list| list.record.account.as_deref() == Some(account));
+    }
     let part = work.ask.arguments.get("name_contains").and_then(Value::as_str);
     if let Some(part) = part.map(str::to_lowercase) {
         lists.retain(|list| list.thing.name().to_lowercase().contains(&part));

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
 
 use super::Buys;
-use crate::account::Account;
 use crate::creative::{Creative, Status};
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Query};
@@ -123,17 +122,17 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 /// The caller's creatives: of the account that is named, or of all.
 fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
     let named = work.admitted.account.as_ref();
-    let tenant = work.admitted.reach.tenant.clone();
-    let owner = named.map_or(tenant.clone(), |account| account.record.owner.clone());
-    let account = named.map(|account| account.record.id.clone());
-    let query = Query { owner: Some(owner), account, ..Query::default() };
-    let creatives: Vec<Kept<Creative>> = work.shelf.all(&query)?;
-    let mine = Query { owner: Some(tenant), ..Query::default() };
-    let mut accounts: BTreeMap<String, Value> = BTreeMap::new();
-    let all: Vec<Kept<Account>> = work.shelf.all(&mine)?;
-    for account in all.iter().chain(named) {
-        accounts.insert(account.record.id.clone(), account.thing.published().into());
+    let reach = &work.admitted.reach;
+    let mut creatives: Vec<Kept<Creative>> = reach.all(work.shelf, &Query::default())?;
+    if let Some(id) = work.admitted.account_id() {
+        creatives.retain(|creative| creative.record.account.as_deref() == Some(id));
     }
+    let all = reach.rights().accounts(&reach.tenant, work.shelf)?;
+    let accounts: BTreeMap<String, Value> = all
+        .iter()
+        .chain(named)
+        .map(|account| (account.record.id.clone(), json!(account.thing.published())))
+        .collect();
     let ids: BTreeSet<(String, String)> = creatives
         .iter()
         .filter_map(|it| Some((it.record.account.clone()?, it.thing.creative_id.clone())))

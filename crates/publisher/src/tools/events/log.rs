@@ -62,8 +62,7 @@ fn source(work: &Work<'_>, id: &str) -> Result<Kept<EventSource>, Stop> {
             return Ok(found);
         }
     }
-    let query = Query { owner: Some(reach.tenant.clone()), ..Query::default() };
-    let all: Vec<Kept<EventSource>> = work.shelf.all(&query)?;
+    let all: Vec<Kept<EventSource>> = reach.all(work.shelf, &Query::default())?;
     let mut found: Vec<_> = all.into_iter().filter(|it| it.thing.event_source_id == id).collect();
     match (found.pop(), found.is_empty()) {
         (None, _) => Err(absent().into()),
