@@ -2,6 +2,7 @@
 //! known by none.
 
 pub mod aap;
+pub mod adcp;
 pub mod auth;
 pub mod bridge;
 pub mod cli;

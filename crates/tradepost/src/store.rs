@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+use tradepost_publisher::shelf::Shelf;
 use tradepost_wire::aap::{Vehicle, Version};
 
 use crate::aap::import::Unit;
@@ -37,6 +38,8 @@ pub struct Store {
     reader: Mutex<sqlite::Database>,
     /// Every request with a key reads it, and must not wait for somebody who reads an inventory.
     key_reader: Mutex<sqlite::Database>,
+    /// Publishers read for each request, too.
+    shelf_reader: Mutex<sqlite::Database>,
 }
 
 /// An API key, as far as it is kept.
@@ -143,7 +146,8 @@ impl Store {
         let database = sqlite::Database::open(&path)?;
         let reader = Mutex::new(sqlite::Database::open(&path)?);
         let key_reader = Mutex::new(sqlite::Database::open(&path)?);
-        Ok(Self { writer: writer::Writer::start(database)?, reader, key_reader })
+        let shelf_reader = Mutex::new(sqlite::Database::open(&path)?);
+        Ok(Self { writer: writer::Writer::start(database)?, reader, key_reader, shelf_reader })
     }
 
     /// Whether a folder holds a store.
@@ -187,6 +191,19 @@ impl Store {
     fn read<T>(&self, job: impl FnOnce(&sqlite::Database) -> Result<T, Fault>) -> Result<T, Fault> {
         let reader = self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         job(&reader)
+    }
+
+    /// Lets a job read what a publisher keeps, in one consistent state.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn read_shelf(
+        &self,
+        publisher: &str,
+        job: &mut dyn FnMut(&dyn Shelf),
+    ) -> Result<(), Fault> {
+        let reader = self.shelf_reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        reader.read_shelf(publisher, job)
     }
 
     /// Makes `units` the whole inventory of a dealer, or with `dry_run` only says what would

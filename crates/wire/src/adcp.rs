@@ -3,8 +3,14 @@
 
 use crate::catalog::words;
 
+pub mod answer;
 pub mod credentials;
 pub mod error;
+pub mod rules;
+pub mod tool;
+
+pub use answer::Answer;
+pub use tool::Tool;
 
 /// The release of AdCP that is spoken, at release precision (`adcp_version`).
 pub const VERSION: &str = "3.1";

@@ -61,7 +61,7 @@ pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static 
 
 /// The known name that differs from `key` by at most two slips, and by at most one in three
 /// characters: `maek` is `make`, while `zip` is not `vin`.
-fn did_you_mean(key: &str, known: &'static [&'static str]) -> Option<&'static str> {
+pub(crate) fn did_you_mean<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let length = key.chars().count();
     known
         .iter()

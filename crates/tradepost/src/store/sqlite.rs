@@ -13,11 +13,13 @@ use crate::fault::Fault;
 pub(super) mod inventory;
 pub(super) mod keys;
 pub(super) mod leads;
+pub(super) mod publisher;
 pub(super) mod push;
 pub(super) mod tasks;
 
 /// One step for each schema version, applied in order; `user_version` counts them.
-const MIGRATIONS: &[&str] = &[DEALER_SCHEMA, keys::SCHEMA, tasks::SCHEMA, push::SCHEMA];
+const MIGRATIONS: &[&str] =
+    &[DEALER_SCHEMA, keys::SCHEMA, tasks::SCHEMA, push::SCHEMA, publisher::SCHEMA];
 
 const DEALER_SCHEMA: &str = "
     CREATE TABLE listings (

@@ -260,6 +260,19 @@ impl Error {
         self.code.known().map_or(Rule::Class, Code::rule)
     }
 
+    /// Names it by the equivalent that a release has, when it does not have the code itself. The
+    /// recovery class stays as it is: it is the class of what happened (`D-6`).
+    pub fn pin(&mut self, release: Release) {
+        let Open::Known(code) = self.code else {
+            return;
+        };
+        if code.since() > release
+            && let Some(older) = code.before()
+        {
+            self.code = Open::Known(older);
+        }
+    }
+
     /// Reads an error object.
     ///
     /// # Errors

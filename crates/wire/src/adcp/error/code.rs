@@ -507,3 +507,25 @@ CreativeRepresentationUnresolved = "CREATIVE_REPRESENTATION_UNRESOLVED" {
 MacroResolutionFailed = "MACRO_RESOLUTION_FAILED" {
     recovery: Correctable, since: V3_2, rule: Class, jsonrpc: None, retired: None,
     hint: "correct the macro, or leave it out" }}
+
+/// What an earlier release calls the same thing. Only where the meaning is the same: a caller that
+/// gets an unknown code reads its recovery class all the same (`D-6`).
+const EQUIVALENTS: &[(Code, Code)] = &[
+    (Code::AuthMissing, Code::AuthRequired),
+    (Code::AuthInvalid, Code::AuthRequired),
+    (Code::ProposalNotFound, Code::ReferenceNotFound),
+    (Code::ScopeInsufficient, Code::PermissionDenied),
+    (Code::ReadOnlyScope, Code::PermissionDenied),
+    (Code::FieldNotPermitted, Code::PermissionDenied),
+    (Code::BillingNotSupported, Code::UnsupportedFeature),
+    (Code::PaymentTermsNotSupported, Code::UnsupportedFeature),
+    (Code::ConfigurationError, Code::ServiceUnavailable),
+];
+
+impl Code {
+    /// What releases before the one that brought this code call the same thing.
+    #[must_use]
+    pub fn before(self) -> Option<Self> {
+        EQUIVALENTS.iter().find(|(code, _)| *code == self).map(|(_, before)| *before)
+    }
+}

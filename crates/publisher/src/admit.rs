@@ -1,0 +1,200 @@
+//! Whether a request may be done at all: the caller's standing, the account that it is for, and
+//! what the caller may do with that account. Asked once for reading and again inside the transaction
+//! that changes something. How the account stands is asked after the idempotency key: what was done
+//! is replayed, whatever became of the account.
+
+use serde_json::{Value, json};
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::Code;
+use tradepost_wire::canonical;
+
+use crate::account::{Account, Status};
+use crate::ask::Ask;
+use crate::profile::{Billing, BuyerAgent, Profile, Review};
+use crate::publisher::Publisher;
+use crate::refuse::{self, Refusal, Stop};
+use crate::resolve::{NaturalKey, Reach, Rights};
+use crate::shelf::{Broken, Kept, Record, Shelf, Thing as _};
+use crate::tools;
+
+pub(crate) mod gates;
+
+/// A request that may be done.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    /// The account that it is for, when it names one.
+    pub account: Option<Kept<Account>>,
+    /// What the caller can reach.
+    pub reach: Reach,
+}
+
+/// What the shelf is open for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Reading.
+    Look,
+    /// Changing something.
+    Act,
+}
+
+impl Admitted {
+    /// To whom belongs what the request makes: to the owner of the account, whoever asks.
+    pub(crate) fn owner(&self) -> &str {
+        self.account.as_ref().map_or(&self.reach.tenant, |account| &account.record.owner)
+    }
+
+    /// The id of the account that the request is for.
+    pub(crate) fn account_id(&self) -> Option<&str> {
+        self.account.as_ref().map(|account| account.record.id.as_str())
+    }
+
+    /// Whether the account can be used for the task as it stands.
+    pub(crate) fn usable(&self) -> Result<(), Stop> {
+        match &self.account {
+            Some(account) => self.reach.rights().usable(&account.thing, "account"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Decides, in this order: standing, account, agent's provisioning, task, fields.
+pub(crate) fn admit(
+    publisher: &Publisher,
+    ask: &Ask,
+    shelf: &dyn Shelf,
+    phase: Phase,
+) -> Result<Admitted, Stop> {
+    let agent = ask.caller.agent.clone();
+    gates::standing(ask.tool, agent.as_deref(), publisher.profile.onboarding.strangers)?;
+    let tenant = ask.caller.tenant();
+    let rights = Rights::read(ask.tool, &ask.arguments, agent, &tenant, shelf)?;
+    let found = named(publisher, ask, &rights, shelf, phase);
+    if !tools::has(publisher, ask.tool) {
+        // Whoever could not call it anyway is told so: that is what can be mended (`R-5`).
+        let account = found.ok().flatten();
+        rights.permit(account.as_ref().map(|account| account.record.id.as_str()))?;
+        return Err(tools::unsupported().into());
+    }
+    let account = found?;
+    if let Some(account) = &account {
+        gates::sandbox_only(rights.agent(), account.thing.sandbox)?;
+    }
+    let id = account.as_ref().map(|account| account.record.id.as_str());
+    rights.permit(id)?;
+    Refusal::of_all(gates::fields(ask.tool, rights.of(id), &ask.arguments))?;
+    let reach = Reach::new(tenant, rights, account.as_ref());
+    Ok(Admitted { account, reach })
+}
+
+/// The account that the request names, when it names one to work with.
+fn named(
+    publisher: &Publisher,
+    ask: &Ask,
+    rights: &Rights,
+    shelf: &dyn Shelf,
+    phase: Phase,
+) -> Result<Option<Kept<Account>>, Stop> {
+    let Some(reference) = ask.arguments.get("account") else {
+        return Ok(None);
+    };
+    // In a list it chooses what is shown, and what is not there is not shown. The test controller is
+    // told of a sandbox without a name.
+    let names = reference.get("account_id").is_some() || reference.get("brand").is_some();
+    if ask.tool == Tool::ListAccounts || !names {
+        return Ok(None);
+    }
+    account(publisher, ask, rights, reference, "account", shelf, phase).map(Some)
+}
+
+/// The account that a reference means; one that nobody declared is opened where that is the policy.
+///
+/// # Errors
+/// `ACCOUNT_NOT_FOUND` and `ACCOUNT_AMBIGUOUS` at `field`.
+pub(crate) fn account(
+    publisher: &Publisher,
+    ask: &Ask,
+    rights: &Rights,
+    reference: &Value,
+    field: &str,
+    shelf: &dyn Shelf,
+    phase: Phase,
+) -> Result<Kept<Account>, Stop> {
+    let tenant = ask.caller.tenant();
+    if let Some(account) = rights.account(&tenant, reference, field, shelf)? {
+        return Ok(account);
+    }
+    let implied = implied(&publisher.profile, rights.agent(), reference);
+    let mut account =
+        implied.ok_or_else(|| refuse::not_found(Code::AccountNotFound, Some(field)))?;
+    if phase == Phase::Look {
+        return Ok(unopened(account, reference, &tenant, ask)?);
+    }
+    account.account_id = publisher.world.fresh_id("acc");
+    Ok(account.open(shelf, &tenant, ask.now)?)
+}
+
+/// The account that a natural key stands for which nobody has declared.
+fn implied(profile: &Profile, agent: Option<&BuyerAgent>, reference: &Value) -> Option<Account> {
+    let (onboarding, agent) = (&profile.onboarding, agent?);
+    let key = NaturalKey::of(reference);
+    let whole = reference.get("account_id").is_none() && !key.lacks_brand(onboarding);
+    if !(onboarding.implicit && profile.sandbox && whole) {
+        return None;
+    }
+    let billing = profile.billing.iter().copied().find(|billing| {
+        let of_agent = agent.billing.as_ref().is_none_or(|billings| billings.contains(billing));
+        of_agent && bills(profile, *billing, &key.operator)
+    })?;
+    let brand = reference.get("brand").cloned().unwrap_or_default();
+    let mut account = Account::new("", brand, &key.operator, billing);
+    account.sandbox = key.sandbox;
+    account.implicit = true;
+    await_review(&mut account, onboarding.review.as_ref());
+    Some(account)
+}
+
+/// Whether the publisher bills this party of an account of this operator.
+pub(crate) fn bills(profile: &Profile, billing: Billing, operator: &str) -> bool {
+    let operators = profile.onboarding.operators.as_ref();
+    match billing {
+        Billing::Operator => operators.is_none_or(|known| known.contains(operator)),
+        Billing::Agent | Billing::Advertiser => true,
+    }
+}
+
+/// What a new account has to wait for.
+pub(crate) fn await_review(account: &mut Account, review: Option<&Review>) {
+    let Some(review) = review.filter(|_| !account.sandbox) else {
+        return;
+    };
+    account.setup = Some(match &review.url {
+        Some(url) => json!({"url": url, "message": review.message}),
+        None => json!({"message": review.message}),
+    });
+    account.status = Status::PendingApproval;
+}
+
+/// An account that will be opened by the first request that changes something. Its id is for
+/// ourselves: it keeps the idempotency keys of such requests apart.
+fn unopened(
+    mut account: Account,
+    reference: &Value,
+    tenant: &str,
+    ask: &Ask,
+) -> Result<Kept<Account>, Broken> {
+    account.account_id = format!("unopened:{}", canonical::to_string(reference));
+    let broken = |error| Broken::new("writing an account", error);
+    let record = Record {
+        kind: Account::KIND,
+        id: account.account_id.clone(),
+        owner: tenant.to_owned(),
+        account: Some(account.account_id.clone()),
+        state: String::new(),
+        revision: 0,
+        body: serde_json::to_value(&account).map_err(broken)?,
+        created_at: ask.now,
+        updated_at: ask.now,
+        place: 0,
+    };
+    Ok(Kept { thing: account, record })
+}

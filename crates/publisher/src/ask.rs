@@ -1,0 +1,45 @@
+//! What a binding hands over.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::Tool;
+
+use crate::profile::BuyerAgent;
+
+/// A request for a tool, from a caller that the transport has authenticated.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// The tool.
+    pub tool: Tool,
+    /// Its arguments, unread.
+    pub arguments: Map<String, Value>,
+    /// Who calls.
+    pub caller: Caller,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+/// Who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The name of the credential: whose requests are counted together.
+    pub principal: String,
+    /// The buyer agent, when its identity is established: by the onboarding record that its
+    /// credential is mapped to, or by a signed request (`B-2`, `G-2`). A credential alone
+    /// establishes nothing.
+    pub agent: Option<Arc<BuyerAgent>>,
+}
+
+impl Caller {
+    /// To whom belongs what this caller makes. A credential that is mapped to no agent is a
+    /// tenant of its own.
+    #[must_use]
+    pub fn tenant(&self) -> String {
+        match &self.agent {
+            Some(agent) => format!("agent:{}", agent.id),
+            None => format!("principal:{}", self.principal),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! One key, one effect. The key is claimed while its request is being worked on, and remembered
+//! with the reply in the transaction that has the effect; refusals are not remembered. So a crash
+//! leaves either both or neither, and what is in flight needs no place on disk.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::canonical;
+
+use crate::ask::Ask;
+use crate::profile::Profile;
+use crate::refuse::{self, Stop};
+use crate::shelf::{KeyRow, Shelf, own_id};
+use crate::tools::Reply;
+
+/// The member with the key.
+pub(crate) const MEMBER: &str = "idempotency_key";
+
+/// What is no part of the request that a key stands for (SEC, "Idempotency").
+const APART: [&str; 3] = [MEMBER, "context", "governance_context"];
+
+/// For how long the key of a request that is gone is still known to be gone, beyond its life.
+const EXPIRED_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(7 * 24);
+
+/// How far clocks may differ: for so long a key is still replayed (SEC, rule 6).
+const SKEW: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+
+/// A key with its scope and the hash of its request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    scope: String,
+    key: String,
+    hash: [u8; 32],
+}
+
+impl Key {
+    /// The key of a request, if it has one. `account` is the id of the account that it is for.
+    /// Keys of one tenant, account and, in a sponsored conversation, session mean nothing elsewhere.
+    pub(crate) fn of(ask: &Ask, account: Option<&str>) -> Option<Self> {
+        let key = ask.arguments.get(MEMBER)?.as_str()?.to_owned();
+        let session = ask.arguments.get("session_id").and_then(Value::as_str);
+        let session = session.filter(|_| ask.tool == Tool::SiSendMessage);
+        let scope =
+            own_id(&ask.caller.tenant(), account.unwrap_or_default(), session.unwrap_or_default());
+        Some(Self { scope, key, hash: hash(ask) })
+    }
+
+    /// The scope within which the key means something, and new keys are counted (SEC, rule 8).
+    pub(crate) fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    /// What the key's request came to, if it was done.
+    pub(crate) fn earlier(
+        &self,
+        profile: &Profile,
+        ask: &Ask,
+        shelf: &dyn Shelf,
+    ) -> Result<Option<Reply>, Stop> {
+        let Some(row) = shelf.key(&self.scope, &self.key)? else {
+            return Ok(None);
+        };
+        let age = ask.now.duration_since(row.used_at);
+        let life = profile.replay_ttl + SKEW;
+        if age > life + EXPIRED_FOR {
+            return Ok(None);
+        }
+        if age > life {
+            let message = "this key is older than the seller remembers; look for the effect of its \
+                           request before sending it with a fresh key";
+            return Err(refuse::error(Code::IdempotencyExpired, message).into());
+        }
+        if row.hash != self.hash {
+            return Err(conflict().into());
+        }
+        Reply::restore(&row.reply).map(Some).map_err(Into::into)
+    }
+
+    /// Remembers the reply.
+    pub(crate) fn remember(&self, ask: &Ask, shelf: &dyn Shelf, reply: &Reply) -> Result<(), Stop> {
+        let row = KeyRow { hash: self.hash, reply: reply.store(), used_at: ask.now };
+        Ok(shelf.remember(&self.scope, &self.key, row)?)
+    }
+}
+
+fn hash(ask: &Ask) -> [u8; 32] {
+    let mut request: Map<String, Value> = ask.arguments.clone();
+    for member in APART {
+        request.remove(member);
+    }
+    if let Some(authentication) = request
+        .get_mut("push_notification_config")
+        .and_then(|config| config.get_mut("authentication"))
+        .and_then(Value::as_object_mut)
+    {
+        authentication.remove("credentials");
+    }
+    // The tool is part of it: one key does not stand for two.
+    request.insert("\u{0}tool".to_owned(), ask.tool.to_string().into());
+    Sha256::digest(canonical::to_string(&Value::Object(request))).into()
+}
+
+/// Carries nothing but code, message and recovery, so that nothing of the first request shows.
+fn conflict() -> Error {
+    let message = "this key has been used for another request; use a fresh key";
+    Error::new(Code::IdempotencyConflict, message)
+}
+
+/// The keys whose requests are being worked on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flights(Arc<Mutex<HashMap<Place, [u8; 32]>>>);
+
+/// A scope and a key.
+type Place = (String, String);
+
+/// A key that is being worked on, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    flights: Flights,
+    place: Place,
+}
+
+impl Flights {
+    /// Claims a key.
+    ///
+    /// # Errors
+    /// `IDEMPOTENCY_IN_FLIGHT` when its request is being worked on, and `IDEMPOTENCY_CONFLICT` when
+    /// that is another one.
+    pub(crate) fn claim(&self, key: &Key) -> Result<Flight, Stop> {
+        let place = (key.scope.clone(), key.key.clone());
+        let mut flights = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match flights.entry(place.clone()) {
+            Entry::Vacant(free) => {
+                free.insert(key.hash);
+                Ok(Flight { flights: self.clone(), place })
+            }
+            Entry::Occupied(other) if *other.get() == key.hash => {
+                let message = "the request with this key is being worked on; send it again shortly";
+                let mut error = refuse::error(Code::IdempotencyInFlight, message);
+                error.retry_after = Some(1);
+                Err(error.into())
+            }
+            Entry::Occupied(_) => Err(conflict().into()),
+        }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        let mut flights = self.flights.0.lock().unwrap_or_else(PoisonError::into_inner);
+        flights.remove(&self.place);
+    }
+}

@@ -1,0 +1,36 @@
+//! A publisher that sells advertising to agents (AdCP 3.1): what it does with a request, and what
+//! it keeps. It has never heard of a transport, of a database or of a clock: a binding hands it an
+//! [`Ask`](ask::Ask) and carries away an [`Answer`](tradepost_wire::adcp::Answer), what it keeps lies
+//! on a [`Shelf`](shelf::Shelf), and everything else outside is a [`World`](world::World).
+
+// The edges.
+pub mod ask;
+pub mod shelf;
+pub mod world;
+
+// The publisher.
+pub mod catalogue;
+pub mod demo;
+pub mod profile;
+pub mod publisher;
+pub mod refuse;
+pub mod supply;
+pub mod tools;
+
+// What it keeps.
+pub mod account;
+pub mod audience;
+pub mod buy;
+pub mod creative;
+pub mod event;
+pub mod plan;
+pub mod property;
+pub mod proposal;
+pub mod session;
+pub mod task;
+
+// The order in which a request is looked at.
+mod admit;
+mod idempotency;
+mod resolve;
+mod version;

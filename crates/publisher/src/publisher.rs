@@ -1,0 +1,184 @@
+//! The publisher at work, and the order in which a request is looked at: release, credentials in
+//! the wrong place, schema, rate, standing, account, scope, idempotency key, how the account stands,
+//! work. Nothing is kept of a request that is refused.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::credentials;
+use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
+use tradepost_wire::adcp::rules::{self, Internals, Issues};
+use tradepost_wire::adcp::{Answer, Tool};
+
+use crate::admit::{self, Admitted, Phase};
+use crate::ask::Ask;
+use crate::idempotency::{Flights, Key};
+use crate::profile::Profile;
+use crate::refuse::{self, Stop};
+use crate::shelf::{Broken, Shelf, Vault};
+use crate::tools::{self, Prepared, Reply, Work};
+use crate::version;
+use crate::world::{Lane, World};
+
+/// The release whose codes a caller knows: the one that its request names, or else ours.
+#[must_use]
+pub fn release(arguments: &Map<String, Value>) -> Release {
+    version::of(arguments).unwrap_or(Release::V3_1)
+}
+
+/// Whether a `context` comes back with the answer (`X-2`): an object does, unless a credential
+/// stands in it (`A-10`).
+#[must_use]
+pub fn may_be_repeated(context: &Value) -> bool {
+    context.is_object() && credentials::find(context).is_empty()
+}
+
+/// A publisher.
+#[derive(Debug, Clone)]
+pub struct Publisher {
+    /// Who it is.
+    pub profile: Arc<Profile>,
+    /// Everything outside.
+    pub world: Arc<dyn World>,
+    vault: Arc<dyn Vault>,
+    flights: Flights,
+}
+
+impl Publisher {
+    /// A publisher that keeps what it keeps in a vault.
+    #[must_use]
+    pub fn new(profile: Arc<Profile>, vault: Arc<dyn Vault>, world: Arc<dyn World>) -> Self {
+        Self { profile, world, vault, flights: Flights::default() }
+    }
+
+    /// The tools that it has, in the order of the table; the same for every caller (`N-4`).
+    #[must_use]
+    pub fn tools(&self) -> Vec<Tool> {
+        use tradepost_wire::catalog::Vocabulary as _;
+        Tool::ALL.iter().copied().filter(|tool| tools::has(self, *tool)).collect()
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, ask: Ask) -> Answer {
+        let context = ask.arguments.get("context").cloned();
+        let keyed = ask.tool.keyed();
+        let release = release(&ask.arguments);
+        let mut answer = match self.attempt(&ask).await {
+            Ok(reply) => Answer {
+                standing: reply.standing,
+                message: reply.message,
+                body: reply.body,
+                errors: reply.warnings,
+                context: None,
+                replayed: keyed.then_some(reply.replayed),
+            },
+            Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
+            Err(Stop::Broken(broken)) => self.broke(&broken),
+        };
+        answer.context = context.filter(may_be_repeated);
+        answer.pinned(release)
+    }
+
+    fn broke(&self, broken: &Broken) -> Answer {
+        let error_id = self.world.report(broken);
+        Answer::failed(refuse::with(refuse::broke(), "error_id", error_id), Vec::new())
+    }
+
+    async fn attempt(&self, ask: &Ask) -> Result<Reply, Stop> {
+        version::of(&ask.arguments)?;
+        let arguments = Value::Object(ask.arguments.clone());
+        let leaked = credentials::find(&arguments);
+        if !leaked.is_empty() {
+            return Err(credential_in_arguments(&leaked).into());
+        }
+        tools::before_schema(ask)?;
+        let internals = if self.profile.internals { Internals::On } else { Internals::Off };
+        rules::check(ask.tool, &arguments, internals).map_err(violations)?;
+        let lane = if ask.tool.mutates() { Lane::Write } else { Lane::Read };
+        self.world
+            .admit(&ask.caller.principal, lane)
+            .map_err(|wait| refuse::rate_limited(wait, "account"))?;
+        // What a moment ago held holds for a refusal, and for finding out more outside.
+        let seen = self.vault.look(|shelf| self.enter(ask, shelf, Phase::Look))?;
+        let (admitted, key) = match seen {
+            Entered::Replay(reply) => return Ok(reply),
+            Entered::New { admitted, key } => (admitted, key),
+        };
+        let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
+        if let Some(key) = &key {
+            self.world
+                .admit(key.scope(), Lane::Insert)
+                .map_err(|wait| refuse::rate_limited(wait, "account"))?;
+        }
+        let prepared = tools::prepare(self, ask, &admitted).await?;
+        if !tools::keeps(ask) {
+            return self.vault.look(|shelf| self.work(ask, *admitted, &prepared, shelf));
+        }
+        let (this, ask) = (self.clone(), ask.clone());
+        let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf, Phase::Act)? {
+            Entered::Replay(reply) => Ok(reply),
+            Entered::New { admitted, key } => {
+                let reply = this.work(&ask, *admitted, &prepared, shelf)?;
+                if let Some(key) = key {
+                    key.remember(&ask, shelf, &reply)?;
+                }
+                Ok(reply)
+            }
+        };
+        let done = self.vault.write(Box::new(job)).await;
+        drop(flight);
+        done
+    }
+
+    /// Standing, account and scope; then the key; then how the account stands.
+    fn enter(&self, ask: &Ask, shelf: &dyn Shelf, phase: Phase) -> Result<Entered, Stop> {
+        let admitted = admit::admit(self, ask, shelf, phase)?;
+        let account = admitted.account_id();
+        let key = if ask.tool.keyed() { Key::of(ask, account) } else { None };
+        if let Some(key) = &key
+            && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
+        {
+            return Ok(Entered::Replay(reply));
+        }
+        admitted.usable()?;
+        Ok(Entered::New { admitted: Box::new(admitted), key })
+    }
+
+    fn work(
+        &self,
+        ask: &Ask,
+        admitted: Admitted,
+        prepared: &Prepared,
+        shelf: &dyn Shelf,
+    ) -> Result<Reply, Stop> {
+        tools::perform(Work { publisher: self, ask, admitted, prepared, shelf })
+    }
+}
+
+/// A request that may be done.
+enum Entered {
+    /// It was done before.
+    Replay(Reply),
+    /// It was not.
+    New { admitted: Box<Admitted>, key: Option<Key> },
+}
+
+/// What its schema does not permit, with what to do about it.
+fn violations(issues: Issues) -> Error {
+    Error { suggestion: Some(Code::ValidationError.hint().to_owned()), ..issues.into_error() }
+}
+
+/// Names the members, never what is in them (`A-7`, `A-10`).
+fn credential_in_arguments(pointers: &[String]) -> Error {
+    let message = "a credential stands in the arguments; send it in the Authorization header alone, \
+                   and replace the one that was sent";
+    let mut error = refuse::error(Code::CredentialInArgs, message);
+    let issue = |pointer: &String| Issue {
+        pointer: pointer.clone(),
+        message: "a member of this name holds a credential".to_owned(),
+        keyword: "not".to_owned(),
+        ..Issue::default()
+    };
+    error.issues = pointers.iter().map(issue).collect();
+    error
+}

@@ -1,0 +1,122 @@
+//! Saying no. Every refusal of this crate is made here or with what is here: a code of the
+//! catalog, a sentence that is safe to show to anybody, and what to do about it.
+
+use serde_json::{Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use crate::shelf::Broken;
+use crate::world::Wait;
+
+/// Why a request is not done.
+#[derive(Debug)]
+pub enum Stop {
+    /// We read it, and say no.
+    Refused(Refusal),
+    /// We broke.
+    Broken(Broken),
+}
+
+impl From<Broken> for Stop {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+/// A no, with every reason.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// The reason that stands in the envelope.
+    pub first: Box<Error>,
+    /// The others.
+    pub others: Vec<Error>,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { first: Box::new(error), others: Vec::new() }
+    }
+}
+
+impl Refusal {
+    /// All reasons as one refusal; `Ok` when there are none.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn of_all(errors: Vec<Error>) -> Result<(), Self> {
+        let mut errors = errors.into_iter();
+        match errors.next() {
+            None => Ok(()),
+            Some(first) => Err(Self { first: Box::new(first), others: errors.collect() }),
+        }
+    }
+}
+
+/// An error of a code with a sentence, and the hint of its row as what to do.
+#[must_use]
+pub fn error(code: Code, message: &str) -> Error {
+    let mut error = Error::new(code, message);
+    error.suggestion = Some(code.hint().to_owned());
+    error
+}
+
+/// The same about one member of the request, in path notation (`packages[0].budget`).
+#[must_use]
+pub fn at(code: Code, field: &str, message: &str) -> Error {
+    let mut error = error(code, message);
+    error.field = Some(field.to_owned());
+    error
+}
+
+/// An error with a member of `details`.
+#[must_use]
+pub fn with(mut error: Error, name: &str, value: impl Into<Value>) -> Error {
+    error.details.insert(name.to_owned(), value.into());
+    error
+}
+
+/// A business rule on a value that its schema cannot express.
+#[must_use]
+pub fn invalid(field: &str, message: &str) -> Error {
+    at(Code::InvalidRequest, field, message)
+}
+
+/// Absent, and not yours: one answer (`U-1`, `U-2`). A code that does not name the kind of thing
+/// names no field either, unless its name says nothing (`U-3`).
+#[must_use]
+pub fn not_found(code: Code, field: Option<&str>) -> Error {
+    let message = "an identifier in the request does not resolve to anything of yours";
+    match field {
+        Some(field) => at(code, field, message),
+        None => error(code, message),
+    }
+}
+
+/// Too many requests.
+#[must_use]
+pub fn rate_limited(wait: Wait, scope: &str) -> Error {
+    let mut error = error(Code::RateLimited, "too many requests; wait and send the same again");
+    error.retry_after = Some(wait.seconds.clamp(1, 3600));
+    let details = json!({
+        "limit": wait.limit, "remaining": 0, "window_seconds": wait.window_seconds, "scope": scope,
+    });
+    error.details = details.as_object().cloned().unwrap_or_default();
+    error
+}
+
+/// We broke, and say nothing about it (`Y-5`).
+#[must_use]
+pub fn broke() -> Error {
+    error(Code::ServiceUnavailable, "the seller cannot serve this request for the moment")
+}

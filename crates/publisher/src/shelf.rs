@@ -1,0 +1,373 @@
+//! What is kept. Every thing lies on one shelf under its kind and id, whoever owns it: looking up
+//! what is not there, what is another's and what is one's own is the same work (`U-7`, `U-9`).
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::refuse::Stop;
+use crate::tools::Reply;
+use crate::world::Later;
+
+pub mod memory;
+
+/// A kind of thing that is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// An advertiser's account.
+    Account,
+    /// What a tenant may do with an account.
+    Grant,
+    /// A product that was put there beside the catalogue.
+    Product,
+    /// A creative format that was put there beside the catalogue.
+    Format,
+    /// A proposal of a media plan.
+    Proposal,
+    /// A media buy with its packages.
+    MediaBuy,
+    /// What a media buy has delivered.
+    Delivery,
+    /// A creative of the library.
+    Creative,
+    /// An audience.
+    Audience,
+    /// A source of conversion events.
+    EventSource,
+    /// A conversion event.
+    Event,
+    /// A plan of the governance role.
+    Plan,
+    /// An activated signal.
+    Activation,
+    /// A sponsored conversation.
+    Session,
+    /// A list of properties.
+    PropertyList,
+    /// A submitted task.
+    Task,
+    /// A notification that has to be delivered.
+    Notice,
+    /// What the test controller has prepared.
+    Directive,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: &'static [Self] = &[
+        Self::Account,
+        Self::Grant,
+        Self::Product,
+        Self::Format,
+        Self::Proposal,
+        Self::MediaBuy,
+        Self::Delivery,
+        Self::Creative,
+        Self::Audience,
+        Self::EventSource,
+        Self::Event,
+        Self::Plan,
+        Self::Activation,
+        Self::Session,
+        Self::PropertyList,
+        Self::Task,
+        Self::Notice,
+        Self::Directive,
+    ];
+
+    /// Its name in the store.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Grant => "grant",
+            Self::Product => "product",
+            Self::Format => "format",
+            Self::Proposal => "proposal",
+            Self::MediaBuy => "media_buy",
+            Self::Delivery => "delivery",
+            Self::Creative => "creative",
+            Self::Audience => "audience",
+            Self::EventSource => "event_source",
+            Self::Event => "event",
+            Self::Plan => "plan",
+            Self::Activation => "activation",
+            Self::Session => "session",
+            Self::PropertyList => "property_list",
+            Self::Task => "task",
+            Self::Notice => "notice",
+            Self::Directive => "directive",
+        }
+    }
+}
+
+/// A thing as it lies on the shelf.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// What it is.
+    pub kind: Kind,
+    /// Its id. Where callers choose ids (creatives, audiences), it begins with whose it is; see
+    /// [`own_id`].
+    pub id: String,
+    /// The tenant that it belongs to; empty for what is the publisher's own.
+    pub owner: String,
+    /// The account that it belongs to, if any.
+    pub account: Option<String>,
+    /// A word by which it is found again, such as `pending`; empty where nobody looks.
+    pub state: String,
+    /// How often it has changed, from 1.
+    pub revision: u64,
+    /// The thing itself.
+    pub body: Value,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// Its place in the order of making, from 1; the shelf gives it. 0 before that.
+    pub place: u64,
+}
+
+/// To whom a thing belongs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Whose {
+    /// The tenant; empty for what is the publisher's own.
+    pub owner: String,
+    /// The account, if any.
+    pub account: Option<String>,
+}
+
+/// The id of a thing whose own id a caller has chosen: unique to the tenant and the account.
+#[must_use]
+pub fn own_id(owner: &str, account: &str, chosen: &str) -> String {
+    // The lengths make it unambiguous, whatever the parts contain.
+    format!("{}:{}:{owner}{account}{chosen}", owner.len(), account.len())
+}
+
+/// What to list, in the order of making.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Only what belongs to this tenant.
+    pub owner: Option<String>,
+    /// Only what belongs to this account.
+    pub account: Option<String>,
+    /// Only what is in this state.
+    pub state: Option<String>,
+    /// Only what has a later place.
+    pub after: u64,
+    /// At most so many; all when 0.
+    pub limit: usize,
+}
+
+/// A thing of one type on the shelf.
+pub trait Thing: Serialize + DeserializeOwned {
+    /// Its kind.
+    const KIND: Kind;
+}
+
+/// A thing with what the shelf knows about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept<T> {
+    /// The thing.
+    pub thing: T,
+    /// The record, without its body.
+    pub record: Record,
+}
+
+/// An idempotency key and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyRow {
+    /// SHA-256 of the canonical request.
+    pub hash: [u8; 32],
+    /// The reply, as it was stored.
+    pub reply: Value,
+    /// When the key was used first.
+    pub used_at: Timestamp,
+}
+
+/// Reading and writing, inside one transaction.
+pub trait Shelf {
+    /// To whom the thing with this id belongs. Nothing else is read, so that what is not there
+    /// and what is another's cost the same.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Broken>;
+
+    /// The thing with this id, whoever owns it. To be asked for after [`whose`](Self::whose).
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Broken>;
+
+    /// Things, in the order of making.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Broken>;
+
+    /// What is known of an idempotency key in a scope.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Broken>;
+
+    /// Puts a thing there, in place of the one with its kind and id. The place of a new one is
+    /// given here; that of a known one stays.
+    ///
+    /// # Errors
+    /// When the store fails, or the shelf is open for reading alone.
+    fn put(&self, record: Record) -> Result<(), Broken>;
+
+    /// Takes a thing away. Whether it was there.
+    ///
+    /// # Errors
+    /// When the store fails, or the shelf is open for reading alone.
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Broken>;
+
+    /// Remembers what a key's request came to.
+    ///
+    /// # Errors
+    /// When the store fails, or the shelf is open for reading alone.
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Broken>;
+}
+
+impl dyn Shelf + '_ {
+    /// The thing with this id, typed.
+    ///
+    /// # Errors
+    /// When the store fails, or what lies there is not of this type.
+    pub fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, Broken> {
+        self.get(T::KIND, id)?.map(Kept::read).transpose()
+    }
+
+    /// Things of a type, in the order of making.
+    ///
+    /// # Errors
+    /// When the store fails, or what lies there is not of this type.
+    pub fn all<T: Thing>(&self, query: &Query) -> Result<Vec<Kept<T>>, Broken> {
+        self.list(T::KIND, query)?.into_iter().map(Kept::read).collect()
+    }
+
+    /// Puts a new thing there.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn add<T: Thing>(&self, new: New<'_>, thing: &T) -> Result<(), Broken> {
+        let New { id, owner, account, state, now } = new;
+        self.put(Record {
+            kind: T::KIND,
+            id: id.to_owned(),
+            owner: owner.to_owned(),
+            account: account.map(ToOwned::to_owned),
+            state: state.to_owned(),
+            revision: 1,
+            body: json(thing)?,
+            created_at: now,
+            updated_at: now,
+            place: 0,
+        })
+    }
+
+    /// Puts a changed thing back: its revision grows by one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn change<T: Thing>(&self, kept: &mut Kept<T>, now: Timestamp) -> Result<(), Broken> {
+        kept.record.body = json(&kept.thing)?;
+        kept.record.revision += 1;
+        kept.record.updated_at = now;
+        self.put(kept.record.clone())
+    }
+}
+
+/// A thing that is new on the shelf.
+#[derive(Debug, Clone, Copy)]
+pub struct New<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Whose it is.
+    pub owner: &'a str,
+    /// The account that it belongs to.
+    pub account: Option<&'a str>,
+    /// The word by which it is found again.
+    pub state: &'a str,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+impl<T: Thing> Kept<T> {
+    fn read(record: Record) -> Result<Self, Broken> {
+        let thing = T::deserialize(&record.body)
+            .map_err(|error| Broken::new("reading what was kept", error))?;
+        Ok(Self { thing, record })
+    }
+}
+
+fn json<T: Serialize>(thing: &T) -> Result<Value, Broken> {
+    serde_json::to_value(thing).map_err(|error| Broken::new("writing what is to be kept", error))
+}
+
+/// What is done in one transaction.
+pub type Job = Box<dyn FnOnce(&dyn Shelf) -> Result<Reply, Stop> + Send>;
+
+/// Where the shelf is.
+pub trait Vault: Send + Sync + fmt::Debug {
+    /// Lets a job read a consistent state.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken>;
+
+    /// Runs a job in a transaction, and returns when what it did is on disk. When it stops, nothing
+    /// has changed.
+    fn write(&self, job: Job) -> Later<'_, Result<Reply, Stop>>;
+}
+
+impl dyn Vault + '_ {
+    /// Reads in one consistent state.
+    ///
+    /// # Errors
+    /// What the job says, or that the store failed.
+    pub fn look<T, E: From<Broken>>(
+        &self,
+        job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (mut job, mut seen) = (Some(job), None);
+        self.read(&mut |shelf| seen = job.take().map(|job| job(shelf)))?;
+        seen.unwrap_or_else(|| Err(Broken::new("reading", "the store ran no job").into()))
+    }
+}
+
+/// Something of ours that broke: for the log, never for a caller.
+#[derive(Debug)]
+pub struct Broken {
+    /// What was being done.
+    pub what: &'static str,
+    /// Why it failed.
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl Broken {
+    /// What was being done, and why it failed.
+    pub fn new(
+        what: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self { what, source: source.into() }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
+}
+
+impl std::error::Error for Broken {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(self.source.as_ref())
+    }
+}

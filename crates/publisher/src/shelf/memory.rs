@@ -1,0 +1,104 @@
+//! A shelf that forgets everything when the process ends: for tests.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Broken, Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose};
+use crate::refuse::Stop;
+use crate::tools::Reply;
+use crate::world::Later;
+
+/// The vault.
+#[derive(Debug, Default)]
+pub struct MemoryVault(Mutex<State>);
+
+#[derive(Debug, Clone, Default)]
+struct State {
+    records: BTreeMap<(Kind, String), Record>,
+    keys: BTreeMap<(String, String), KeyRow>,
+    places: u64,
+}
+
+/// A state that is being worked on.
+struct Open(Mutex<State>);
+
+impl Open {
+    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Shelf for Open {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Broken> {
+        let whose = |record: &Record| Whose {
+            owner: record.owner.clone(),
+            account: record.account.clone(),
+        };
+        Ok(self.with(|state| state.records.get(&(kind, id.to_owned())).map(whose)))
+    }
+
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Broken> {
+        Ok(self.with(|state| state.records.get(&(kind, id.to_owned())).cloned()))
+    }
+
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Broken> {
+        let wanted = |record: &&Record| {
+            record.kind == kind
+                && query.owner.as_ref().is_none_or(|owner| record.owner == *owner)
+                && query.account.as_ref().is_none_or(|id| record.account.as_ref() == Some(id))
+                && query.state.as_ref().is_none_or(|word| record.state == *word)
+                && record.place > query.after
+        };
+        let mut found: Vec<_> =
+            self.with(|state| state.records.values().filter(wanted).cloned().collect());
+        found.sort_by_key(|record| record.place);
+        if query.limit > 0 {
+            found.truncate(query.limit);
+        }
+        Ok(found)
+    }
+
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Broken> {
+        Ok(self.with(|state| state.keys.get(&(scope.to_owned(), key.to_owned())).cloned()))
+    }
+
+    fn put(&self, mut record: Record) -> Result<(), Broken> {
+        self.with(|state| {
+            let place = (record.kind, record.id.clone());
+            record.place = state.records.get(&place).map_or(0, |known| known.place);
+            if record.place == 0 {
+                state.places += 1;
+                record.place = state.places;
+            }
+            state.records.insert(place, record);
+        });
+        Ok(())
+    }
+
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Broken> {
+        Ok(self.with(|state| state.records.remove(&(kind, id.to_owned())).is_some()))
+    }
+
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Broken> {
+        self.with(|state| state.keys.insert((scope.to_owned(), key.to_owned()), row));
+        Ok(())
+    }
+}
+
+impl Vault for MemoryVault {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        job(&Open(Mutex::new(state)));
+        Ok(())
+    }
+
+    fn write(&self, job: Job) -> Later<'_, Result<Reply, Stop>> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = Open(Mutex::new(state.clone()));
+        let done = job(&open);
+        if done.is_ok() {
+            *state = open.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        }
+        Box::pin(std::future::ready(done))
+    }
+}

@@ -1,0 +1,60 @@
+//! Submitted tasks and the notifications about them, as they are kept.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::shelf::{Kind, Thing};
+
+/// A task that was submitted and is carried out later.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its id.
+    pub task_id: String,
+    /// The tool that it came of (`create_media_buy`).
+    pub task_type: String,
+    /// The word of its standing: `submitted`, `working`, `completed`, `failed`, `rejected`, `canceled`.
+    pub status: String,
+    /// What it is about, such as the media buy that waits for approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// When the publisher decides about it by itself; `None` when it waits for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
+    /// The payload of its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Map<String, Value>>,
+    /// The errors of its failure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<Value>,
+    /// Where to say that it ended (`push_notification_config`), as it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push: Option<Value>,
+    /// The caller's `context` (`X-2`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Value>,
+}
+
+/// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Notice {
+    /// Where to.
+    pub url: String,
+    /// How the receiver wants to be shown that it is us (`authentication`), as it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<Value>,
+    /// The body: the same bytes at every attempt (`W-4`).
+    pub body: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When it is tried next.
+    pub due_at: Timestamp,
+}
+
+impl Thing for Task {
+    const KIND: Kind = Kind::Task;
+}
+
+impl Thing for Notice {
+    const KIND: Kind = Kind::Notice;
+}

@@ -1,0 +1,9 @@
+//! Signals: `get_signals` and `activate_signal`.
+
+use super::{Reply, Work, unsupported};
+use crate::refuse::Stop;
+
+/// Does the work of these tools.
+pub(super) fn perform(_work: &Work<'_>) -> Result<Reply, Stop> {
+    Err(unsupported().into())
+}

@@ -1,0 +1,9 @@
+//! Submitted tasks: `get_task_status` and `list_tasks`.
+
+use super::{Reply, Work, unsupported};
+use crate::refuse::Stop;
+
+/// Does the work of these tools.
+pub(super) fn perform(_work: &Work<'_>) -> Result<Reply, Stop> {
+    Err(unsupported().into())
+}

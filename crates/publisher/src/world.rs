@@ -1,0 +1,112 @@
+//! What is outside: limits, identifiers, the ad server behind the publisher, and the governance
+//! agents of buyers.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+
+use serde_json::{Map, Value};
+
+/// A future in a box, because the world is behind a pointer.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Everything outside that is no store.
+pub trait World: Send + Sync + Debug {
+    /// A new identifier that nobody can guess, after a prefix: `mb_…`.
+    fn fresh_id(&self, prefix: &str) -> String;
+
+    /// Counts a request of a principal; says how long to wait when there were too many (`H-5`).
+    ///
+    /// # Errors
+    /// When the next request may be sent.
+    fn admit(&self, principal: &str, lane: Lane) -> Result<(), Wait>;
+
+    /// Asks a buyer's governance agent (`check_governance`).
+    fn check_governance<'a>(
+        &'a self,
+        agent: &'a GovernanceAgent,
+        request: Map<String, Value>,
+    ) -> Later<'a, Result<Map<String, Value>, Unreached>>;
+
+    /// What the ad server has on offer now. `fresh` is false when it is what an earlier answer
+    /// said.
+    fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>>;
+
+    /// Notes that something of ours broke, and returns the id under which the log has it.
+    fn report(&self, broken: &crate::shelf::Broken) -> String;
+}
+
+/// Which limit counts a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Requests that change nothing.
+    Read,
+    /// Requests that change something.
+    Write,
+    /// New idempotency keys (SEC, rule 8).
+    Insert,
+}
+
+/// How long to wait, and which limit it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// Seconds, rounded up.
+    pub seconds: u32,
+    /// Requests in the window.
+    pub limit: u32,
+    /// The window in seconds.
+    pub window_seconds: u32,
+}
+
+/// A governance agent that an account names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GovernanceAgent {
+    /// Its endpoint.
+    pub url: String,
+    /// The bearer credential that it accepts from us.
+    pub credential: Option<String>,
+}
+
+/// Why a governance agent gave no decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreached {
+    /// It did not answer, or not in time, or with something that is no answer.
+    Silent,
+    /// It answered with an error of this code (`PLAN_NOT_FOUND`).
+    Refused(String),
+}
+
+/// What the ad server has on offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Supply {
+    /// Products that it cannot deliver now, by id: sold out.
+    pub sold_out: Vec<String>,
+    /// How old it is, in seconds; 0 when it was asked for now.
+    pub age_seconds: u64,
+    /// Why it is not fresh, when the ad server could not be asked.
+    pub stale: Option<Stale>,
+}
+
+/// Why something comes from a cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stale {
+    /// The name of what could not be asked.
+    pub upstream: String,
+    /// How fresh it is meant to be, in seconds.
+    pub freshness_target_seconds: u64,
+}
+
+/// Why the ad server has nothing to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unavailable {
+    /// It does not answer, and there is nothing in the cache (`SERVICE_UNAVAILABLE`).
+    Down {
+        /// Seconds until it is asked again.
+        retry_after: Option<u32>,
+    },
+    /// It is not set up (`CONFIGURATION_ERROR`).
+    Misconfigured {
+        /// What an operator has to set, without values.
+        setting: &'static str,
+    },
+}

@@ -1,0 +1,202 @@
+//! A publisher at a desk: on a shelf in memory, at a fixed moment, with identifiers that count.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use expect_test::Expect;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
+use tradepost_publisher::ask::{Ask, Caller};
+use tradepost_publisher::catalogue::Catalogue;
+use tradepost_publisher::profile::{Billing, BuyerAgent, Onboarding, Profile, Standing};
+use tradepost_publisher::publisher::Publisher;
+use tradepost_publisher::shelf::memory::MemoryVault;
+use tradepost_publisher::shelf::{Broken, Shelf, Vault};
+use tradepost_publisher::tools::Reply;
+use tradepost_publisher::world::{
+    GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
+};
+use tradepost_wire::adcp::{Answer, Tool};
+
+use crate::leaks;
+
+pub(crate) mod schemas;
+
+/// The moment at which every test begins.
+pub(crate) const NOW: &str = "2026-06-01T12:00:00Z";
+
+/// What the world answers, as a test wants it.
+#[derive(Debug, Default)]
+pub(crate) struct FakeWorld {
+    ids: AtomicU64,
+    /// The next answers of governance agents, the first first; none left: it is silent.
+    pub(crate) governance: Mutex<Vec<Result<Map<String, Value>, Unreached>>>,
+    /// What governance agents were asked.
+    pub(crate) asked: Mutex<Vec<Map<String, Value>>>,
+    /// What the ad server says; everything is on offer when `None`.
+    pub(crate) supply: Mutex<Option<Result<Supply, Unavailable>>>,
+    /// The lane that is full.
+    pub(crate) full: Mutex<Option<Lane>>,
+}
+
+impl World for FakeWorld {
+    fn fresh_id(&self, prefix: &str) -> String {
+        format!("{prefix}_{}", self.ids.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    fn admit(&self, _: &str, lane: Lane) -> Result<(), Wait> {
+        if *self.full.lock().unwrap() == Some(lane) {
+            return Err(Wait { seconds: 7, limit: 60, window_seconds: 60 });
+        }
+        Ok(())
+    }
+
+    fn check_governance<'a>(
+        &'a self,
+        _: &'a GovernanceAgent,
+        request: Map<String, Value>,
+    ) -> Later<'a, Result<Map<String, Value>, Unreached>> {
+        self.asked.lock().unwrap().push(request);
+        let mut answers = self.governance.lock().unwrap();
+        let answer = if answers.is_empty() { Err(Unreached::Silent) } else { answers.remove(0) };
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
+        let fresh = Supply { sold_out: Vec::new(), age_seconds: 0, stale: None };
+        let supply = self.supply.lock().unwrap().clone().unwrap_or(Ok(fresh));
+        Box::pin(std::future::ready(supply))
+    }
+
+    fn report(&self, broken: &Broken) -> String {
+        // A test that breaks something by accident is to say what.
+        eprintln!("broken: {broken}: {}", broken.source);
+        "err_1".to_owned()
+    }
+}
+
+/// A publisher with everything around it.
+pub(crate) struct Desk {
+    /// It.
+    pub(crate) publisher: Publisher,
+    /// Everything outside.
+    pub(crate) world: Arc<FakeWorld>,
+    /// What it keeps.
+    pub(crate) vault: Arc<dyn Vault>,
+    /// The moment.
+    pub(crate) now: Timestamp,
+}
+
+impl Desk {
+    /// The usual publisher.
+    pub(crate) fn new() -> Self {
+        Self::of(profile())
+    }
+
+    /// A publisher like this.
+    pub(crate) fn of(profile: Profile) -> Self {
+        Self::on(profile, Arc::new(MemoryVault::default()))
+    }
+
+    /// A publisher like this that keeps what it keeps there.
+    pub(crate) fn on(profile: Profile, vault: Arc<dyn Vault>) -> Self {
+        let world = Arc::new(FakeWorld::default());
+        let publisher = Publisher::new(Arc::new(profile), Arc::clone(&vault), world.clone());
+        Self { publisher, world, vault, now: NOW.parse().unwrap() }
+    }
+
+    /// The answer to a request of the buyer agent `acme`.
+    pub(crate) fn ask(&self, tool: Tool, arguments: Value) -> Answer {
+        self.ask_as(&self.caller("acme"), tool, arguments)
+    }
+
+    /// The answer to a request of somebody; it shows nothing that it must not show.
+    pub(crate) fn ask_as(&self, caller: &Caller, tool: Tool, arguments: Value) -> Answer {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let ask = self.request(caller, tool, arguments.clone());
+        let answer = runtime.block_on(self.publisher.answer(ask));
+        leaks::inspect_answer(tool, &arguments, &answer);
+        answer
+    }
+
+    /// A request of somebody.
+    pub(crate) fn request(&self, caller: &Caller, tool: Tool, arguments: Value) -> Ask {
+        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        Ask { tool, arguments, caller: caller.clone(), now: self.now }
+    }
+
+    /// Puts something on the shelf, past the publisher.
+    pub(crate) fn put(&self, job: impl FnOnce(&dyn Shelf) -> Result<(), Broken> + Send + 'static) {
+        let done = self.vault.write(Box::new(move |shelf| {
+            job(shelf)?;
+            Ok(Reply::completed("", Value::Object(Map::new())))
+        }));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(done).unwrap();
+    }
+
+    /// Who has a credential of this name: the agent that it is mapped to, if any.
+    pub(crate) fn caller(&self, principal: &str) -> Caller {
+        let mut agents = self.publisher.profile.agents.iter();
+        let agent = agents.find(|agent| agent.principals.contains(principal)).cloned();
+        Caller { principal: principal.to_owned(), agent }
+    }
+
+    /// Compares the whole answer to a request of `acme`.
+    pub(crate) fn check(&self, tool: Tool, arguments: Value, expected: &Expect) {
+        compare(&self.ask(tool, arguments), expected);
+    }
+
+    /// Compares the whole answer to a request of somebody.
+    pub(crate) fn check_as(
+        &self,
+        principal: &str,
+        tool: Tool,
+        arguments: Value,
+        expected: &Expect,
+    ) {
+        compare(&self.ask_as(&self.caller(principal), tool, arguments), expected);
+    }
+}
+
+/// Compares a whole answer.
+pub(crate) fn compare(answer: &Answer, expected: &Expect) {
+    expected.assert_eq(&serde_json::to_string_pretty(&answer.document()).unwrap());
+}
+
+/// The usual publisher: a sandbox that knows `acme` and `nova` as active agents, `paused`,
+/// `banned` and `tester` (sandbox accounts alone), and has nothing to sell.
+pub(crate) fn profile() -> Profile {
+    let agent = |id: &str, standing, sandbox_only| {
+        Arc::new(BuyerAgent {
+            id: id.to_owned(),
+            url: None,
+            principals: [id.to_owned()].into(),
+            standing,
+            sandbox_only,
+            live_only: id == "live",
+            billing: None,
+            scope: None,
+        })
+    };
+    Profile {
+        id: "gazette".to_owned(),
+        name: "The Gazette".to_owned(),
+        domain: "gazette.example".to_owned(),
+        sandbox: true,
+        billing: vec![Billing::Operator, Billing::Agent],
+        payment_terms: vec!["net_30".to_owned()],
+        agents: vec![
+            agent("acme", Standing::Active, false),
+            agent("nova", Standing::Active, false),
+            agent("paused", Standing::Suspended, false),
+            agent("banned", Standing::Blocked, false),
+            agent("tester", Standing::Active, true),
+            agent("live", Standing::Active, false),
+        ],
+        onboarding: Onboarding::default(),
+        replay_ttl: SignedDuration::from_hours(24),
+        catalogue: Catalogue::default(),
+        internals: false,
+    }
+}

@@ -1,0 +1,57 @@
+//! A publisher's things, in the store.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tradepost_publisher::refuse::Stop;
+use tradepost_publisher::shelf::{Broken, Job, Shelf, Vault};
+use tradepost_publisher::tools::Reply;
+use tradepost_publisher::world::Later;
+
+use crate::fault::Fault;
+use crate::store::Store;
+
+/// The part of the store that belongs to one publisher.
+#[derive(Debug, Clone)]
+pub struct StoreVault {
+    store: Arc<Store>,
+    publisher: Arc<str>,
+}
+
+impl StoreVault {
+    /// That of the publisher with this id.
+    #[must_use]
+    pub fn new(store: Arc<Store>, publisher: &str) -> Self {
+        Self { store, publisher: publisher.into() }
+    }
+}
+
+impl Vault for StoreVault {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken> {
+        self.store.read_shelf(&self.publisher, job).map_err(broken)
+    }
+
+    fn write(&self, job: Job) -> Later<'_, Result<Reply, Stop>> {
+        // The store undoes what a job did that fails; why it stopped comes out beside.
+        let stopped = Arc::new(Mutex::new(None));
+        let (note, publisher) = (Arc::clone(&stopped), Arc::clone(&self.publisher));
+        let written = self.store.write(move |tx| {
+            tx.shelf(&publisher, job).map_err(|stop| {
+                *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
+                Fault::new("working for a publisher", "it stopped")
+            })
+        });
+        Box::pin(async move {
+            written.await.map_err(|fault| {
+                let stop = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
+                stop.unwrap_or_else(|| Stop::Broken(broken(fault)))
+            })
+        })
+    }
+}
+
+fn broken(fault: Fault) -> Broken {
+    Broken::new("using the store", fault)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Numbers as they were written: exactly, whatever their spelling and size.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::shape::{Bound, Limit};
+use crate::decimal::Decimal;
+
+/// Whether the text of a JSON number denotes a whole number: `1e2` does, `1.5` does not.
+pub(super) fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.bytes().all(|b| b.is_ascii_digit()) || Decimal::of(text).exponent >= 0
+}
+
+/// Whether the text of a JSON number is on the right side of a bound.
+pub(super) fn is_within(text: &str, bound: &Bound) -> bool {
+    // Nearly all numbers are short and whole.
+    let order = match text.parse::<i64>() {
+        Ok(number) if bound.value.exponent >= 0 => number.cmp(&bound.near),
+        Ok(_) | Err(_) => compare(&Decimal::of(text), &bound.value),
+    };
+    match bound.kind {
+        Limit::Minimum => order != Ordering::Less,
+        Limit::ExclusiveMinimum => order == Ordering::Greater,
+        Limit::Maximum => order != Ordering::Greater,
+        Limit::ExclusiveMaximum => order == Ordering::Less,
+    }
+}
+
+/// Which of two numbers is greater.
+pub(super) fn compare(one: &Decimal, other: &Decimal) -> Ordering {
+    let sign = |number: &Decimal| match (number.digits.is_empty(), number.negative) {
+        (true, _) => 0,
+        (false, true) => -1,
+        (false, false) => 1,
+    };
+    match sign(one).cmp(&sign(other)) {
+        Ordering::Equal if one.negative => magnitude(other, one),
+        Ordering::Equal => magnitude(one, other),
+        unequal @ (Ordering::Less | Ordering::Greater) => unequal,
+    }
+}
+
+/// Compares the sizes of two numbers of one sign.
+fn magnitude(one: &Decimal, other: &Decimal) -> Ordering {
+    // Where the first digit stands, then the digits; zeros at the end are not kept, so that a
+    // longer text of the same beginning is the greater number.
+    let first = |number: &Decimal| {
+        let length = i128::try_from(number.digits.len()).unwrap_or(i128::MAX);
+        number.exponent.saturating_add(length)
+    };
+    first(one).cmp(&first(other)).then_with(|| one.digits.cmp(&other.digits))
+}
+
+/// Whether two values are one in the sense of JSON Schema: numbers by value, members in any order.
+pub(super) fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || Decimal::of(one.as_str()) == Decimal::of(other.as_str())
+        }
+        // The constants of the rules are scalars.
+        (one, other) => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_exactly() {
+        let rising = [
+            "-1e400",
+            "-10.5",
+            "-10",
+            "-9.99",
+            "-1e-400",
+            "0",
+            "1e-400",
+            "0.5",
+            "9",
+            "9.5",
+            "10",
+            "99",
+            "1e2",
+            "100.00000000000000000001",
+            "9223372036854775808",
+            "1e400",
+        ];
+        for (n, one) in rising.iter().enumerate() {
+            for (m, other) in rising.iter().enumerate() {
+                let found = compare(&Decimal::of(one), &Decimal::of(other));
+                assert_eq!(found, n.cmp(&m), "{one} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_whole_in_every_notation() {
+        for (text, expected) in [
+            ("1e2", true),
+            ("1.50e1", true),
+            ("-0.0", true),
+            ("1.5", false),
+            ("1e-1", false),
+            ("123456789012345678901234567890", true),
+            ("1e400", true),
+        ] {
+            assert_eq!(is_whole(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What is said about problems: what to do, and never a value that was sent. Names of members are
+//! repeated, clipped; what else is said stands in the rules.
+
+use serde_json::Value;
+
+use super::shape::{Book, Format, Node, Object, Type, Union};
+use crate::catalog::Vocabulary;
+use crate::format;
+use crate::parse::did_you_mean;
+use crate::problem::clip;
+
+/// How many accepted values are listed.
+const MAX_WORDS: usize = 12;
+
+/// How many alternatives are described.
+const MAX_ALTERNATIVES: usize = 6;
+
+/// Whether a text has a format.
+pub(super) fn has_format(format: Format, text: &str) -> bool {
+    match format {
+        Format::DateTime => format::timestamp(text).is_some(),
+        Format::Date => format::is_date(text),
+        Format::Uri => format::is_uri(text),
+        Format::UriTemplate => is_uri_template(text),
+        Format::Email => format::is_email(text),
+    }
+}
+
+/// RFC 6570 §2: literals, and expressions in braces. The apostrophe is a literal, as erratum 6937
+/// has it.
+fn is_uri_template(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((literal, after)) = rest.split_once('{') {
+        let Some((expression, after)) = after.split_once('}') else { return false };
+        if !is_literal(literal) || !is_expression(expression) {
+            return false;
+        }
+        rest = after;
+    }
+    is_literal(rest)
+}
+
+fn is_literal(text: &str) -> bool {
+    let excluded = |c: char| c <= ' ' || c == '\u{7f}' || "\"<>\\^`{|}".contains(c);
+    !text.chars().any(excluded) && escapes_are_whole(text)
+}
+
+fn escapes_are_whole(text: &str) -> bool {
+    let is_hex = |part: &str| {
+        part.get(..2).is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    text.split('%').skip(1).all(is_hex)
+}
+
+fn is_expression(text: &str) -> bool {
+    let text = text.strip_prefix(|c| "+#./;?&=,!@|".contains(c)).unwrap_or(text);
+    text.split(',').all(|variable| {
+        let name = variable.strip_suffix('*').unwrap_or(variable);
+        let (name, length) = name.split_once(':').map_or((name, "1"), |(name, n)| (name, n));
+        let is_length = (1..=4).contains(&length.len())
+            && length.bytes().all(|b| b.is_ascii_digit())
+            && !length.starts_with('0');
+        let in_name = |c: char| c.is_ascii_alphanumeric() || "_%".contains(c);
+        is_length
+            && name.split('.').all(|part| !part.is_empty() && part.chars().all(in_name))
+            && escapes_are_whole(name)
+    })
+}
+
+/// The value has another type.
+pub(super) fn types(types: &[Type]) -> String {
+    let words = types.iter().map(|kind| match kind {
+        Type::Null => "null",
+        Type::Boolean => "true or false",
+        Type::Integer => "a whole number",
+        Type::Number => "a number",
+        Type::String => "a string",
+        Type::Array => "an array",
+        Type::Object => "an object",
+    });
+    format!("must be {}", words.collect::<Vec<_>>().join(" or "))
+}
+
+/// The value is not the only one that is accepted.
+pub(super) fn constant(expected: &Value) -> String {
+    format!("must be {expected}")
+}
+
+/// The value is none of those that are accepted. A near one is named, as a published word.
+pub(super) fn words(words: &[Value], sent: &Value) -> String {
+    if let [only] = words {
+        return constant(only);
+    }
+    let texts: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+    let guess = sent.as_str().and_then(|sent| did_you_mean(clip(sent), &texts));
+    let guess = guess.map(|word| format!("; did you mean \"{word}\"?")).unwrap_or_default();
+    let listed = words.iter().take(MAX_WORDS);
+    let listed = listed.map(|word| word.as_str().map_or_else(|| word.to_string(), Into::into));
+    let listed = listed.collect::<Vec<String>>().join(", ");
+    match words.len().checked_sub(MAX_WORDS).filter(|more| *more > 0) {
+        Some(more) => format!("must be one of {listed} or {more} others{guess}"),
+        None => format!("must be one of {listed}{guess}"),
+    }
+}
+
+/// There are too few or too many.
+pub(super) fn count(side: &str, bound: usize, noun: &str) -> String {
+    let plural = if bound == 1 { "" } else { "s" };
+    format!("must have {side} {bound} {noun}{plural}")
+}
+
+/// The object does not know a member.
+pub(super) fn surplus(name: &str, rules: &Object) -> String {
+    let known: Vec<&str> = rules.members.iter().map(|member| member.name).collect();
+    let name = clip(name);
+    match did_you_mean(name, &known) {
+        Some(guess) => format!("\"{name}\" is not accepted here; did you mean \"{guess}\"?"),
+        None => format!("\"{name}\" is not accepted here; leave it out"),
+    }
+}
+
+/// The name of a member is not accepted.
+pub(super) fn name(book: &Book, rules: &Node) -> String {
+    let rules = book.resolved(rules);
+    let pattern = rules.text.as_ref().and_then(|text| text.pattern.as_ref());
+    match pattern {
+        _ if !rules.words.is_empty() => format!("its name {}", words(&rules.words, &Value::Null)),
+        Some(pattern) => format!("its name must match the pattern {}", pattern.source),
+        None => "has a name that is not accepted here".to_owned(),
+    }
+}
+
+/// The value has a form that is excluded.
+pub(super) fn not(book: &Book, inner: &Node) -> String {
+    let inner = book.resolved(inner);
+    let branches = inner.any.as_ref().map(|union| &union.branches);
+    if let Some(names) = branches.and_then(|branches| single_needs(branches)) {
+        return format!("must not have {}", quoted(&names, "or"));
+    }
+    match book.required(inner).as_slice() {
+        [] => "has a form that is excluded".to_owned(),
+        [name] => format!("must not have \"{name}\""),
+        names => format!("must not have {} together", quoted(names, "and")),
+    }
+}
+
+/// When a conditional rule is in force.
+pub(super) fn when(condition: &Node) -> String {
+    let branches = condition.any.as_ref().map(|union| &union.branches);
+    if let Some(names) = branches.and_then(|branches| single_needs(branches)) {
+        return format!(" when {} is sent", quoted(&names, "or"));
+    }
+    let Some(object) = &condition.object else {
+        return String::new();
+    };
+    for member in &object.members {
+        if let Some(constant) = &member.node.constant {
+            return format!(" when \"{}\" is {constant}", member.name);
+        }
+    }
+    match object.needs.as_slice() {
+        [] => String::new(),
+        names => format!(" when {} is sent", quoted(names, "and")),
+    }
+}
+
+/// The names, where each branch does nothing but require one member.
+fn single_needs(branches: &[Node]) -> Option<Vec<&'static str>> {
+    let single = |node: &Node| match node.object.as_ref()?.needs.as_slice() {
+        [name] => Some(*name),
+        _ => None,
+    };
+    branches.iter().map(single).collect()
+}
+
+/// The value satisfies several branches of which it may satisfy one.
+pub(super) fn several(book: &Book, union: &Union) -> String {
+    match alternatives(book, union.branches.iter()) {
+        Some(text) => format!("fits several alternatives; send the members of one only: {text}"),
+        None => format!("must fit exactly one of {} alternatives", union.branches.len()),
+    }
+}
+
+/// The value lacks the members of each branch.
+pub(super) fn choose<'b>(
+    book: &'b Book,
+    branches: impl Iterator<Item = &'b Node>,
+) -> Option<String> {
+    alternatives(book, branches).map(|text| format!("must have {text}"))
+}
+
+fn alternatives<'b>(book: &'b Book, branches: impl Iterator<Item = &'b Node>) -> Option<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for branch in branches {
+        let names = book.required(branch);
+        let text = quoted(&names, "and");
+        if !names.is_empty() && !texts.contains(&text) {
+            texts.push(text);
+        } else if names.is_empty() {
+            return None;
+        }
+    }
+    (2..=MAX_ALTERNATIVES).contains(&texts.len()).then(|| texts.join("; or "))
+}
+
+/// The value is of none of the types, or none of the constants, that the branches ask for.
+pub(super) fn kinds(book: &Book, union: &Union) -> Option<String> {
+    let branches = || union.branches.iter().map(|branch| book.resolved(branch));
+    if branches().all(|node| node.constant.is_some() || !node.words.is_empty()) {
+        let all = branches().flat_map(|node| node.constant.iter().chain(&node.words));
+        return Some(words(&all.cloned().collect::<Vec<_>>(), &Value::Null));
+    }
+    let mut found: Vec<Type> = Vec::new();
+    for node in branches() {
+        if node.types.0.is_empty() || node.constant.is_some() || !node.words.is_empty() {
+            return None;
+        }
+        found.extend(node.types.0.iter().filter(|kind| !found.contains(kind)).collect::<Vec<_>>());
+    }
+    Some(types(&found))
+}
+
+/// What is accepted, where every branch is about texts.
+pub(super) fn texts(book: &Book, union: &Union) -> Option<String> {
+    let accepted = |branch: &Node| {
+        let node = book.resolved(branch);
+        if let Some(constant) = &node.constant {
+            return constant.is_string().then(|| constant.to_string());
+        }
+        let text = node.text.as_ref().filter(|_| node.types.0 == [Type::String])?;
+        match (text.format, &text.pattern) {
+            (Some(format), None) => Some(format.words().to_owned()),
+            (None, Some(pattern)) => Some(format!("a text of the pattern {}", pattern.source)),
+            (Some(_), Some(_)) | (None, None) => None,
+        }
+    };
+    let all: Option<Vec<_>> = union.branches.iter().map(accepted).collect();
+    Some(format!("must be {}", all?.join(", or ")))
+}
+
+/// `"a"`, `"a" and "b"`, `"a", "b" and "c"`.
+fn quoted(names: &[&str], word: &str) -> String {
+    let names: Vec<_> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => String::new(),
+    }
+}
+
+impl Type {
+    /// The name in a schema.
+    pub(super) fn word(self) -> &'static str {
+        self.name()
+    }
+}

@@ -1,0 +1,95 @@
+//! Why a value satisfies no branch of a union: by the branch that it was meant to satisfy.
+
+use serde_json::Value;
+
+use super::number;
+use super::place::{At, Part, Path};
+use super::say;
+use super::shape::{Node, Union};
+use super::walk::{Walk, Weight};
+
+impl<'b> Walk<'b> {
+    /// Reports why a value satisfies no branch.
+    pub(super) fn explain(
+        &mut self,
+        union: &'b Union,
+        keyword: &'static str,
+        value: &Value,
+        at: &At<'_>,
+        path: &Path<'_>,
+    ) -> bool {
+        let mut candidates: Vec<(usize, &'b Node)> = union.branches.iter().enumerate().collect();
+        let tags = if value.is_object() { self.book.tags(union) } else { &[] };
+        for tag in tags.iter().copied() {
+            let constants = |(_, branch): &(usize, &'b Node)| self.book.constant(branch, tag);
+            let Some(sent) = value.get(tag) else {
+                let is_required = |(_, branch): &(usize, &'b Node)| {
+                    constants(&(0, branch)).is_some() && self.book.required(branch).contains(&tag)
+                };
+                if candidates.iter().all(is_required) {
+                    return self.missing(tag, "required", at, &path.step(Part::Union(keyword)));
+                }
+                continue;
+            };
+            let survives = |candidate: &(usize, &'b Node)| {
+                constants(candidate).is_none_or(|constant| number::same(constant, sent))
+            };
+            if !candidates.iter().any(survives) {
+                let mut accepted: Vec<Value> = Vec::new();
+                for constant in candidates.iter().filter_map(constants) {
+                    if !accepted.contains(constant) {
+                        accepted.push(constant.clone());
+                    }
+                }
+                let order = value.as_object().and_then(|o| o.keys().position(|name| name == tag));
+                let here = at.member(tag, order.unwrap_or_default());
+                let path = path.step(Part::Union(keyword));
+                let message = || say::words(&accepted, sent);
+                return self.fail("const", &here, &path, None, message);
+            }
+            candidates.retain(survives);
+        }
+        // Only values that a constant vouches for are repeated: what else was sent under the name
+        // may be anything.
+        let vouched = |tag: &&'static str| {
+            candidates.iter().any(|(_, branch)| self.book.constant(branch, tag).is_some())
+        };
+        let tags: Vec<_> = tags.iter().copied().filter(vouched).collect();
+        let variant = path.variant(&tags, value);
+        let path = if tags.is_empty() { path } else { &variant };
+        let weighed: Vec<(Weight, usize, &'b Node)> = candidates
+            .into_iter()
+            .map(|(index, branch)| (self.weigh(branch, value, at), index, branch))
+            .collect();
+        if weighed.len() > 1
+            && let Some(message) = self.undecided(union, &weighed, value)
+        {
+            return self.fail(keyword, at, path, None, || message);
+        }
+        let closest = weighed.into_iter().min_by_key(|(weight, index, _)| (*weight, *index));
+        let (_, index, branch) = closest.expect("a union has branches");
+        self.node(branch, value, at, &path.step(Part::Branch(keyword, index)))
+    }
+
+    /// What to say where no branch is closer than the others.
+    fn undecided(
+        &self,
+        union: &Union,
+        weighed: &[(Weight, usize, &'b Node)],
+        value: &Value,
+    ) -> Option<String> {
+        if value.is_string()
+            && let Some(text) = say::texts(self.book, union)
+        {
+            return Some(text);
+        }
+        if weighed.iter().all(|(weight, _, _)| weight.alien > 0) {
+            return say::kinds(self.book, union);
+        }
+        if weighed.iter().all(|(weight, _, _)| weight.is_lack()) {
+            return say::choose(self.book, weighed.iter().map(|(_, _, branch)| *branch));
+        }
+        let crowded = weighed.iter().filter(|(weight, _, _)| weight.is_surplus());
+        (crowded.count() > 1).then(|| say::several(self.book, union))
+    }
+}

@@ -1,0 +1,453 @@
+//! Checking a value: one walk, which finds every violated constraint. Nothing is written down, and
+//! nothing allocated, until there is a problem to report.
+
+use serde_json::{Map, Value};
+
+use super::number;
+use super::place::{At, Found, Part, Path};
+use super::say;
+use super::shape::{Book, Condition, List, Node, Object, Text, Union};
+
+/// How many problems are kept for sorting; the rest is counted.
+const MAX_KEPT: usize = 200;
+
+/// What a walk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    /// Whether there is a problem at all: it ends at the first.
+    Probe,
+    /// How far a value is from satisfying a branch.
+    Weigh { depth: usize },
+    /// All problems.
+    List,
+}
+
+/// How far a value is from satisfying a branch of a union; less is closer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Weight {
+    /// The value itself is of another type or another constant.
+    pub(super) alien: usize,
+    /// A direct member has another constant or another word.
+    pub(super) foreign: usize,
+    /// All problems.
+    pub(super) all: usize,
+    /// Of them, members that the value itself lacks.
+    pub(super) absent: usize,
+    /// Of them, members that the value itself has and must not have.
+    pub(super) surplus: usize,
+}
+
+impl Weight {
+    /// The value lacks members, and that is all.
+    pub(super) fn is_lack(&self) -> bool {
+        self.all == self.absent
+    }
+
+    /// The value has too many members, and that is all.
+    pub(super) fn is_surplus(&self) -> bool {
+        self.all == self.surplus
+    }
+}
+
+/// A walk in progress.
+pub(super) struct Walk<'b> {
+    pub(super) book: &'b Book,
+    aim: Aim,
+    weight: Weight,
+    /// What was found, in the order of the walk.
+    pub(super) found: Vec<Found>,
+    /// How many problems there are in all.
+    pub(super) total: usize,
+    /// Whether to note where in the schemas a problem lies.
+    internals: bool,
+}
+
+impl<'b> Walk<'b> {
+    /// A walk that lists every problem.
+    pub(super) fn new(book: &'b Book, internals: bool) -> Self {
+        Self::of(book, Aim::List, internals)
+    }
+
+    fn of(book: &'b Book, aim: Aim, internals: bool) -> Self {
+        let weight = Weight::default();
+        Self { book, aim, weight, found: Vec::new(), total: 0, internals }
+    }
+
+    /// Whether a value satisfies a node.
+    pub(super) fn satisfies(&self, node: &'b Node, value: &Value) -> bool {
+        let mut probe = Self::of(self.book, Aim::Probe, false);
+        probe.node(node, value, &At::ROOT, &Path::Nowhere)
+    }
+
+    /// How far a value is from satisfying a node.
+    pub(super) fn weigh(&self, node: &'b Node, value: &Value, at: &At<'_>) -> Weight {
+        let aim = Aim::Weigh { depth: at.depth };
+        let mut scale = Self::of(self.book, aim, false);
+        scale.node(node, value, at, &Path::Nowhere);
+        scale.weight
+    }
+
+    /// Whether the walk may end, as what was asked is known.
+    fn is_done(&self, is_valid: bool) -> bool {
+        !is_valid && self.is_probe()
+    }
+
+    /// Whether further problems are only counted.
+    fn is_full(&self) -> bool {
+        self.found.len() >= MAX_KEPT
+    }
+
+    fn is_probe(&self) -> bool {
+        self.aim == Aim::Probe
+    }
+
+    /// Records a problem of the value at a place, or with `member`, of a member of it.
+    pub(super) fn fail(
+        &mut self,
+        keyword: &'static str,
+        at: &At<'_>,
+        path: &Path<'_>,
+        member: Option<&At<'_>>,
+        message: impl FnOnce() -> String,
+    ) -> bool {
+        self.total += 1;
+        match self.aim {
+            Aim::Probe => {}
+            Aim::Weigh { depth } => {
+                let is_here = at.depth == depth;
+                let is_value = matches!(keyword, "const" | "enum");
+                let weight = &mut self.weight;
+                weight.all += 1;
+                weight.alien += usize::from(is_here && (is_value || keyword == "type"));
+                weight.foreign += usize::from(at.depth == depth + 1 && is_value);
+                weight.absent += usize::from(is_here && keyword == "required");
+                let is_surplus = matches!(keyword, "additionalProperties" | "not");
+                weight.surplus += usize::from(is_here && is_surplus);
+            }
+            Aim::List if !self.is_full() => {
+                let found =
+                    Found::new(keyword, member.unwrap_or(at), path, self.internals, message);
+                if self.found.iter().any(|other| other.is_same(&found)) {
+                    self.total -= 1;
+                } else {
+                    self.found.push(found);
+                }
+            }
+            Aim::List => {}
+        }
+        false
+    }
+
+    /// Checks a value; `false` when there is a problem.
+    pub(super) fn node(
+        &mut self,
+        node: &'b Node,
+        value: &Value,
+        at: &At<'_>,
+        path: &Path<'_>,
+    ) -> bool {
+        if let Some(name) = node.refers {
+            let shape = self.book.referred(name);
+            return self.node(&shape.node, value, at, &Path::Shape(shape, path));
+        }
+        if node.never {
+            let path = path.step(Part::Never);
+            return self.fail("not", at, &path, None, || "must not be sent".into());
+        }
+        let types = &node.types.0;
+        if !types.is_empty() && !types.iter().any(|kind| kind.has(value)) {
+            self.fail("type", at, path, None, || say::types(types));
+            // What is accepted is worth saying; branches would only repeat the type.
+            if !self.is_probe() {
+                self.value(node, value, at, path);
+                if let Value::Number(number) = value {
+                    self.number(node, number.as_str(), at, path);
+                }
+            }
+            return false;
+        }
+        let mut is_valid = self.value(node, value, at, path);
+        if self.is_done(is_valid) {
+            return false;
+        }
+        is_valid &= match value {
+            Value::Null | Value::Bool(_) => true,
+            Value::Number(number) => self.number(node, number.as_str(), at, path),
+            Value::String(text) => {
+                node.text.as_ref().is_none_or(|rules| self.text(rules, text, at, path))
+            }
+            Value::Array(items) => {
+                node.list.as_ref().is_none_or(|rules| self.list(rules, items, at, path))
+            }
+            Value::Object(members) => {
+                node.object.as_ref().is_none_or(|rules| self.object(rules, members, at, path))
+            }
+        };
+        if self.is_done(is_valid) {
+            return false;
+        }
+        is_valid & self.combined(node, value, at, path)
+    }
+
+    fn value(&mut self, node: &'b Node, value: &Value, at: &At<'_>, path: &Path<'_>) -> bool {
+        let mut is_valid = true;
+        if let Some(expected) = &node.constant
+            && !number::same(expected, value)
+        {
+            let message = || format!("{}{}", say::constant(expected), path.because());
+            is_valid = self.fail("const", at, path, None, message);
+        }
+        if !node.words.is_empty() && !node.words.iter().any(|word| number::same(word, value)) {
+            let message = || say::words(&node.words, value);
+            is_valid = self.fail("enum", at, path, None, message);
+        }
+        is_valid
+    }
+
+    fn number(&mut self, node: &'b Node, text: &str, at: &At<'_>, path: &Path<'_>) -> bool {
+        let mut is_valid = true;
+        for bound in &node.bounds {
+            if !number::is_within(text, bound) {
+                let keyword = crate::catalog::Vocabulary::name(bound.kind);
+                let message = || format!("must be {} {}", bound.kind.words(), bound.text);
+                is_valid = self.fail(keyword, at, path, None, message);
+            }
+        }
+        is_valid
+    }
+
+    fn text(&mut self, rules: &'b Text, text: &str, at: &At<'_>, path: &Path<'_>) -> bool {
+        let mut is_valid = true;
+        let length = rules.length;
+        if length.min.is_some() || length.max.is_some() {
+            // Fewer bytes are no more characters.
+            let is_long = length.max.is_some_and(|max| text.len() > max);
+            let is_short = length.min.is_some_and(|min| text.len() < min.saturating_mul(4));
+            let found = if is_long || is_short { text.chars().count() } else { text.len() };
+            is_valid &=
+                self.count(found, length, ("minLength", "maxLength"), "character", at, path);
+        }
+        if self.is_done(is_valid) {
+            return false;
+        }
+        if let Some(pattern) = &rules.pattern
+            && !pattern.matches(text)
+        {
+            let message = || format!("must match the pattern {}", pattern.source);
+            is_valid = self.fail("pattern", at, path, None, message);
+        }
+        if let Some(format) = rules.format
+            && !say::has_format(format, text)
+        {
+            let message = || format!("must be {}", format.words());
+            is_valid = self.fail("format", at, path, None, message);
+        }
+        is_valid
+    }
+
+    fn count(
+        &mut self,
+        found: usize,
+        allowed: super::shape::Count,
+        (least, most): (&'static str, &'static str),
+        noun: &str,
+        at: &At<'_>,
+        path: &Path<'_>,
+    ) -> bool {
+        if let Some(min) = allowed.min.filter(|min| found < *min) {
+            return self.fail(least, at, path, None, || say::count("at least", min, noun));
+        }
+        if let Some(max) = allowed.max.filter(|max| found > *max) {
+            return self.fail(most, at, path, None, || say::count("at most", max, noun));
+        }
+        true
+    }
+
+    fn list(&mut self, rules: &'b List, items: &[Value], at: &At<'_>, path: &Path<'_>) -> bool {
+        let counts = ("minItems", "maxItems");
+        let mut is_valid = self.count(items.len(), rules.count, counts, "item", at, path);
+        if rules.unique && super::unique::repeats(items) {
+            is_valid =
+                self.fail("uniqueItems", at, path, None, || "must not repeat an item".into());
+        }
+        if let Some(node) = &rules.contains
+            && !items.iter().any(|item| self.satisfies(node, item))
+        {
+            let message = || "must have an item of the kind that is asked for".into();
+            is_valid = self.fail("contains", at, path, None, message);
+        }
+        let Some(node) = &rules.items else {
+            return is_valid;
+        };
+        for (index, item) in items.iter().enumerate() {
+            if self.is_done(is_valid) {
+                return false;
+            }
+            is_valid &= self.node(node, item, &at.item(index), &path.step(Part::Items));
+        }
+        is_valid
+    }
+
+    fn object(
+        &mut self,
+        rules: &'b Object,
+        members: &Map<String, Value>,
+        at: &At<'_>,
+        path: &Path<'_>,
+    ) -> bool {
+        let mut is_valid = true;
+        for name in rules.required() {
+            if !members.contains_key(name) {
+                is_valid = self.missing(name, "required", at, path);
+            }
+        }
+        for (name, others) in &rules.together {
+            if !members.contains_key(*name) {
+                continue;
+            }
+            for other in others.iter().filter(|other| !members.contains_key(**other)) {
+                let message = || format!("\"{other}\" has to be sent together with \"{name}\"");
+                let member = at.absent(other);
+                is_valid = self.fail("dependencies", at, path, Some(&member), message);
+            }
+        }
+        let counts = ("minProperties", "maxProperties");
+        is_valid &= self.count(members.len(), rules.count, counts, "member", at, path);
+        for (order, (name, value)) in members.iter().enumerate() {
+            if self.is_done(is_valid) {
+                return false;
+            }
+            is_valid &= self.member(rules, name, value, (at, &at.member(name, order)), path);
+        }
+        is_valid
+    }
+
+    /// Records that a member is absent.
+    pub(super) fn missing(
+        &mut self,
+        name: &'static str,
+        keyword: &'static str,
+        at: &At<'_>,
+        path: &Path<'_>,
+    ) -> bool {
+        let message = || format!("\"{name}\" is required{}", path.because());
+        self.fail(keyword, at, path, Some(&at.absent(name)), message)
+    }
+
+    fn member(
+        &mut self,
+        rules: &'b Object,
+        name: &str,
+        value: &Value,
+        (at, here): (&At<'_>, &At<'_>),
+        path: &Path<'_>,
+    ) -> bool {
+        let mut is_valid = true;
+        if let Some(names) = &rules.names
+            && !self.satisfies(names, &Value::from(name))
+        {
+            let book = self.book;
+            let message = || say::name(book, names);
+            is_valid = self.fail("propertyNames", at, path, Some(here), message);
+        }
+        let mut is_known = false;
+        if let Some(member) = rules.member(name) {
+            is_known = true;
+            is_valid &=
+                self.node(&member.node, value, here, &path.step(Part::Property(member.name)));
+        }
+        for (pattern, node) in &rules.patterns {
+            if pattern.matches(name) {
+                is_known = true;
+                let path = path.step(Part::Pattern(pattern.source));
+                is_valid &= self.node(node, value, here, &path);
+            }
+        }
+        if is_known {
+            return is_valid;
+        }
+        if rules.closed {
+            let message = || say::surplus(name, rules);
+            return self.fail("additionalProperties", at, path, Some(here), message);
+        }
+        match &rules.rest {
+            Some(node) => is_valid & self.node(node, value, here, &path.step(Part::Rest)),
+            None => is_valid,
+        }
+    }
+
+    fn combined(&mut self, node: &'b Node, value: &Value, at: &At<'_>, path: &Path<'_>) -> bool {
+        let mut is_valid = true;
+        for (index, part) in node.all.iter().enumerate() {
+            is_valid &= self.node(part, value, at, &path.step(Part::Branch("allOf", index)));
+            if self.is_done(is_valid) {
+                return false;
+            }
+        }
+        for (keyword, union) in [("anyOf", &node.any), ("oneOf", &node.one)] {
+            if let Some(union) = union {
+                is_valid &= self.union(union, keyword, value, at, path);
+            }
+            if self.is_done(is_valid) {
+                return false;
+            }
+        }
+        if let Some(inner) = &node.not
+            && self.satisfies(inner, value)
+        {
+            let book = self.book;
+            is_valid = self.fail("not", at, path, None, || say::not(book, inner));
+        }
+        if let Some(condition) = &node.condition {
+            is_valid &= self.condition(condition, value, at, path);
+        }
+        is_valid
+    }
+
+    fn condition(
+        &mut self,
+        rules: &'b Condition,
+        value: &Value,
+        at: &At<'_>,
+        path: &Path<'_>,
+    ) -> bool {
+        let (branch, name) = if self.satisfies(&rules.when, value) {
+            (&rules.then, "then")
+        } else {
+            (&rules.otherwise, "else")
+        };
+        branch.as_ref().is_none_or(|branch| {
+            let part = Part::Conditional(name, &rules.when);
+            self.node(branch, value, at, &path.step(part))
+        })
+    }
+
+    fn union(
+        &mut self,
+        union: &'b Union,
+        keyword: &'static str,
+        value: &Value,
+        at: &At<'_>,
+        path: &Path<'_>,
+    ) -> bool {
+        let mut hits = 0;
+        for branch in &union.branches {
+            hits += usize::from(self.satisfies(branch, value));
+            if hits > 0 && keyword == "anyOf" {
+                return true;
+            }
+            if hits > 1 {
+                let book = self.book;
+                return self.fail(keyword, at, path, None, || say::several(book, union));
+            }
+        }
+        if hits == 1 {
+            return true;
+        }
+        // What is only counted needs no explanation.
+        if self.is_probe() || self.is_full() {
+            return self.fail(keyword, at, path, None, String::new);
+        }
+        self.explain(union, keyword, value, at, path)
+    }
+}
