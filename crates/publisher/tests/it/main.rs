@@ -1,4 +1,6 @@
 //! The publisher without a network: requests go in, whole answers come out.
 
 mod capabilities;
+mod formats;
+mod products;
 mod support;

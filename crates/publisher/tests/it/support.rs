@@ -17,6 +17,8 @@ use tradepost_publisher::world::{
 };
 use tradepost_wire::adcp::{Answer, Tool};
 
+pub(crate) mod schemas;
+
 /// The moment at which every test begins.
 pub(crate) const NOW: &str = "2026-06-01T12:00:00Z";
 
