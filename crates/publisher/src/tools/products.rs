@@ -23,6 +23,7 @@ mod rank;
 mod refine;
 
 use offer::Offer;
+pub(super) use rank::telling;
 use refine::{Entry, Refined};
 
 /// What is asked.

@@ -17,7 +17,9 @@ fn ids(arguments: Value) -> String {
 #[test]
 fn a_format_says_what_a_creative_of_it_has_to_have() {
     let asked = json!({"name_search": "native"});
-    compare(&gazette().ask(Tool::ListCreativeFormats, asked), &expect![[r#"
+    compare(
+        &gazette().ask(Tool::ListCreativeFormats, asked),
+        &expect![[r#"
         {
           "status": "completed",
           "message": "1 format fits",
@@ -82,7 +84,8 @@ fn a_format_says_what_a_creative_of_it_has_to_have() {
             "total_count": 1
           },
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
 }
 
 #[test]

@@ -3,4 +3,7 @@
 mod capabilities;
 mod formats;
 mod products;
+mod proposals;
+mod signals;
 mod support;
+mod upstream;

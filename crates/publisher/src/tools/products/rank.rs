@@ -91,7 +91,7 @@ impl Fit {
 }
 
 /// The words of a text that say something, each once.
-pub(super) fn telling(text: &str) -> Vec<String> {
+pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
     let mut telling: Vec<String> = Vec::new();
     for word in words(text) {
         let short = word.len() < 2 || word.chars().all(|letter| letter.is_ascii_digit());
