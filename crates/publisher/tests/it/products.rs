@@ -526,13 +526,13 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
         "filters": {"channels": ["olv"], "delivery_type": "non_guaranteed"}})
     };
     let publisher = desk.publisher.clone();
-    put(&desk, move |shelf| {
+    desk.put(move |shelf| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
         publisher.seed_product(shelf, "seeded_video_auction", &partial, now)
     });
     assert_eq!(ids(&products(&desk, only())), ["outdoor_video"]);
     let publisher = desk.publisher.clone();
-    put(&desk, move |shelf| {
+    desk.put(move |shelf| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
         assert!(publisher.seed_price(shelf, "seeded_video_auction", "cpm_auction", &price, now)?);
         assert!(!publisher.seed_price(shelf, "no_such_product", "cpm_auction", &price, now)?);
@@ -599,21 +599,4 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
     let format = json!({"agent_url": "https://ads.gazette.example", "id": "video_60s"});
     let formats = fitting(&desk, Tool::ListCreativeFormats, json!({"format_ids": [format]}));
     assert_eq!(formats["formats"][0]["format_id"]["id"], "video_60s");
-}
-
-/// Puts something on the shelf, past the publisher.
-pub(crate) fn put(
-    desk: &Desk,
-    job: impl FnOnce(
-        &dyn tradepost_publisher::shelf::Shelf,
-    ) -> Result<(), tradepost_publisher::shelf::Broken>
-    + Send
-    + 'static,
-) {
-    let done = desk.vault.write(Box::new(move |shelf| {
-        job(shelf)?;
-        Ok(tradepost_publisher::tools::Reply::completed("", json!({})))
-    }));
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(done).unwrap();
 }

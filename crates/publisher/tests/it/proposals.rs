@@ -117,7 +117,8 @@ fn a_brief_is_answered_with_proposals_whose_shares_sum_up_to_a_hundred() {
               "max": 60000.0
             }
           }
-        ]"#]].assert_eq(&format!("{:#}", document["proposals"]));
+        ]"#]]
+    .assert_eq(&format!("{:#}", document["proposals"]));
     for proposal in document["proposals"].as_array().unwrap() {
         let parts = proposal["allocations"].as_array().unwrap();
         let sum: u64 = parts.iter().map(|p| p["allocation_percentage"].as_u64().unwrap()).sum();
@@ -178,7 +179,8 @@ fn a_budget_is_divided_anew_as_asked() {
             sports_display_guaranteed 38, premium_video 31, gazette_tv 19, native_articles 12
         250% video
             sports_display_guaranteed 38, premium_video 31, gazette_tv 19, native_articles 12
-    "#]].assert_eq(&seen);
+    "#]]
+    .assert_eq(&seen);
 }
 
 #[test]
@@ -372,7 +374,9 @@ fn a_proposal_of_another_buyer_and_none_at_all_are_the_same() {
     };
     let (foreign, absent) = (probe(&id(&proposed, 0)), probe("prop_999"));
     assert_eq!(foreign.document(), absent.document());
-    compare(&absent, &expect![[r#"
+    compare(
+        &absent,
+        &expect![[r#"
         {
           "status": "failed",
           "message": "an identifier in the request does not resolve to anything of yours",
@@ -393,7 +397,8 @@ fn a_proposal_of_another_buyer_and_none_at_all_are_the_same() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
 }
 
 #[test]

@@ -35,7 +35,9 @@ fn activation(handle: &str, key: &str) -> Value {
 #[test]
 fn a_description_finds_the_signals_that_share_words_with_it() {
     let asked = json!({"signal_spec": "people who read about hiking"});
-    compare(&gazette().ask(Tool::GetSignals, asked.clone()), &expect![[r#"
+    compare(
+        &gazette().ask(Tool::GetSignals, asked.clone()),
+        &expect![[r#"
         {
           "status": "completed",
           "message": "2 signals fit",
@@ -115,7 +117,8 @@ fn a_description_finds_the_signals_that_share_words_with_it() {
           },
           "cache_scope": "public",
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     find(&gazette(), asked);
 }
 
@@ -172,7 +175,9 @@ fn signals_are_found_by_reference_by_description_and_with_filters() {
 #[test]
 fn a_reference_that_means_nothing_is_not_found_and_beside_others_it_is_a_warning() {
     let asked = json!({"signal_refs": [reference("no_such_signal")]});
-    compare(&gazette().ask(Tool::GetSignals, asked), &expect![[r#"
+    compare(
+        &gazette().ask(Tool::GetSignals, asked),
+        &expect![[r#"
         {
           "status": "failed",
           "message": "an identifier in the request does not resolve to anything of yours",
@@ -193,7 +198,8 @@ fn a_reference_that_means_nothing_is_not_found_and_beside_others_it_is_a_warning
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     let both = json!({"signal_refs": [reference("no_such_signal"), reference("gz_section")]});
     let document = find(&gazette(), both);
     assert_eq!(handles(&document), "gz_section");
@@ -228,7 +234,9 @@ fn an_activated_signal_is_live_for_whoever_activated_it_until_it_is_deactivated(
     let desk = gazette();
     let key = "11111111-1111-4111-8111-111111111111";
     let activated = desk.ask(Tool::ActivateSignal, activation("gz_sports_fans", key));
-    compare(&activated, &expect![[r#"
+    compare(
+        &activated,
+        &expect![[r#"
         {
           "status": "completed",
           "message": "the signal can be used",
@@ -247,7 +255,8 @@ fn an_activated_signal_is_live_for_whoever_activated_it_until_it_is_deactivated(
           ],
           "replayed": false,
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     // The same key has the same effect; another key finds it live and changes nothing.
     fitting(&desk, Tool::ActivateSignal, activation("gz_sports_fans", key));
     let other = "22222222-2222-4222-8222-222222222222";
@@ -270,7 +279,9 @@ fn an_activated_signal_is_live_for_whoever_activated_it_until_it_is_deactivated(
 #[test]
 fn an_unknown_signal_cannot_be_activated_and_nothing_is_said_about_it() {
     let asked = activation("no-such-signal", "44444444-4444-4444-8444-444444444444");
-    compare(&gazette().ask(Tool::ActivateSignal, asked), &expect![[r#"
+    compare(
+        &gazette().ask(Tool::ActivateSignal, asked),
+        &expect![[r#"
         {
           "status": "failed",
           "message": "an identifier in the request does not resolve to anything of yours",
@@ -289,7 +300,8 @@ fn an_unknown_signal_cannot_be_activated_and_nothing_is_said_about_it() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
 }
 
 #[test]

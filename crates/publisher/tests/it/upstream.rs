@@ -5,7 +5,7 @@ use tradepost_publisher::shelf::New;
 use tradepost_publisher::supply::Outage;
 use tradepost_wire::adcp::Tool;
 
-use crate::products::{fitting, gazette, put};
+use crate::products::{fitting, gazette};
 use crate::support::Desk;
 
 fn feign(desk: &Desk, tool: &str) {
@@ -14,7 +14,7 @@ fn feign(desk: &Desk, tool: &str) {
         tool: tool.to_owned(),
         since: "2026-06-01T11:59:56Z".parse().unwrap(),
     };
-    put(desk, move |shelf| {
+    desk.put(move |shelf| {
         let id = Outage::id("agent:acme");
         let new = New { id: &id, owner: "agent:acme", account: None, state: "", now: outage.since };
         shelf.add(new, &outage)

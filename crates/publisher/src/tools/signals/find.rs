@@ -15,8 +15,6 @@ use crate::tools::{Reply, Work, page};
 /// What is asked.
 #[derive(Debug, Deserialize)]
 struct Request {
-    #[serde(default)]
-    discovery_mode: Mode,
     signal_spec: Option<String>,
     #[serde(default)]
     signal_refs: Vec<Map<String, Value>>,
@@ -30,14 +28,6 @@ struct Request {
     fields: Option<Vec<String>>,
     max_results: Option<u64>,
     if_wholesale_feed_version: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Mode {
-    #[default]
-    Brief,
-    Wholesale,
 }
 
 /// What a signal has to have to be one, whatever `fields` names.
@@ -88,9 +78,7 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
         "signals": signals, "pagination": page.pagination, "cache_scope": cache_scope,
     });
     let mut reply = Reply::completed(message, body);
-    if request.discovery_mode == Mode::Wholesale {
-        reply.body.insert("wholesale_feed_version".to_owned(), version.into());
-    }
+    reply.body.insert("wholesale_feed_version".to_owned(), version.into());
     if work.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox) {
         reply.body.insert("sandbox".to_owned(), true.into());
     }
