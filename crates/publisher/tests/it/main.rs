@@ -10,5 +10,10 @@
 
 mod accounts;
 mod capabilities;
+mod formats;
 mod leaks;
+mod products;
+mod proposals;
+mod signals;
 mod support;
+mod upstream;
