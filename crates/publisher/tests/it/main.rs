@@ -9,6 +9,12 @@
 )]
 
 mod accounts;
+mod budgets;
+mod buys;
 mod capabilities;
+mod delivery;
+mod governance;
 mod leaks;
 mod support;
+mod tasks;
+mod updates;
