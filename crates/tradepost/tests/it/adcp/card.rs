@@ -1,0 +1,33 @@
+//! The card, which clients of A2A 1.0 and of 0.3 read.
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::support::{client, layout, publisher};
+
+#[test]
+fn the_card_is_whole_for_both_releases() {
+    let publisher = publisher::start();
+    let path = "/.well-known/agent-card.json";
+    let card = client::request(publisher.address, "GET", path, &[], b"");
+    assert_eq!(card.status, 200);
+    let mut card = card.json();
+    let skills = card["skills"].as_array_mut().unwrap();
+    let ids: Vec<_> = skills.iter().map(|skill| skill["id"].as_str().unwrap().to_owned()).collect();
+    let listed = publisher.mcp("nobody", "tools/list", &serde_json::json!({})).json();
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(ids, names, "N-4: the skills are the tools");
+    skills.truncate(1);
+    expect![[]].assert_eq(&layout::lay_out(&card));
+}
+
+#[test]
+fn our_own_buyer_reads_the_card_and_calls_the_seller_by_it() {
+    let publisher = publisher::start();
+    // The card of the usual publisher names another address.
+    let card = client::request(publisher.address, "GET", "/.well-known/agent-card.json", &[], b"");
+    let card: Value = card.json();
+    let older = ["url", "protocolVersion", "preferredTransport", "security"];
+    assert!(older.iter().all(|name| card.get(*name).is_some()));
+}
