@@ -23,7 +23,7 @@ fn our_own_buyer_gets_answers_and_refusals_over_mcp() {
     let answered = call("get_adcp_capabilities", json!({})).unwrap();
     assert_eq!(answered.payload["status"], "completed");
     let failure = call("get_products", json!({"buying_mode": "barter"})).unwrap_err();
-    let code = failure.adcp().and_then(|adcp| adcp.error.code.known());
+    let code = failure.adcp().and_then(|error| error.code.known());
     assert_eq!(code, Some(Code::ValidationError), "{failure:?}");
     assert!(matches!(failure, Failure::Refused(_)));
 }
