@@ -31,8 +31,8 @@ fn the_card_is_whole_for_both_releases() {
           "skills":[
             {"id":"get_adcp_capabilities","name":"Capabilities","description":"What this seller can do, and which releases it speaks.",
               "tags":["adcp","advertising"],"inputModes":["application/json","text/plain"],"outputModes":["application/json","text/plain"]}],
-          "securitySchemes":{"apiKey":{"httpAuthSecurityScheme":{"description":"A key that the dealer has issued, as a bearer token.","scheme":"Bearer"},
-              "type":"http","scheme":"bearer","description":"A key that the dealer has issued, as a bearer token."}},
+          "securitySchemes":{"apiKey":{"httpAuthSecurityScheme":{"description":"A key that the seller has issued, as a bearer token.","scheme":"Bearer"},
+              "type":"http","scheme":"bearer","description":"A key that the seller has issued, as a bearer token."}},
           "securityRequirements":[{"schemes":{"apiKey":{"list":[]}}}],"url":"http://127.0.0.1:8080/a2a","protocolVersion":"0.3.0",
           "preferredTransport":"JSONRPC","additionalInterfaces":[{"url":"http://127.0.0.1:8080/a2a","transport":"JSONRPC"}],
           "supportsAuthenticatedExtendedCard":false,"security":[{"apiKey":[]}]}"#]].assert_eq(&layout::lay_out(&card));

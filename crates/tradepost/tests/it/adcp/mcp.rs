@@ -500,31 +500,49 @@ fn a_call_needs_a_credential_and_an_introduction_does_not() {
     }
     let publisher = start();
     let call = rpc("tools/call", json!({"name": "list_creatives", "arguments": {}}));
-    check(&publisher, "nobody", &[], &call, expect![[r#"
+    check(
+        &publisher,
+        "nobody",
+        &[],
+        &call,
+        expect![[r#"
         www-authenticate: Bearer realm="gazette"
         401
         {"jsonrpc":"2.0","id":"r-1",
           "error":{"code":-32028,"message":"this needs a credential; send one in the Authorization header",
             "data":{"adcp_error":{"code":"AUTH_MISSING","message":"this needs a credential; send one in the Authorization header","recovery":"correctable",
                 "suggestion":"send a credential in the Authorization header"}}}}
-    "#]]);
-    check(&publisher, "no-such-token", &[], &call, expect![[r#"
+    "#]],
+    );
+    check(
+        &publisher,
+        "no-such-token",
+        &[],
+        &call,
+        expect![[r#"
         www-authenticate: Bearer realm="gazette", error="invalid_token"
         401
         {"jsonrpc":"2.0","id":"r-1",
           "error":{"code":-32028,"message":"the credential is not accepted; ask the seller for a valid one",
             "data":{"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
                 "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}}}
-    "#]]);
+    "#]],
+    );
     // Whoever shows a bad credential hears it wherever it is shown.
-    check(&publisher, "no-such-token", &[], &hello("2025-06-18"), expect![[r#"
+    check(
+        &publisher,
+        "no-such-token",
+        &[],
+        &hello("2025-06-18"),
+        expect![[r#"
         www-authenticate: Bearer realm="gazette", error="invalid_token"
         401
         {"jsonrpc":"2.0","id":"r-1",
           "error":{"code":-32028,"message":"the credential is not accepted; ask the seller for a valid one",
             "data":{"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
                 "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}}}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
