@@ -80,6 +80,13 @@ impl Transport {
         Self { limits, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 
+    /// The same over clients that somebody else has set up: one for addresses without TLS, one for
+    /// those with it. Limits of time and connection are theirs.
+    #[must_use]
+    pub fn over(plain: Client, secure: Client, limits: Limits) -> Self {
+        Self { limits, plain: plain.into(), secure: secure.into() }
+    }
+
     /// Fetches a document.
     ///
     /// # Errors

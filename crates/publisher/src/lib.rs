@@ -10,15 +10,18 @@ pub mod world;
 
 // The publisher.
 pub mod catalogue;
+pub mod demo;
 pub mod profile;
 pub mod publisher;
 pub mod refuse;
+pub mod supply;
 pub mod tools;
 
 // What it keeps.
 pub mod account;
 pub mod buy;
 pub mod creative;
+pub mod proposal;
 pub mod task;
 
 // The order in which a request is looked at.

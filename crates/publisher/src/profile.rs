@@ -49,6 +49,8 @@ pub struct BuyerAgent {
     pub standing: Standing,
     /// Whether it may work with sandbox accounts alone.
     pub sandbox_only: bool,
+    /// Whether it works with live accounts alone, and so not with the test controller.
+    pub live_only: bool,
     /// Who can be billed for what it buys; whoever the publisher bills when `None`.
     pub billing: Option<BTreeSet<Billing>>,
     /// What it may do with an account for which nothing else is said; everything when `None`.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tradepost_wire::adcp::credentials;
 use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
 use tradepost_wire::adcp::rules::{self, Internals, Issues};
@@ -19,6 +19,19 @@ use crate::shelf::{Broken, Shelf, Vault};
 use crate::tools::{self, Prepared, Reply, Work};
 use crate::version;
 use crate::world::{Lane, World};
+
+/// The release whose codes a caller knows: the one that its request names, or else ours.
+#[must_use]
+pub fn release(arguments: &Map<String, Value>) -> Release {
+    version::of(arguments).unwrap_or(Release::V3_1)
+}
+
+/// Whether a `context` comes back with the answer (`X-2`): an object does, unless a credential
+/// stands in it (`A-10`).
+#[must_use]
+pub fn may_be_repeated(context: &Value) -> bool {
+    context.is_object() && credentials::find(context).is_empty()
+}
 
 /// A publisher.
 #[derive(Debug, Clone)]
@@ -47,9 +60,9 @@ impl Publisher {
 
     /// Answers a request.
     pub async fn answer(&self, ask: Ask) -> Answer {
-        let context = ask.arguments.get("context").filter(|context| context.is_object()).cloned();
+        let context = ask.arguments.get("context").cloned();
         let keyed = ask.tool.keyed();
-        let release = version::of(&ask.arguments).unwrap_or(Release::V3_1);
+        let release = release(&ask.arguments);
         let mut answer = match self.attempt(&ask).await {
             Ok(reply) => Answer {
                 standing: reply.standing,
@@ -62,7 +75,7 @@ impl Publisher {
             Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
             Err(Stop::Broken(broken)) => self.broke(&broken),
         };
-        answer.context = context;
+        answer.context = context.filter(may_be_repeated);
         answer.pinned(release)
     }
 

@@ -6,11 +6,12 @@ use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::{Standing, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 
+use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Shelf};
+use crate::shelf::{Broken, Kept, Shelf};
 use crate::world::Supply;
 
 mod accounts;
@@ -22,6 +23,8 @@ mod creatives;
 mod delivery;
 mod events;
 mod formats;
+mod page;
+mod pages;
 mod plans;
 mod products;
 mod properties;
@@ -95,6 +98,13 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// The account that the request is for.
+    pub(crate) fn account(&self) -> Result<&Kept<Account>, Stop> {
+        let message = "name the account that this is for";
+        let absent = || refuse::at(Code::InvalidRequest, "account", message).into();
+        self.admitted.account.as_ref().ok_or_else(absent)
+    }
+
     /// The arguments as a type of the tool's. They fit its schema, so that a failure is ours.
     pub(crate) fn arguments<T: DeserializeOwned>(&self) -> Result<T, Broken> {
         T::deserialize(Value::Object(self.ask.arguments.clone()))

@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use tradepost_publisher::profile::Profile;
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::aap::{self, Skill, Version};
 
+use crate::adcp::seller::Front;
 use crate::gate::Scopes;
 use crate::tls::client::Subject;
 
@@ -21,8 +23,10 @@ pub mod read;
 pub struct Config {
     /// The process.
     pub server: Server,
-    /// At least one; ids and hosts are unique.
+    /// The dealers. There is a dealer or a publisher; ids and hosts are unique.
     pub dealers: Vec<Dealer>,
+    /// The publishers.
+    pub publishers: Vec<Publisher>,
 }
 
 /// How the process behaves.
@@ -130,6 +134,35 @@ pub struct Dealer {
     pub auth: Auth,
     /// How its card is signed; it is not when `None` (A2A §8.4).
     pub card_signing: Option<CardSigning>,
+}
+
+/// A publisher: one agent, one card.
+#[derive(Debug, Clone)]
+pub struct Publisher {
+    /// Who it is and on which terms it sells; what it has to sell is read when it opens.
+    pub profile: Profile,
+    /// How it is reached, and who may call.
+    pub front: Front,
+    /// The absolute base address under which agents reach it, without a slash at the end. When
+    /// `None` the card names the first host with https, or the address where the server listens.
+    pub public_url: Option<String>,
+    /// The file with what it sells; it sells nothing when `None`.
+    pub catalogue: Option<PathBuf>,
+    /// How often one caller may call.
+    pub rates: Rates,
+    /// For development: webhooks and governance agents may be on this machine, also without TLS.
+    pub call_loopback: bool,
+}
+
+/// How often one caller may call a publisher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// What changes nothing.
+    pub read: RateLimit,
+    /// What changes something.
+    pub write: RateLimit,
+    /// New idempotency keys.
+    pub insert: RateLimit,
 }
 
 impl Dealer {

@@ -8,10 +8,12 @@ use serde_json::Value;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::{Capability, Message, Operation, PushConfig, Request, Task, request};
 use tradepost_wire::aap::{self, Reply, Version};
+use tradepost_wire::adcp;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::aap::card::PublishedCard;
 use crate::aap::seller::Seller;
+use crate::adcp::seller::PublisherAgent;
 use crate::auth::{Authenticator, Denied, Principal};
 use crate::clock::Clock;
 use crate::config::{Config, Dealer, Server};
@@ -38,6 +40,8 @@ pub struct Desk {
 pub enum Agent {
     /// A car dealer.
     Dealer(Arc<Seller>),
+    /// A publisher that sells advertising.
+    Publisher(Arc<PublisherAgent>),
     /// What the official conformance kits are run against.
     Conformance(Arc<Conformance>),
 }
@@ -160,6 +164,7 @@ impl Agent {
     pub fn id(&self) -> &str {
         match self {
             Self::Dealer(seller) => &seller.dealer.id,
+            Self::Publisher(publisher) => publisher.id(),
             Self::Conformance(_) => Conformance::ID,
         }
     }
@@ -169,6 +174,7 @@ impl Agent {
     pub fn card(&self) -> &PublishedCard {
         match self {
             Self::Dealer(seller) => &seller.card,
+            Self::Publisher(publisher) => &publisher.card,
             Self::Conformance(agent) => &agent.card,
         }
     }
@@ -178,6 +184,8 @@ impl Agent {
     pub fn requires_version(&self) -> bool {
         match self {
             Self::Dealer(seller) => seller.dealer.require_version,
+            // A method's name tells the releases of A2A apart.
+            Self::Publisher(_) => false,
             Self::Conformance(agent) => agent.requires_version(),
         }
     }
@@ -187,7 +195,7 @@ impl Agent {
     pub fn answers_429(&self) -> bool {
         match self {
             Self::Dealer(seller) => seller.dealer.rate_limit.http_429,
-            Self::Conformance(_) => false,
+            Self::Publisher(_) | Self::Conformance(_) => false,
         }
     }
 
@@ -196,6 +204,7 @@ impl Agent {
     pub fn extensions(&self) -> Vec<&str> {
         match self {
             Self::Dealer(seller) => seller.dealer.versions.iter().map(|v| v.uri()).collect(),
+            Self::Publisher(_) => vec![adcp::EXTENSION],
             Self::Conformance(agent) => vec![agent.extension().uri],
         }
     }
@@ -205,6 +214,7 @@ impl Agent {
     pub fn auth(&self) -> &Authenticator {
         match self {
             Self::Dealer(seller) => &seller.auth,
+            Self::Publisher(publisher) => &publisher.auth,
             Self::Conformance(agent) => &agent.auth,
         }
     }
@@ -214,6 +224,7 @@ impl Agent {
     pub fn speaks_http_json(&self) -> bool {
         match self {
             Self::Dealer(seller) => seller.dealer.speaks_http_json(),
+            Self::Publisher(_) => false,
             Self::Conformance(_) => true,
         }
     }
@@ -222,17 +233,18 @@ impl Agent {
     #[must_use]
     pub fn speaks_grpc(&self) -> bool {
         match self {
-            Self::Dealer(_) => false,
+            Self::Dealer(_) | Self::Publisher(_) => false,
             Self::Conformance(_) => true,
         }
     }
 
     fn answers_on(&self, host: &str) -> bool {
+        let known = |hosts: &[String]| {
+            hosts.is_empty() || hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+        };
         match self {
-            Self::Dealer(seller) => {
-                let hosts = &seller.dealer.hosts;
-                hosts.is_empty() || hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
-            }
+            Self::Dealer(seller) => known(&seller.dealer.hosts),
+            Self::Publisher(publisher) => known(&publisher.front.hosts),
             Self::Conformance(_) => true,
         }
     }
@@ -241,6 +253,7 @@ impl Agent {
         match self {
             // AAP uses SendMessage alone (`R-ENV-02`).
             Self::Dealer(_) => false,
+            Self::Publisher(_) => capability == Capability::Tasks,
             Self::Conformance(agent) => agent.has(capability),
         }
     }
@@ -259,6 +272,7 @@ impl Agent {
     ) -> Result<Request, ProtocolRefusal> {
         let required = match self {
             Self::Dealer(_) => None,
+            Self::Publisher(_) => Some(Extension { uri: adcp::EXTENSION, required: true }),
             Self::Conformance(agent) => Some(agent.extension()).filter(|known| known.required),
         };
         if let Some(Extension { uri, .. }) = required
@@ -295,14 +309,22 @@ impl Desk {
         address: std::net::SocketAddr,
     ) -> Result<Self, Fault> {
         let origin = config.server.origin(address);
-        let agents = config
-            .dealers
-            .into_iter()
-            .map(|dealer| {
-                Seller::open(dealer, &store, &clock, origin).map(Arc::new).map(Agent::Dealer)
-            })
-            .collect::<Result<_, _>>()?;
+        let dealers = config.dealers.into_iter().map(|dealer| {
+            Seller::open(dealer, &store, &clock, origin).map(Arc::new).map(Agent::Dealer)
+        });
+        let publishers = config.publishers.into_iter().map(|publisher| {
+            let opened = crate::adcp::open(publisher, &store, &clock, origin);
+            opened.map(Arc::new).map(Agent::Publisher)
+        });
+        let agents = dealers.chain(publishers).collect::<Result<_, _>>()?;
         Ok(Self { server: config.server, clock, store, agents })
+    }
+
+    /// The same process with these agents, of which the first that answers on a host is reached
+    /// there.
+    #[must_use]
+    pub fn of(server: Server, store: Arc<Store>, clock: Clock, agents: Vec<Agent>) -> Self {
+        Self { server, clock, store, agents }
     }
 
     /// The same process with the conformance agent alone.
@@ -312,7 +334,7 @@ impl Desk {
         clock: Clock,
         agent: Conformance,
     ) -> Self {
-        Self { server, clock, store, agents: vec![Agent::Conformance(Arc::new(agent))] }
+        Self::of(server, store, clock, vec![Agent::Conformance(Arc::new(agent))])
     }
 
     /// The agent that a `Host` header leads to.
@@ -339,6 +361,10 @@ impl Desk {
     pub fn refresh(&self) -> Result<(), Fault> {
         let refresh = |agent: &Agent| match agent {
             Agent::Dealer(seller) => seller.refresh(),
+            Agent::Publisher(publisher) => {
+                publisher.refresh();
+                Ok(())
+            }
             Agent::Conformance(agent) => {
                 agent.refresh();
                 Ok(())
@@ -353,8 +379,8 @@ impl Desk {
     pub fn close_streams(&self) {
         for agent in &self.agents {
             match agent {
-                // It has no tasks that could be followed.
-                Agent::Dealer(_) => {}
+                // They have no tasks that could be followed.
+                Agent::Dealer(_) | Agent::Publisher(_) => {}
                 Agent::Conformance(agent) => agent.close_streams(),
             }
         }
@@ -366,6 +392,8 @@ impl Desk {
         let permitted = match agent {
             // A message's skill is known only when the dealer has read it, and is checked there.
             Agent::Dealer(_) => gate::check(principal, operation, None),
+            // What a credential permits depends on the account (AdCP R-4).
+            Agent::Publisher(_) => Ok(()),
             Agent::Conformance(_) => gate::check_tasks(principal, operation),
         };
         if let Err(denied) = permitted {
@@ -391,6 +419,9 @@ impl Desk {
                     Code::UnsupportedOperation.title(),
                 )),
             },
+            Agent::Publisher(publisher) => {
+                publisher.perform(incoming.caller, &incoming.request).await
+            }
             Agent::Conformance(agent) => {
                 agent.perform(incoming).await.map_or_else(Outcome::Broken, Outcome::from)
             }

@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use tradepost_buyer::Url;
 
 pub mod address;
+pub mod client;
 #[cfg(test)]
 mod tests;
 

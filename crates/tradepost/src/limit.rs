@@ -66,16 +66,30 @@ impl Limiter {
     /// # Errors
     /// `RATE_LIMITED` with the time until the next request will pass.
     pub fn admit(&self, key: &Key) -> Result<(), Refusal> {
-        let Some(buckets) = &self.buckets else {
-            return Ok(());
-        };
-        buckets.check_key(key).map_err(|refused| {
-            let wait = refused.wait_time_from(buckets.clock().now());
+        self.count(key).map_err(|wait| {
             // Never early: a part of a millisecond counts as a whole one.
             let wait = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
             let window = u64::try_from(self.limit.window.as_millis()).unwrap_or(u64::MAX);
             Refusal::rate_limited(wait.max(1), self.limit.requests, window)
         })
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// The time until the next request will pass.
+    pub fn count(&self, key: &Key) -> Result<(), Duration> {
+        let Some(buckets) = &self.buckets else {
+            return Ok(());
+        };
+        let clock = buckets.clock();
+        buckets.check_key(key).map_err(|refused| refused.wait_time_from(clock.now()))
+    }
+
+    /// The limit.
+    #[must_use]
+    pub fn limit(&self) -> RateLimit {
+        self.limit
     }
 
     /// Forgets callers whose buckets are full again.

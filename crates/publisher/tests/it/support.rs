@@ -174,6 +174,7 @@ pub(crate) fn profile() -> Profile {
             principals: [id.to_owned()].into(),
             standing,
             sandbox_only,
+            live_only: id == "live",
             billing: None,
             scope: None,
         })
@@ -191,6 +192,7 @@ pub(crate) fn profile() -> Profile {
             agent("paused", Standing::Suspended, false),
             agent("banned", Standing::Blocked, false),
             agent("tester", Standing::Active, true),
+            agent("live", Standing::Active, false),
         ],
         onboarding: Onboarding::default(),
         replay_ttl: SignedDuration::from_hours(24),

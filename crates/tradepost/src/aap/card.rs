@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::a2a::card::{
@@ -82,8 +83,8 @@ pub fn publish<E>(
 ///
 /// # Errors
 /// What `identify` returns.
-pub fn publish_with<E>(
-    describe: impl Fn(&str) -> AgentCard,
+pub fn publish_with<E, C: Serialize>(
+    describe: impl Fn(&str) -> C,
     identify: impl FnOnce(&str) -> Result<CardIdentity, E>,
 ) -> Result<PublishedCard, E> {
     // The id is part of the card and changes with it, so the hash is taken over a card without.
@@ -93,7 +94,7 @@ pub fn publish_with<E>(
     Ok(PublishedCard { body, etag, identity })
 }
 
-fn write(card: &AgentCard) -> Vec<u8> {
+fn write(card: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(card).unwrap_or_else(|_| unreachable!("a card has only text keys"))
 }
 

@@ -12,12 +12,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::output::Failure;
 use super::{Context, Outcome, check_config, dealers};
 use crate::aap::demo;
+use crate::auth::Principal;
 use crate::clock::Clock;
 use crate::config::{Config, Server, read};
 use crate::conformance::{Conformance, Profile};
 use crate::desk::Desk;
 use crate::egress::{Egress, Resolver};
 use crate::fault::Fault;
+use crate::gate::Scopes;
 use crate::http;
 use crate::outbox::backoff::Schedule;
 use crate::outbox::{Edge, Outbox, Settings};
@@ -35,6 +37,14 @@ const LOCK: &str = "tradepost.lock";
 /// The demo inventory is the same everywhere.
 const DEMO_SEED: u64 = 20_260_401;
 
+/// The credentials of the demo publisher, and whose they are.
+const DEMO_TOKENS: [(&str, &str); 4] = [
+    ("demo-acme-outdoor-v1", "acme-outdoor"),
+    ("demo-acme-outdoor-live-v1", "acme-outdoor-live"),
+    ("demo-nova-motors-v1", "nova-motors"),
+    ("demo-billing-passthrough-v1", "billing-passthrough"),
+];
+
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -43,6 +53,10 @@ pub struct Arguments {
     /// How many vehicles the demo dealer offers.
     #[arg(long, value_name = "N", default_value_t = 300, requires = "demo")]
     demo_size: usize,
+    /// A fictional publisher of advertising instead of a configuration file: a sandbox, whose
+    /// credentials are no secret.
+    #[arg(long, conflicts_with_all = ["demo", "config", "conformance"])]
+    demo_publisher: bool,
     /// The agent that the official conformance kits of A2A are run against, in place of dealers.
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
@@ -101,13 +115,15 @@ fn push_timeout(text: &str) -> Result<Duration, String> {
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let mut config = match arguments.conformance {
         // Its limits are the demo's; it has no dealers.
-        Some(_) => Config { dealers: Vec::new(), ..read::demo() },
+        Some(_) => Config { dealers: Vec::new(), publishers: Vec::new(), ..read::demo() },
+        None if arguments.demo_publisher => demo_publisher(),
         None => arguments.dealers.load(&context.environment)?,
     };
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
     }
     check_config::check_keys(&config)?;
+    check_config::load_catalogues(&mut config)?;
     start_log(&config.server)?;
     let clock = Clock::system();
     let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
@@ -130,6 +146,19 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         push: arguments.push,
     });
     runtime.block_on(serve(config, fixture, store, clock, tls, context))
+}
+
+/// The demo publisher, with credentials that everybody may know.
+fn demo_publisher() -> Config {
+    let mut config = read::demo_publisher();
+    for publisher in &mut config.publishers {
+        let token = |(text, name): &(&'static str, &str)| {
+            (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
+        };
+        publisher.profile.catalogue = tradepost_publisher::demo::catalogue();
+        publisher.front.tokens = DEMO_TOKENS.iter().map(token).collect();
+    }
+    config
 }
 
 /// What the conformance agent is to be like.
@@ -180,7 +209,7 @@ async fn serve(
 ) -> Outcome {
     let (listener, address) = bind(config.server.listen).await?;
     let server = config.server.clone();
-    let dealers = config.dealers.len();
+    let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
     let (desk, outbox) = open(config, conformance, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::new(desk);
@@ -194,7 +223,7 @@ async fn serve(
         };
         tokio::spawn(outbox.run(stopped, grace))
     });
-    tracing::info!(%address, dealers, "started");
+    tracing::info!(%address, dealers, publishers, "started");
     // Scripts wait for this line.
     context.output.line(format!("listening on {}", server.origin(address)));
     let listener = match tls {

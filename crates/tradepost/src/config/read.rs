@@ -4,6 +4,7 @@
 //! is then read with the same readers as a request (`sections`, `rooftop`). A problem found
 //! there becomes a [`Mistake`] with its line, in the words of TOML.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -15,6 +16,7 @@ use document::{Document, Origin};
 
 mod auth;
 mod document;
+mod publisher;
 mod rooftop;
 mod sections;
 mod values;
@@ -94,13 +96,29 @@ pub fn demo() -> Config {
     read(DEMO, &[]).unwrap_or_else(|_| unreachable!("the demo configuration is tested"))
 }
 
+/// The fictional publisher of `serve --demo-publisher`.
+#[must_use]
+pub fn demo_publisher() -> Config {
+    read(DEMO_PUBLISHER, &[]).unwrap_or_else(|_| unreachable!("the demo configuration is tested"))
+}
+
 const DEMO: &str = include_str!("demo.toml");
+
+const DEMO_PUBLISHER: &str = include_str!("demo-publisher.toml");
 
 fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
     read_object!(value, &At::Root, problems, closed {
         optional "server" => server: sections::server,
-        required "dealers" => dealers: sections::dealers,
+        optional "dealers" => dealers: sections::dealers,
+        optional "publishers" => publishers: publisher::publishers,
     });
+    let named = |key| value.get(key).is_some();
+    if !named("dealers") && !named("publishers") {
+        let at = At::Root.key("dealers");
+        values::reject(&at, problems, "is missing; there has to be a dealer or a publisher");
+    }
+    let (dealers, publishers) = (dealers.unwrap_or_default(), publishers.unwrap_or_default());
+    check_sellers(value, problems);
     let asks = value.pointer("/server/tls/client_ca").is_some();
     let listed = value.get("dealers").and_then(Value::as_array).map(Vec::as_slice);
     for (index, dealer) in listed.unwrap_or_default().iter().enumerate() {
@@ -110,7 +128,38 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
             values::reject(&at.key("auth").key("certificates"), problems, message);
         }
     }
-    Some(Config { server: server.unwrap_or_default(), dealers: dealers? })
+    Some(Config { server: server.unwrap_or_default(), dealers, publishers })
+}
+
+/// Sellers of all kinds have ids of their own, and several need host names to be told apart.
+fn check_sellers(value: &Value, problems: &mut Problems) {
+    let list =
+        |key| value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let (dealers, publishers) = (list("dealers"), list("publishers"));
+    let (mut ids, mut hosts) = (BTreeSet::new(), BTreeSet::new());
+    for (key, sellers) in [("dealers", dealers), ("publishers", publishers)] {
+        for (index, seller) in sellers.iter().enumerate() {
+            let list = At::Root.key(key);
+            let at = list.index(index);
+            let id = seller.get("id").and_then(Value::as_str);
+            if id.is_some_and(|id| !ids.insert(id)) {
+                values::reject(&at.key("id"), problems, "another seller has this id already");
+            }
+            let named = seller.get("hosts").and_then(Value::as_array);
+            if dealers.len() + publishers.len() > 1 && named.is_none_or(Vec::is_empty) {
+                let message = "is missing; with several sellers each needs its own host names";
+                values::reject(&at.key("hosts"), problems, message);
+            }
+            for (index, host) in named.into_iter().flatten().enumerate() {
+                let host = host.as_str().map(str::to_ascii_lowercase);
+                if host.is_some_and(|host| !hosts.insert(host)) {
+                    let at_hosts = at.key("hosts");
+                    let message = "this host name is used already";
+                    values::reject(&at_hosts.index(index), problems, message);
+                }
+            }
+        }
+    }
 }
 
 /// Says a problem in the words of TOML.
@@ -170,8 +219,6 @@ pub(crate) fn known_keys(text: &str) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::cli::init::TEMPLATE;
 
@@ -215,11 +262,19 @@ address = { zz = 0 }
 schedules = { zz = 0, sales = { zz = 0 } }
 fees = [{ zz = 0 }]
 appointments = { zz = 0 }
+[[publishers]]
+zz = 0
+auth = { zz = 0 }
+rates = { zz = 0 }
+onboarding = { zz = 0, review = { zz = 0 } }
+[[publishers.agents]]
+zz = 0
+scope = { zz = 0 }
 "#;
         let known = known_keys(planted);
         // Every table of the plant has answered, and none has been forgotten: a key whose value
         // is a table must be among the planted ones.
-        assert_eq!(planted.matches("zz").count(), 20);
+        assert_eq!(planted.matches("zz").count(), 27);
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
         let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();

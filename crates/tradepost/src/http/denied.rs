@@ -74,6 +74,6 @@ pub(super) fn too_often(refusal: &aap::Refusal) -> Refusal {
 fn dealer_version(agent: &Agent, binding: Binding) -> Option<Version> {
     match agent {
         Agent::Dealer(seller) => binding.versions(&seller.dealer).last().copied(),
-        Agent::Conformance(_) => None,
+        Agent::Publisher(_) | Agent::Conformance(_) => None,
     }
 }

@@ -3,16 +3,15 @@
 
 use std::fmt;
 use std::future::Future;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Response, StatusCode, redirect};
+use reqwest::{Client, Response, StatusCode};
 use tradepost_buyer::refusal;
 
-use crate::egress::{Egress, Unresolved};
+use crate::egress::{Egress, Unresolved, client};
 use crate::fault::Fault;
 
 /// The media type of a notification (C-04).
@@ -30,9 +29,6 @@ const MAX_ANSWER: usize = 16 * 1024;
 
 /// How long the rest of an answer may take. It is of no interest, and somebody else may wait.
 const DRAIN: Duration = Duration::from_secs(1);
-
-/// How long a connection that nobody uses is kept.
-const IDLE: Duration = Duration::from_secs(30);
 
 /// What is sent.
 pub struct Notification {
@@ -164,63 +160,14 @@ impl HttpSender {
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        let resolver = Guarded(self.egress.clone());
-        let builder = Client::builder()
-            .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            // The outbox alone knows when to send again.
-            .retry(reqwest::retry::never())
-            .referer(false)
-            // A proxy would resolve the name for itself.
-            .no_proxy()
-            .dns_resolver(resolver)
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(2)
-            .timeout(self.timeout)
-            .connect_timeout(self.timeout);
-        // When the process has a provider already, that one is used.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = if secure { builder.https_only(true) } else { builder.without_tls()? };
-        let client = builder.build().map_err(Fault::on("making an HTTP client"))?;
+        let client = client::build(&self.egress, self.timeout, secure)?;
         Ok(slot.get_or_init(|| client))
-    }
-}
-
-/// A machine without certificates can still call itself.
-trait WithoutTls: Sized {
-    fn without_tls(self) -> Result<Self, Fault>;
-}
-
-impl WithoutTls for reqwest::ClientBuilder {
-    fn without_tls(self) -> Result<Self, Fault> {
-        let provider = rustls::crypto::ring::default_provider();
-        let tls = rustls::ClientConfig::builder_with_provider(provider.into())
-            .with_safe_default_protocol_versions()
-            .map_err(Fault::on("setting TLS up"))?
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth();
-        Ok(self.tls_backend_preconfigured(tls))
     }
 }
 
 impl Sender for HttpSender {
     fn send(&self, notification: Notification) -> Sending<'_> {
         Box::pin(self.attempt(notification))
-    }
-}
-
-/// Resolves for the client: what it gets has been judged, and it connects to nothing else.
-struct Guarded(Egress);
-
-impl reqwest::dns::Resolve for Guarded {
-    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
-        let (egress, host) = (self.0.clone(), name.as_str().to_owned());
-        Box::pin(async move {
-            let found = egress.resolve(&host).await?;
-            // Port 0 stands for the address's own.
-            let found = found.into_iter().map(|ip| SocketAddr::new(ip, 0));
-            Ok(Box::new(found) as reqwest::dns::Addrs)
-        })
     }
 }
 

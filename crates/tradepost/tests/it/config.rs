@@ -222,7 +222,7 @@ fn a_file_without_dealers_says_what_is_missing() {
         "",
         &[],
         expect![[r#"
-        -: dealers: is missing; it has no default
+        -: dealers: is missing; there has to be a dealer or a publisher
     "#]],
     );
     check(
@@ -419,7 +419,7 @@ fn certificates_are_meant_by_one_thing_and_need_an_authority() {
         1: server.tls.key: is missing; it has no default
         2: server.tls.certificate: must not be empty
         3: server.tls.client_ca: must be a text in "quotes"
-        -: dealers: is missing; it has no default
+        -: dealers: is missing; there has to be a dealer or a publisher
     "#]],
     );
     check(

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::error::{Code, Error, Issue};
+use super::error::{Code, Error, Issue, path};
 use super::tool::Tool;
 
 mod notation;
@@ -59,7 +59,7 @@ impl Issues {
         &self.listed
     }
 
-    /// How many there are in all.
+    /// How many there are in all; of a request with hundreds, at least so many.
     #[must_use]
     pub fn total(&self) -> usize {
         self.total
@@ -85,7 +85,8 @@ impl Issues {
         if unlisted > 0 {
             message.push_str(&format!(" {unlisted} of them are not listed."));
         }
-        Error { issues: self.listed, ..Error::new(Code::ValidationError, message) }
+        let field = self.listed.first().map(|issue| path(&issue.pointer));
+        Error { field, issues: self.listed, ..Error::new(Code::ValidationError, message) }
     }
 }
 
@@ -108,8 +109,8 @@ pub fn check_shape(name: &str, value: &Value, internals: Internals) -> Result<()
     let book = book();
     let shape = book.shape(name).expect("callers name shapes that the rules have");
     let mut walk = walk::Walk::new(book, internals == Internals::On);
-    let path = place::Path::Nowhere;
-    if walk.node(&shape.node, value, &place::At::ROOT, &place::Path::Shape(shape, &path)) {
+    let nowhere = place::Path::Nowhere;
+    if walk.node(&shape.node, value, &place::At::ROOT, &place::Path::Shape(shape, &nowhere)) {
         return Ok(());
     }
     let walk::Walk { mut found, total, .. } = walk;

@@ -11,6 +11,7 @@
 )]
 
 mod adcp;
+mod adcp_rules;
 mod cases;
 mod catalogs;
 mod dependencies;

@@ -120,7 +120,7 @@ impl Oracle {
 /// E-mail addresses as C-14 resolves them: the pattern of ajv-formats, written as the regular
 /// expression that it is, with the length limits of RFC 5321. The other formats of the schemas
 /// (`date-time`, `date`, `uri`) are the crate's own, which are as strict as C-14 asks.
-fn email() -> impl Fn(&str) -> bool {
+pub(crate) fn email() -> impl Fn(&str) -> bool {
     const ATOM: &str = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
     const LABEL: &str = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
     let pattern = format!(r"^{ATOM}(?:\.{ATOM})*@(?:{LABEL}\.)+{LABEL}$");

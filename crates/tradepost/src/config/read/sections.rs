@@ -1,6 +1,5 @@
 //! Readers for the server and for dealers; those for rooftops are in [`super::rooftop`].
 
-use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::SignedDuration;
@@ -109,29 +108,7 @@ fn read_tls(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Tls> 
 
 /// `[[dealers]]`
 pub(super) fn dealers(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Dealer>> {
-    let dealers = parse::list(value, at, problems, (1, None), dealer);
-    let raw = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    let (mut ids, mut hosts) = (HashSet::new(), HashSet::new());
-    for (index, dealer) in raw.iter().enumerate() {
-        let at = at.index(index);
-        let id = dealer.get("id").and_then(Value::as_str);
-        if id.is_some_and(|id| !ids.insert(id)) {
-            reject(&at.key("id"), problems, "another dealer has this id already");
-        }
-        let named = dealer.get("hosts").and_then(Value::as_array);
-        if raw.len() > 1 && named.is_none_or(Vec::is_empty) {
-            let message = "is missing; with several dealers each needs its own host names";
-            reject(&at.key("hosts"), problems, message);
-        }
-        for (index, host) in named.into_iter().flatten().enumerate() {
-            let host = host.as_str().map(str::to_ascii_lowercase);
-            if host.is_some_and(|host| !hosts.insert(host)) {
-                let at_hosts = at.key("hosts");
-                reject(&at_hosts.index(index), problems, "this host name is used already");
-            }
-        }
-    }
-    dealers
+    parse::list(value, at, problems, (1, None), dealer)
 }
 
 fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer> {
@@ -193,7 +170,11 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
     })
 }
 
-fn read_provider(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(String, String)> {
+pub(super) fn read_provider(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<(String, String)> {
     read_object!(value, at, problems, closed {
         required "organization" => organization: line(200),
         required "url" => url: values::web_page,
@@ -258,7 +239,11 @@ fn read_card_signing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
     Some(CardSigning { key_file: key_file?.into(), kid, jku })
 }
 
-fn read_rate_limit(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<RateLimit> {
+pub(super) fn read_rate_limit(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<RateLimit> {
     read_object!(value, at, problems, closed {
         optional "requests" => requests: whole(0, 1_000_000),
         optional "window" => window: duration(MOMENT, ONE_DAY),

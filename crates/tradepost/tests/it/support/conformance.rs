@@ -199,7 +199,7 @@ impl ConformanceServer {
     pub fn live(&self) -> usize {
         match self.desk.agent(None).unwrap() {
             Agent::Conformance(agent) => agent.live_tasks(),
-            Agent::Dealer(_) => panic!("no conformance agent"),
+            Agent::Dealer(_) | Agent::Publisher(_) => panic!("no conformance agent"),
         }
     }
 }

@@ -40,6 +40,7 @@ pub fn config() -> Config {
             trust_forwarded_for: false,
             tls: None,
         },
+        publishers: Vec::new(),
         dealers: vec![Dealer {
             id: ID.to_owned(),
             hosts: Vec::new(),

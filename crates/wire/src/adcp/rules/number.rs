@@ -38,7 +38,7 @@ pub(super) fn compare(one: &Decimal, other: &Decimal) -> Ordering {
     match sign(one).cmp(&sign(other)) {
         Ordering::Equal if one.negative => magnitude(other, one),
         Ordering::Equal => magnitude(one, other),
-        unequal => unequal,
+        unequal @ (Ordering::Less | Ordering::Greater) => unequal,
     }
 }
 

@@ -272,6 +272,12 @@ impl Found {
         Self { keyword, pointer, ranks: at.ranks(), message: message(), internals }
     }
 
+    /// The keyword that rejected.
+    #[cfg(test)]
+    pub(super) fn keyword(&self) -> &'static str {
+        self.keyword
+    }
+
     /// Whether both say the same to a caller.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.keyword == other.keyword

@@ -133,12 +133,7 @@ pub(super) fn name(book: &Book, rules: &Node) -> String {
 pub(super) fn not(book: &Book, inner: &Node) -> String {
     let inner = book.resolved(inner);
     let branches = inner.any.as_ref().map(|union| &union.branches);
-    let single = |node: &Node| match book.required(node).as_slice() {
-        [name] => Some(*name),
-        _ => None,
-    };
-    if let Some(names) = branches.and_then(|all| all.iter().map(single).collect::<Option<Vec<_>>>())
-    {
+    if let Some(names) = branches.and_then(|branches| single_needs(branches)) {
         return format!("must not have {}", quoted(&names, "or"));
     }
     match book.required(inner).as_slice() {
@@ -150,6 +145,10 @@ pub(super) fn not(book: &Book, inner: &Node) -> String {
 
 /// When a conditional rule is in force.
 pub(super) fn when(condition: &Node) -> String {
+    let branches = condition.any.as_ref().map(|union| &union.branches);
+    if let Some(names) = branches.and_then(|branches| single_needs(branches)) {
+        return format!(" when {} is sent", quoted(&names, "or"));
+    }
     let Some(object) = &condition.object else {
         return String::new();
     };
@@ -162,6 +161,15 @@ pub(super) fn when(condition: &Node) -> String {
         [] => String::new(),
         names => format!(" when {} is sent", quoted(names, "and")),
     }
+}
+
+/// The names, where each branch does nothing but require one member.
+fn single_needs(branches: &[Node]) -> Option<Vec<&'static str>> {
+    let single = |node: &Node| match node.object.as_ref()?.needs.as_slice() {
+        [name] => Some(*name),
+        _ => None,
+    };
+    branches.iter().map(single).collect()
 }
 
 /// The value satisfies several branches of which it may satisfy one.
@@ -209,6 +217,24 @@ pub(super) fn kinds(book: &Book, union: &Union) -> Option<String> {
         found.extend(node.types.0.iter().filter(|kind| !found.contains(kind)).collect::<Vec<_>>());
     }
     Some(types(&found))
+}
+
+/// What is accepted, where every branch is about texts.
+pub(super) fn texts(book: &Book, union: &Union) -> Option<String> {
+    let accepted = |branch: &Node| {
+        let node = book.resolved(branch);
+        if let Some(constant) = &node.constant {
+            return constant.is_string().then(|| constant.to_string());
+        }
+        let text = node.text.as_ref().filter(|_| node.types.0 == [Type::String])?;
+        match (text.format, &text.pattern) {
+            (Some(format), None) => Some(format.words().to_owned()),
+            (None, Some(pattern)) => Some(format!("a text of the pattern {}", pattern.source)),
+            (Some(_), Some(_)) | (None, None) => None,
+        }
+    };
+    let all: Option<Vec<_>> = union.branches.iter().map(accepted).collect();
+    Some(format!("must be {}", all?.join(", or ")))
 }
 
 /// `"a"`, `"a" and "b"`, `"a", "b" and "c"`.

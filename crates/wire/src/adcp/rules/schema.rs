@@ -56,7 +56,7 @@ fn references(book: &Book, node: &Node, found: &mut BTreeSet<&'static str>) {
 fn children<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
     let list = node.list.iter().flat_map(|list| list.items.iter().chain(&list.contains));
     list.for_each(&mut *visit);
-    for object in &node.object {
+    if let Some(object) = &node.object {
         object.members.iter().for_each(|member| visit(&member.node));
         object.patterns.iter().for_each(|(_, node)| visit(node));
         object.rest.iter().chain(&object.names).for_each(&mut *visit);
@@ -65,7 +65,7 @@ fn children<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
     let unions = node.any.iter().chain(&node.one);
     unions.flat_map(|union| &union.branches).for_each(&mut *visit);
     node.not.iter().for_each(|inner| visit(inner));
-    for condition in &node.condition {
+    if let Some(condition) = &node.condition {
         visit(&condition.when);
         condition.then.iter().chain(&condition.otherwise).for_each(&mut *visit);
     }

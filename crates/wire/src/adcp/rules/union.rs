@@ -56,7 +56,7 @@ impl<'b> Walk<'b> {
             .map(|(index, branch)| (self.weigh(branch, value, at), index, branch))
             .collect();
         if weighed.len() > 1
-            && let Some(message) = self.undecided(union, &weighed)
+            && let Some(message) = self.undecided(union, &weighed, value)
         {
             return self.fail(keyword, at, path, None, || message);
         }
@@ -66,7 +66,17 @@ impl<'b> Walk<'b> {
     }
 
     /// What to say where no branch is closer than the others.
-    fn undecided(&self, union: &Union, weighed: &[(Weight, usize, &'b Node)]) -> Option<String> {
+    fn undecided(
+        &self,
+        union: &Union,
+        weighed: &[(Weight, usize, &'b Node)],
+        value: &Value,
+    ) -> Option<String> {
+        if value.is_string()
+            && let Some(text) = say::texts(self.book, union)
+        {
+            return Some(text);
+        }
         if weighed.iter().all(|(weight, _, _)| weight.alien > 0) {
             return say::kinds(self.book, union);
         }

@@ -92,7 +92,12 @@ impl<'b> Walk<'b> {
         !is_valid && self.is_probe()
     }
 
-    pub(super) fn is_probe(&self) -> bool {
+    /// Whether further problems are only counted.
+    fn is_full(&self) -> bool {
+        self.found.len() >= MAX_KEPT
+    }
+
+    fn is_probe(&self) -> bool {
         self.aim == Aim::Probe
     }
 
@@ -119,7 +124,7 @@ impl<'b> Walk<'b> {
                 let is_surplus = matches!(keyword, "additionalProperties" | "not");
                 weight.surplus += usize::from(is_here && is_surplus);
             }
-            Aim::List if self.found.len() < MAX_KEPT => {
+            Aim::List if !self.is_full() => {
                 let found =
                     Found::new(keyword, member.unwrap_or(at), path, self.internals, message);
                 if self.found.iter().any(|other| other.is_same(&found)) {
@@ -151,7 +156,15 @@ impl<'b> Walk<'b> {
         }
         let types = &node.types.0;
         if !types.is_empty() && !types.iter().any(|kind| kind.has(value)) {
-            return self.fail("type", at, path, None, || say::types(types));
+            self.fail("type", at, path, None, || say::types(types));
+            // What is accepted is worth saying; branches would only repeat the type.
+            if !self.is_probe() {
+                self.value(node, value, at, path);
+                if let Value::Number(number) = value {
+                    self.number(node, number.as_str(), at, path);
+                }
+            }
+            return false;
         }
         let mut is_valid = self.value(node, value, at, path);
         if self.is_done(is_valid) {
@@ -181,11 +194,12 @@ impl<'b> Walk<'b> {
         if let Some(expected) = &node.constant
             && !number::same(expected, value)
         {
-            is_valid = self.fail("const", at, path, None, || say::constant(expected));
+            let message = || format!("{}{}", say::constant(expected), path.because());
+            is_valid = self.fail("const", at, path, None, message);
         }
         if !node.words.is_empty() && !node.words.iter().any(|word| number::same(word, value)) {
-            let guess = || say::words(&node.words, value);
-            is_valid = self.fail("enum", at, path, None, guess);
+            let message = || say::words(&node.words, value);
+            is_valid = self.fail("enum", at, path, None, message);
         }
         is_valid
     }
@@ -332,9 +346,9 @@ impl<'b> Walk<'b> {
         if let Some(names) = &rules.names
             && !self.satisfies(names, &Value::from(name))
         {
-            let message = || say::name(self.book, names);
-            let text = message();
-            is_valid = self.fail("propertyNames", at, path, Some(here), || text);
+            let book = self.book;
+            let message = || say::name(book, names);
+            is_valid = self.fail("propertyNames", at, path, Some(here), message);
         }
         let mut is_known = false;
         if let Some(member) = rules.member(name) {
@@ -381,9 +395,8 @@ impl<'b> Walk<'b> {
         if let Some(inner) = &node.not
             && self.satisfies(inner, value)
         {
-            let message = || say::not(self.book, inner);
-            let text = if self.is_probe() { String::new() } else { message() };
-            is_valid = self.fail("not", at, path, None, || text);
+            let book = self.book;
+            is_valid = self.fail("not", at, path, None, || say::not(book, inner));
         }
         if let Some(condition) = &node.condition {
             is_valid &= self.condition(condition, value, at, path);
@@ -424,15 +437,15 @@ impl<'b> Walk<'b> {
                 return true;
             }
             if hits > 1 {
-                let text =
-                    if self.is_probe() { String::new() } else { say::several(self.book, union) };
-                return self.fail(keyword, at, path, None, || text);
+                let book = self.book;
+                return self.fail(keyword, at, path, None, || say::several(book, union));
             }
         }
         if hits == 1 {
             return true;
         }
-        if self.is_probe() {
+        // What is only counted needs no explanation.
+        if self.is_probe() || self.is_full() {
             return self.fail(keyword, at, path, None, String::new);
         }
         self.explain(union, keyword, value, at, path)

@@ -1,0 +1,195 @@
+//! What was lately said over A2A: the tasks by which finished requests were answered, so that a
+//! caller that lost an answer can ask for it again.
+//!
+//! They are in memory and forgotten when it is full. What lasts is the AdCP work itself, which
+//! `get_task_status` and the tools tell about; an A2A task is the envelope of one exchange, and
+//! writing it to the store would make refusals leave a trace (`U-7`).
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use tradepost_wire::a2a::{ListTasks, Task};
+
+use crate::tasks::TaskPage;
+
+/// How many tasks of one caller are kept.
+const EACH: usize = 32;
+
+/// How many bytes of answers are kept in all.
+const BYTES: usize = 16 * 1024 * 1024;
+
+/// How many tasks a page holds when the caller does not say (A2A §3.1.4).
+const PAGE_SIZE: u32 = 50;
+
+/// The tasks of late.
+#[derive(Debug, Default)]
+pub struct Exchanges(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// By the place in the order of coming.
+    tasks: HashMap<u64, Entry>,
+    /// The places, the oldest first.
+    order: VecDeque<u64>,
+    by_id: HashMap<String, u64>,
+    by_tenant: HashMap<String, VecDeque<u64>>,
+    next: u64,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    tenant: String,
+    task: Task,
+    size: usize,
+}
+
+impl Exchanges {
+    /// Keeps a task of a tenant, whose answer is about `size` bytes long.
+    pub fn keep(&self, tenant: &str, task: Task, size: usize) {
+        let mut kept = self.lock();
+        if size > BYTES / EACH {
+            return;
+        }
+        let place = kept.next;
+        kept.next += 1;
+        kept.bytes += size;
+        kept.by_id.insert(task.id.clone(), place);
+        kept.order.push_back(place);
+        kept.tasks.insert(place, Entry { tenant: tenant.to_owned(), task, size });
+        let own = kept.by_tenant.entry(tenant.to_owned()).or_default();
+        own.push_back(place);
+        if own.len() > EACH
+            && let Some(oldest) = own.front().copied()
+        {
+            kept.forget(oldest);
+        }
+        while kept.bytes > BYTES
+            && let Some(oldest) = kept.order.front().copied()
+        {
+            kept.forget(oldest);
+        }
+    }
+
+    /// A task of the tenant's own. One that is another's is not found.
+    #[must_use]
+    pub fn get(&self, tenant: &str, id: &str) -> Option<Task> {
+        let kept = self.lock();
+        let entry = kept.tasks.get(kept.by_id.get(id)?)?;
+        (entry.tenant == tenant).then(|| entry.task.clone())
+    }
+
+    /// The tenant's own tasks, the newest first. A page token is the number of tasks before.
+    #[must_use]
+    pub fn list(&self, tenant: &str, query: &ListTasks) -> Option<TaskPage> {
+        let before = match &query.page_token {
+            None => 0,
+            Some(token) => token.parse::<usize>().ok()?,
+        };
+        let kept = self.lock();
+        let places = kept.by_tenant.get(tenant);
+        let own = places.into_iter().flatten().rev().filter_map(|place| kept.tasks.get(place));
+        let fits = |task: &&Task| {
+            query.context_id.as_ref().is_none_or(|id| task.context_id == *id)
+                && query.status.is_none_or(|state| task.status.state == state)
+                && query.status_timestamp_after.is_none_or(|after| task.status.timestamp >= after)
+        };
+        let found: Vec<_> = own.map(|entry| &entry.task).filter(fits).collect();
+        let page_size = query.page_size.unwrap_or(PAGE_SIZE);
+        let size = usize::try_from(page_size).unwrap_or(usize::MAX);
+        let after = before.saturating_add(size);
+        let next = if after < found.len() { after.to_string() } else { String::new() };
+        let told = |task: &&Task| Task {
+            artifacts: task.artifacts.clone().filter(|_| query.include_artifacts),
+            ..(*task).clone()
+        };
+        let tasks = found.iter().skip(before).take(size).map(told).collect();
+        Some(TaskPage { tasks, next_page_token: next, page_size, total_size: found.len() })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn forget(&mut self, place: u64) {
+        let Some(entry) = self.tasks.remove(&place) else {
+            return;
+        };
+        self.bytes -= entry.size;
+        self.by_id.remove(&entry.task.id);
+        self.order.retain(|other| *other != place);
+        if let Some(own) = self.by_tenant.get_mut(&entry.tenant) {
+            own.retain(|other| *other != place);
+            if own.is_empty() {
+                self.by_tenant.remove(&entry.tenant);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::a2a::{TaskState, TaskStatus};
+
+    use super::*;
+
+    fn task(id: &str) -> Task {
+        let status = TaskStatus {
+            state: TaskState::Completed,
+            message: None,
+            timestamp: jiff::Timestamp::UNIX_EPOCH,
+        };
+        Task {
+            id: id.to_owned(),
+            context_id: "c".to_owned(),
+            status,
+            artifacts: None,
+            history: None,
+            metadata: None,
+        }
+    }
+
+    #[test]
+    fn a_task_is_found_by_whom_it_was_told() {
+        let exchanges = Exchanges::default();
+        exchanges.keep("a", task("1"), 10);
+        assert_eq!(exchanges.get("a", "1"), Some(task("1")));
+        assert_eq!(exchanges.get("b", "1"), None);
+        assert_eq!(exchanges.list("b", &ListTasks::default()).unwrap().total_size, 0);
+    }
+
+    #[test]
+    fn whoever_says_much_forgets_its_own_and_nobody_elses() {
+        let exchanges = Exchanges::default();
+        exchanges.keep("quiet", task("q"), 10);
+        for number in 0..100 {
+            exchanges.keep("loud", task(&number.to_string()), 10);
+        }
+        assert!(exchanges.get("quiet", "q").is_some());
+        assert!(exchanges.get("loud", "67").is_none());
+        assert!(exchanges.get("loud", "68").is_some());
+        let page = |token: Option<&str>| {
+            let page_token = token.map(ToOwned::to_owned);
+            let query = ListTasks { page_size: Some(20), page_token, ..ListTasks::default() };
+            exchanges.list("loud", &query).unwrap()
+        };
+        let first = page(None);
+        assert_eq!((first.tasks[0].id.as_str(), first.total_size), ("99", 32));
+        let last = page(Some(&first.next_page_token));
+        assert_eq!((last.tasks.len(), last.next_page_token.as_str()), (12, ""));
+    }
+
+    #[test]
+    fn memory_is_bounded_by_what_the_answers_weigh() {
+        let exchanges = Exchanges::default();
+        exchanges.keep("a", task("huge"), BYTES);
+        assert!(exchanges.get("a", "huge").is_none());
+        for number in 0..100 {
+            exchanges.keep(&format!("caller {number}"), task(&number.to_string()), BYTES / EACH);
+        }
+        assert_eq!(exchanges.lock().tasks.len(), EACH);
+        assert_eq!(exchanges.lock().by_tenant.len(), EACH);
+    }
+}

@@ -1,0 +1,152 @@
+//! A task of AdCP as an A2A message, and its answer as an A2A task. The message has one data part
+//! that names the task and carries its arguments; what does not is refused by the protocol itself,
+//! because no task was begun (AdCP A2A profile extension v3, "Invocation message").
+
+use serde_json::{Map, Value};
+use tradepost_publisher::ask::Ask;
+use tradepost_wire::a2a::error::{FieldViolation, Refusal};
+use tradepost_wire::a2a::request::invalid_fields;
+use tradepost_wire::a2a::{Artifact, Content, Message, Part, Task, TaskState, TaskStatus};
+use tradepost_wire::adcp::{Answer, Tool};
+
+/// Which members the data part may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `skill` and `input`, and nothing else.
+    Profile,
+    /// The same, or `parameters` in place of `input`, as clients of A2A 0.3 send it.
+    Older,
+}
+
+/// What a message asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Invocation {
+    /// The task of AdCP.
+    pub tool: Tool,
+    /// Its arguments.
+    pub input: Map<String, Value>,
+}
+
+/// Reads a message. `tools` are those that there are.
+///
+/// # Errors
+/// `INVALID_PARAMS` with everything that is wrong.
+pub fn read(message: &Message, form: Form, tools: &[Tool]) -> Result<Invocation, Refusal> {
+    let mut wrong = Vec::new();
+    let mut data = Vec::new();
+    for (index, part) in message.parts.iter().enumerate() {
+        match &part.content {
+            Content::Data(value) => data.push((index, value)),
+            // It is for display alone, and never read.
+            Content::Text(_) => {}
+            Content::Raw(_) | Content::Url(_) => wrong.push(violation(
+                format!("message.parts[{index}]"),
+                "files have no place here; refer to them in the task's input",
+            )),
+        }
+    }
+    let read = match data.as_slice() {
+        [(index, value)] => {
+            let at = format!("message.parts[{index}].data");
+            invocation(value, &at, form, tools, &mut wrong)
+        }
+        [] => {
+            let needs = "one data part {\"skill\": …, \"input\": {…}} is required";
+            wrong.push(violation("message.parts".to_owned(), needs));
+            None
+        }
+        [_, _, ..] => {
+            let one = "exactly one data part is permitted; send one task in one message";
+            wrong.push(violation("message.parts".to_owned(), one));
+            None
+        }
+    };
+    match read {
+        Some(read) if wrong.is_empty() => Ok(read),
+        Some(_) | None => Err(invalid_fields(wrong)),
+    }
+}
+
+fn invocation(
+    value: &Value,
+    at: &str,
+    form: Form,
+    tools: &[Tool],
+    wrong: &mut Vec<FieldViolation>,
+) -> Option<Invocation> {
+    let Some(members) = value.as_object() else {
+        wrong.push(violation(at.to_owned(), "must be an object {\"skill\": …, \"input\": {…}}"));
+        return None;
+    };
+    let tool = match members.get("skill") {
+        Some(Value::String(name)) => Tool::of_name(name).filter(|tool| tools.contains(tool)),
+        Some(_) | None => None,
+    };
+    if tool.is_none() {
+        let skill = "must be the id of a skill of the agent card";
+        wrong.push(violation(format!("{at}.skill"), skill));
+    }
+    let older = members.get("parameters").filter(|_| form == Form::Older);
+    let input = match (members.get("input"), older) {
+        (Some(Value::Object(input)), None) | (None, Some(Value::Object(input))) => {
+            Some(input.clone())
+        }
+        (Some(_), Some(_)) => {
+            let both = "must not stand beside input; send one of them";
+            wrong.push(violation(format!("{at}.parameters"), both));
+            None
+        }
+        (_, Some(_)) => {
+            wrong.push(violation(format!("{at}.parameters"), "must be an object"));
+            None
+        }
+        (_, None) => {
+            let input = "must be an object with the task's request; it is required";
+            wrong.push(violation(format!("{at}.input"), input));
+            None
+        }
+    };
+    let known = |name: &str| {
+        matches!(name, "skill" | "input") || name == "parameters" && form == Form::Older
+    };
+    // What a client of 0.3 adds is its own affair.
+    if form == Form::Profile && members.keys().any(|name| !known(name)) {
+        let others = "has members besides skill and input; put the request into input";
+        wrong.push(violation(at.to_owned(), others));
+    }
+    Some(Invocation { tool: tool?, input: input? })
+}
+
+fn violation(field: String, description: &str) -> FieldViolation {
+    FieldViolation { field, description: description.to_owned() }
+}
+
+/// The A2A task that carries an answer. AdCP's own standing is in the data: whatever is no
+/// failure has completed the invocation (requirements §1.11 row 3).
+#[must_use]
+pub fn task(ask: &Ask, answer: &Answer, document: Value, ids: (String, String)) -> Task {
+    let failed = answer.is_failure();
+    let mut parts = Vec::with_capacity(2);
+    if !answer.message.is_empty() {
+        parts.push(Part::text(answer.message.clone()));
+    }
+    parts.push(Content::Data(document).into());
+    let artifact = Artifact {
+        artifact_id: if failed { "error-result" } else { "adcp-result" }.to_owned(),
+        name: None,
+        description: None,
+        parts,
+        metadata: None,
+        extensions: Vec::new(),
+    };
+    let state = if failed { TaskState::Failed } else { TaskState::Completed };
+    let (id, context_id) = ids;
+    Task {
+        id,
+        context_id,
+        status: TaskStatus { state, message: None, timestamp: ask.now },
+        artifacts: Some(vec![artifact]),
+        history: None,
+        metadata: None,
+    }
+}

@@ -1,0 +1,162 @@
+//! The world around a publisher: limits, identifiers, and the governance agents of buyers, which
+//! are called like any seller of AdCP, where the guard of addresses permits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tradepost_buyer::Failure;
+use tradepost_buyer::adcp::AdcpClient;
+use tradepost_buyer::refusal::By;
+use tradepost_buyer::transport::{Limits, Transport};
+use tradepost_publisher::shelf::Broken;
+use tradepost_publisher::world::{
+    GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
+};
+
+use crate::clock::Clock;
+use crate::config::{RateLimit, Rates};
+use crate::egress::{Egress, client};
+use crate::fault::Fault;
+use crate::limit::{Key, Limiter};
+
+/// How long a governance agent may take to decide.
+const GOVERNANCE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The largest decision, in bytes.
+const MAX_DECISION: usize = 256 * 1024;
+
+/// The world of one publisher.
+#[derive(Debug)]
+pub struct Outside {
+    publisher: Arc<str>,
+    egress: Egress,
+    read: Limiter,
+    write: Limiter,
+    insert: Limiter,
+}
+
+impl Outside {
+    /// That of the publisher with this id.
+    #[must_use]
+    pub fn new(publisher: &str, rates: Rates, clock: &Clock, egress: Egress) -> Self {
+        let limiter = |rate| Limiter::new(rate, clock.clone());
+        Self {
+            publisher: publisher.into(),
+            egress,
+            read: limiter(rates.read),
+            write: limiter(rates.write),
+            insert: limiter(rates.insert),
+        }
+    }
+
+    /// Forgets callers that have not called lately.
+    pub fn tidy(&self) {
+        for limiter in [&self.read, &self.write, &self.insert] {
+            limiter.tidy();
+        }
+    }
+
+    /// A client for one agent. Nothing is kept of it: what a caller has named must not be used for
+    /// another.
+    fn client(&self, agent: &GovernanceAgent) -> Result<AdcpClient, Unreached> {
+        let silent = |fault: Fault| {
+            tracing::error!(publisher = %self.publisher, cause = %fault.chain(), "no HTTP client");
+            Unreached::Silent
+        };
+        // Judged again: the setting that permitted it may have changed since it was kept.
+        let destination = self.egress.read(&agent.url).map_err(|_| Unreached::Silent)?;
+        let build = |secure| client::build(&self.egress, GOVERNANCE_PATIENCE, secure);
+        let plain = build(false).map_err(silent)?;
+        let secure = if destination.url.scheme() == "https" {
+            build(true).map_err(silent)?
+        } else {
+            plain.clone()
+        };
+        let limits = Limits {
+            timeout: GOVERNANCE_PATIENCE,
+            connect: GOVERNANCE_PATIENCE,
+            max_body: MAX_DECISION,
+        };
+        let transport = Transport::over(plain, secure, limits);
+        let client = AdcpClient::mcp(transport, destination.url.as_str(), fastrand::Rng::new());
+        let client = client.map_err(|_| Unreached::Silent)?;
+        match &agent.credential {
+            Some(credential) => client.with_token(credential).map_err(|_| Unreached::Silent),
+            None => Ok(client),
+        }
+    }
+
+    async fn decide(
+        &self,
+        agent: &GovernanceAgent,
+        request: Map<String, Value>,
+    ) -> Result<Map<String, Value>, Unreached> {
+        let client = self.client(agent)?;
+        let answered = client.call("check_governance", request).await.map_err(|failure| {
+            let code = code_of(&failure);
+            tracing::warn!(publisher = %self.publisher, code, "a governance agent did not decide");
+            code.map_or(Unreached::Silent, |code| Unreached::Refused(code.to_owned()))
+        })?;
+        answered.payload.as_object().cloned().ok_or(Unreached::Silent)
+    }
+}
+
+/// The code of a refusal.
+fn code_of(failure: &Failure) -> Option<&str> {
+    match failure {
+        Failure::Refused(refused) => match &refused.by {
+            By::Adcp(adcp) => Some(adcp.error.code.name()),
+            By::Aap { .. } | By::Protocol(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
+                None
+            }
+        },
+        Failure::Unsent(_) | Failure::Unanswered(_) | Failure::Garbled(_) => None,
+    }
+}
+
+impl World for Outside {
+    fn fresh_id(&self, prefix: &str) -> String {
+        format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
+    }
+
+    fn admit(&self, principal: &str, lane: Lane) -> Result<(), Wait> {
+        let limiter = match lane {
+            Lane::Read => &self.read,
+            Lane::Write => &self.write,
+            Lane::Insert => &self.insert,
+        };
+        limiter.count(&Key::Credential(principal.to_owned())).map_err(|wait| {
+            let RateLimit { requests, window, http_429: _ } = limiter.limit();
+            let whole = |seconds: i64| u32::try_from(seconds).unwrap_or(u32::MAX);
+            // Never early: a part of a second counts as a whole one.
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            Wait {
+                seconds: u32::try_from(seconds).unwrap_or(u32::MAX).max(1),
+                limit: requests,
+                window_seconds: whole(window.as_secs()).max(1),
+            }
+        })
+    }
+
+    fn check_governance<'a>(
+        &'a self,
+        agent: &'a GovernanceAgent,
+        request: Map<String, Value>,
+    ) -> Later<'a, Result<Map<String, Value>, Unreached>> {
+        Box::pin(self.decide(agent, request))
+    }
+
+    fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
+        // No ad server is set up: the catalogue is all there is.
+        let supply = Supply { sold_out: Vec::new(), age_seconds: 0, stale: None };
+        Box::pin(std::future::ready(Ok(supply)))
+    }
+
+    fn report(&self, broken: &Broken) -> String {
+        let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
+        let cause = format!("{broken}: {}", broken.source);
+        tracing::error!(publisher = %self.publisher, %error_id, cause, "a request could not be done");
+        error_id
+    }
+}

@@ -1,0 +1,253 @@
+//! A publisher at work: the agent that callers reach. Who calls is found out here, and the
+//! publisher is asked; what comes back is for the bindings to write.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use serde_json::{Map, Value};
+use tradepost_publisher::ask::{self, Ask};
+use tradepost_publisher::profile::Profile;
+use tradepost_publisher::publisher::{self, Publisher};
+use tradepost_publisher::refuse;
+use tradepost_publisher::shelf::{Broken, Vault};
+use tradepost_publisher::world::{Lane, Wait, World};
+use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::request::invalid_param;
+use tradepost_wire::a2a::{Message, Request, Task};
+use tradepost_wire::adcp::{Answer, Tool};
+
+use super::card;
+use super::exchanges::Exchanges;
+use super::invocation::{self, Form};
+use super::listing::Listing;
+use crate::aap::card::{self as cards, PublishedCard};
+use crate::auth::{Authenticator, Principal};
+use crate::clock::Clock;
+use crate::config::Auth;
+use crate::desk::{self, Caller, Outcome};
+use crate::fault::Fault;
+use crate::limit::Key;
+use crate::store::Store;
+
+/// How a publisher is reached, and who may call.
+#[derive(Debug, Clone, Default)]
+pub struct Front {
+    /// The host names (without port) that lead to it; every host when empty.
+    pub hosts: Vec<String>,
+    /// The origins of web pages that may call it over MCP, such as `https://example.com`.
+    pub origins: Vec<String>,
+    /// What the card says about the agent.
+    pub description: String,
+    /// The agent's own version on the card.
+    pub agent_version: String,
+    /// Who operates the agent: a name and a site.
+    pub provider: Option<(String, String)>,
+    /// Documentation for people.
+    pub documentation_url: Option<String>,
+    /// How callers say who they are.
+    pub auth: Auth,
+    /// Credentials besides that are no secret: for a demonstration, which has nothing to protect.
+    pub tokens: Vec<(&'static str, Principal)>,
+}
+
+/// A publisher at work.
+#[derive(Debug)]
+pub struct PublisherAgent {
+    /// The publisher.
+    pub publisher: Publisher,
+    /// How it is reached.
+    pub front: Front,
+    /// Its card.
+    pub card: PublishedCard,
+    /// Lets callers in.
+    pub auth: Authenticator,
+    /// Its tools, as MCP lists them.
+    pub listing: Listing,
+    tools: Vec<Tool>,
+    exchanges: Exchanges,
+    clock: Clock,
+}
+
+impl PublisherAgent {
+    /// Sets a publisher up, as reached under `base_url`, on what it keeps and what is outside.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open(
+        profile: Arc<Profile>,
+        front: Front,
+        vault: Arc<dyn Vault>,
+        world: Arc<dyn World>,
+        (store, clock): (&Arc<Store>, &Clock),
+        base_url: &str,
+    ) -> Result<Self, Fault> {
+        let id = profile.id.clone();
+        let publisher = Publisher::new(profile, vault, world);
+        let describe = |_: &str| card::describe(&publisher, &front, base_url);
+        let card = cards::publish_with(describe, |hash| {
+            store.card_identity(&id, hash, uuid::Uuid::now_v7().to_string(), clock.now())
+        })?;
+        let auth = Authenticator::open(&id, front.auth.clone(), store, clock)?;
+        let auth = auth.with_tokens(front.tokens.clone());
+        let tools = publisher.tools();
+        let listing = Listing::of(&tools);
+        let (exchanges, clock) = (Exchanges::default(), clock.clone());
+        Ok(Self { publisher, front, card, auth, listing, tools, exchanges, clock })
+    }
+
+    /// The id in the store and in the log.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.publisher.profile.id
+    }
+
+    /// The tools that it has; the same for every caller (`N-4`).
+    #[must_use]
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// The tool that a caller names, if this publisher has it.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<Tool> {
+        Tool::of_name(name).filter(|tool| self.tools.contains(tool))
+    }
+
+    /// Takes over what other processes have changed.
+    pub fn refresh(&self) {
+        self.auth.tidy();
+    }
+
+    /// Counts a request that reaches no tool.
+    ///
+    /// # Errors
+    /// When the next one may be sent.
+    pub fn admit(&self, caller: &Caller) -> Result<(), Wait> {
+        self.publisher.world.admit(&name(caller), Lane::Read)
+    }
+
+    /// Has the publisher answer.
+    pub async fn answer(
+        &self,
+        caller: &Caller,
+        tool: Tool,
+        arguments: Map<String, Value>,
+    ) -> Answer {
+        self.attend(self.ask(caller, tool, arguments)).await
+    }
+
+    fn ask(&self, caller: &Caller, tool: Tool, arguments: Map<String, Value>) -> Ask {
+        Ask { tool, arguments, caller: self.caller(caller), now: self.clock.now() }
+    }
+
+    async fn attend(&self, ask: Ask) -> Answer {
+        let context = ask.arguments.get("context").cloned();
+        // A panic in a tool is a fault like any other: the caller learns an error id.
+        match AssertUnwindSafe(self.publisher.answer(ask)).catch_unwind().await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let broken = Broken::new("answering a request", "a tool panicked");
+                let error_id = self.publisher.world.report(&broken);
+                let error = refuse::with(refuse::broke(), "error_id", error_id);
+                let context = context.filter(publisher::may_be_repeated);
+                Answer { context, ..Answer::failed(error, Vec::new()) }
+            }
+        }
+    }
+
+    /// Who calls, as the publisher knows them: the buyer agent to which the credential was given,
+    /// if it was given to one (`B-2`, `G-2`).
+    fn caller(&self, caller: &Caller) -> ask::Caller {
+        let principal = name(caller);
+        let mut agents = self.publisher.profile.agents.iter();
+        let agent = agents.find(|agent| agent.principals.contains(&principal)).cloned();
+        ask::Caller { principal, agent }
+    }
+
+    /// Answers a message of A2A.
+    ///
+    /// # Errors
+    /// What the protocol says about a message that calls no task.
+    pub async fn send(
+        &self,
+        caller: &Caller,
+        message: &Message,
+        form: Form,
+    ) -> Result<Task, Refusal> {
+        let tenant = self.caller(caller).tenant();
+        if let Some(id) = message.task_id.as_deref().filter(|id| !id.is_empty()) {
+            return Err(match self.exchanges.get(&tenant, id) {
+                Some(_) => {
+                    let ended = "this task has ended; leave taskId out";
+                    Refusal::new(Code::UnsupportedOperation, ended)
+                }
+                None => Refusal::new(Code::TaskNotFound, Code::TaskNotFound.title()),
+            });
+        }
+        let invocation = invocation::read(message, form, &self.tools)?;
+        let ask = self.ask(caller, invocation.tool, invocation.input);
+        let answer = self.attend(ask.clone()).await;
+        let fresh = || uuid::Uuid::now_v7().to_string();
+        let context_id = message.context_id.clone().filter(|id| !id.is_empty());
+        let ids = (fresh(), context_id.unwrap_or_else(fresh));
+        let document = answer.document();
+        let size = document.to_string().len();
+        let task = invocation::task(&ask, &answer, document, ids);
+        self.exchanges.keep(&tenant, task.clone(), size);
+        Ok(task)
+    }
+
+    /// A task of the caller's own.
+    ///
+    /// # Errors
+    /// `TASK_NOT_FOUND`, also for one that is another's.
+    pub fn task(&self, caller: &Caller, id: &str) -> Result<Task, Refusal> {
+        let found = self.exchanges.get(&self.caller(caller).tenant(), id);
+        found.ok_or_else(|| Refusal::new(Code::TaskNotFound, Code::TaskNotFound.title()))
+    }
+
+    /// Why a task of the caller's own is not canceled: every one has ended.
+    pub fn cancel(&self, caller: &Caller, id: &str) -> Refusal {
+        match self.task(caller, id) {
+            Ok(_) => Refusal::new(Code::TaskNotCancelable, Code::TaskNotCancelable.title()),
+            Err(refusal) => refusal,
+        }
+    }
+
+    /// Performs a request of A2A 1.0.
+    pub async fn perform(&self, caller: &Caller, request: &Request) -> Outcome {
+        let performed = match request {
+            Request::SendMessage(send) => {
+                let sent = self.send(caller, &send.message, Form::Profile).await;
+                sent.map(desk::Answer::Begun)
+            }
+            Request::GetTask { id, .. } => self.task(caller, id).map(desk::Answer::Task),
+            Request::ListTasks(query) => {
+                let page = self.exchanges.list(&self.caller(caller).tenant(), query);
+                let unknown = || invalid_param("pageToken", "is none that this agent has given");
+                page.ok_or_else(unknown).map(desk::Answer::Tasks)
+            }
+            Request::CancelTask { id } => Err(self.cancel(caller, id)),
+            Request::SendStreamingMessage(_)
+            | Request::SubscribeToTask { .. }
+            | Request::CreatePushConfig(_)
+            | Request::GetPushConfig { .. }
+            | Request::ListPushConfigs { .. }
+            | Request::DeletePushConfig { .. }
+            | Request::GetExtendedAgentCard => {
+                let code = Code::UnsupportedOperation;
+                Err(Refusal::new(code, code.title()))
+            }
+        };
+        performed.into()
+    }
+}
+
+/// Under which name a caller's requests are counted: whoever has none, by the address.
+fn name(caller: &Caller) -> String {
+    match caller.limit_key() {
+        Key::Credential(name) => name,
+        Key::Address(address) => format!("{}@{address}", crate::auth::ANONYMOUS),
+    }
+}

@@ -1,0 +1,221 @@
+//! Readers for publishers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+use tradepost_publisher::catalogue::Catalogue;
+use tradepost_publisher::profile::{
+    Authorization, Billing, BuyerAgent, Onboarding, Profile, Review, Standing,
+};
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::problem::{At, Problems};
+
+use super::values::{self, duration, line, of_text, prose, reject};
+use super::{auth, sections};
+use crate::adcp::seller::Front;
+use crate::config::{Auth, Publisher, RateLimit, Rates};
+
+const HOUR: (SignedDuration, &str) = (SignedDuration::from_hours(1), "1h");
+const WEEK: (SignedDuration, &str) = (SignedDuration::from_hours(7 * 24), "7d");
+
+/// `[[publishers]]`
+pub(super) fn publishers(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<Publisher>> {
+    parse::list(value, at, problems, (1, None), publisher)
+}
+
+fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publisher> {
+    read_object!(value, at, problems, closed {
+        required "id" => id: values::id,
+        required "name" => name: line(200),
+        required "domain" => domain: values::host,
+        optional "hosts" => hosts: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), values::host)
+        },
+        optional "public_url" => public_url: values::web_base,
+        optional "origins" => origins: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), values::web_base)
+        },
+        optional "description" => description: prose(2_000),
+        optional "agent_version" => agent_version: line(64),
+        optional "provider" => provider: sections::read_provider,
+        optional "documentation_url" => documentation_url: values::web_page,
+        optional "catalogue" => catalogue: line(4_000),
+        optional "sandbox" => sandbox: parse::boolean,
+        optional "billing" => billing: billing_list,
+        optional "payment_terms" => payment_terms: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (1, None), line(64))
+        },
+        optional "agents" => agents: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), buyer_agent)
+        },
+        optional "onboarding" => onboarding: read_onboarding,
+        optional "replay_ttl" => replay_ttl: duration(HOUR, WEEK),
+        optional "internals" => internals: parse::boolean,
+        optional "rates" => rates: read_rates,
+        optional "auth" => auth: auth::auth,
+        optional "call_loopback" => call_loopback: parse::boolean,
+    });
+    let mut principals = BTreeSet::new();
+    for (index, agent) in agents.iter().flatten().enumerate() {
+        if !agent.principals.iter().all(|name| principals.insert(name.clone())) {
+            let list = at.key("agents");
+            let message = "the credential of another agent, too";
+            reject(&list.index(index).key("credentials"), problems, message);
+        }
+    }
+    let name = name?;
+    let describe = || format!("{name}: advertising on its own media.");
+    let profile = Profile {
+        id: id?,
+        domain: domain?,
+        sandbox: sandbox.unwrap_or(false),
+        billing: billing.unwrap_or_else(|| vec![Billing::Operator]),
+        payment_terms: payment_terms.unwrap_or_else(|| vec!["net_30".to_owned()]),
+        agents: agents.unwrap_or_default().into_iter().map(Arc::new).collect(),
+        onboarding: onboarding.unwrap_or_default(),
+        replay_ttl: replay_ttl.unwrap_or(SignedDuration::from_hours(24)),
+        catalogue: Catalogue::default(),
+        internals: internals.unwrap_or(false),
+        name: name.clone(),
+    };
+    let front = Front {
+        hosts: hosts.unwrap_or_default(),
+        origins: origins.unwrap_or_default(),
+        description: description.unwrap_or_else(describe),
+        agent_version: agent_version.unwrap_or_else(|| "1.0.0".to_owned()),
+        provider,
+        documentation_url,
+        // Whoever sells to agents has to know them.
+        auth: auth.unwrap_or(Auth { required: true, api_keys: true, ..Auth::default() }),
+        tokens: Vec::new(),
+    };
+    Some(Publisher {
+        front,
+        public_url,
+        catalogue: catalogue.map(Into::into),
+        rates: rates.unwrap_or_default(),
+        call_loopback: call_loopback.unwrap_or(false),
+        profile,
+    })
+}
+
+fn billing_list(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Billing>> {
+    parse::list(value, at, problems, (1, None), |value, at, problems| {
+        const HINT: &str = "must be operator, agent or advertiser";
+        of_text((value, at, problems), HINT, |text| {
+            [Billing::Operator, Billing::Agent, Billing::Advertiser]
+                .into_iter()
+                .find(|billing| billing.name() == text)
+        })
+    })
+}
+
+fn buyer_agent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<BuyerAgent> {
+    read_object!(value, at, problems, closed {
+        required "id" => id: values::id,
+        optional "url" => url: values::web_page,
+        optional "credentials" => credentials: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), line(200))
+        },
+        optional "standing" => standing: read_standing,
+        optional "sandbox_only" => sandbox_only: parse::boolean,
+        optional "live_only" => live_only: parse::boolean,
+        optional "billing" => billing: billing_list,
+        optional "scope" => scope: read_scope,
+    });
+    Some(BuyerAgent {
+        id: id?,
+        url,
+        principals: credentials.unwrap_or_default().into_iter().collect(),
+        standing: standing.unwrap_or(Standing::Active),
+        sandbox_only: sandbox_only.unwrap_or(false),
+        live_only: live_only.unwrap_or(false),
+        billing: billing.map(|billing| billing.into_iter().collect()),
+        scope,
+    })
+}
+
+fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Authorization> {
+    read_object!(value, at, problems, closed {
+        optional "tasks" => tasks: values::words::<Tool>,
+        optional "read_only" => read_only: parse::boolean,
+    });
+    Some(Authorization {
+        allowed_tasks: tasks.map(|tasks| tasks.iter().map(ToString::to_string).collect()),
+        read_only: read_only.unwrap_or(false),
+        ..Authorization::default()
+    })
+}
+
+fn read_onboarding(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Onboarding> {
+    read_object!(value, at, problems, closed {
+        optional "strangers" => strangers: parse::boolean,
+        optional "implicit" => implicit: parse::boolean,
+        optional "review" => review: read_review,
+        optional "operators" => operators: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (1, None), values::host)
+        },
+        optional "houses" => houses: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), values::host)
+        },
+    });
+    let default = Onboarding::default();
+    Some(Onboarding {
+        strangers: strangers.unwrap_or(default.strangers),
+        implicit: implicit.unwrap_or(default.implicit),
+        review,
+        operators: operators.map(|operators| operators.into_iter().collect()),
+        houses: houses.unwrap_or_default().into_iter().collect(),
+    })
+}
+
+fn read_review(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Review> {
+    read_object!(value, at, problems, closed {
+        required "message" => message: line(500),
+        optional "url" => url: values::web_page,
+    });
+    Some(Review { message: message?, url })
+}
+
+fn read_standing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Standing> {
+    const HINT: &str = "must be active, suspended or blocked";
+    of_text((value, at, problems), HINT, |text| match text {
+        "active" => Some(Standing::Active),
+        "suspended" => Some(Standing::Suspended),
+        "blocked" => Some(Standing::Blocked),
+        _ => None,
+    })
+}
+
+fn read_rates(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rates> {
+    read_object!(value, at, problems, closed {
+        optional "read" => read: sections::read_rate_limit,
+        optional "write" => write: sections::read_rate_limit,
+        optional "insert" => insert: sections::read_rate_limit,
+    });
+    let default = Rates::default();
+    Some(Rates {
+        read: read.unwrap_or(default.read),
+        write: write.unwrap_or(default.write),
+        insert: insert.unwrap_or(default.insert),
+    })
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        // SEC, rule 8: sustained rates of 60 writes and 300 reads in a second.
+        let in_a_minute = |requests| RateLimit {
+            requests,
+            window: SignedDuration::from_mins(1),
+            http_429: false,
+        };
+        Self { read: in_a_minute(18_000), write: in_a_minute(3_600), insert: in_a_minute(3_600) }
+    }
+}
