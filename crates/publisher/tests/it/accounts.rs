@@ -428,7 +428,12 @@ fn codes_of_rows_are_those_of_the_release_that_the_caller_speaks() {
         json!({"adcp_version": "3.0"}),
         json!([row("a.example", "unknown.example", json!({}))]),
     );
-    compare(&sync(&desk, "acme", request), &expect![[r#"{"brand":{"domain":"a.example"},"operator":"unknown.example","action":"failed","status":"rejected","errors":[{"code":"UNSUPPORTED_FEATURE","message":"the seller does not bill that party; ask for another one in billing","recovery":"correctable","field":"billing","suggestion":"choose a value of supported_billing, or leave billing out","details":{"scope":"account"}}]}"#]]);
+    compare(
+        &sync(&desk, "acme", request),
+        &expect![[
+            r#"{"brand":{"domain":"a.example"},"operator":"unknown.example","action":"failed","status":"rejected","errors":[{"code":"UNSUPPORTED_FEATURE","message":"the seller does not bill that party; ask for another one in billing","recovery":"correctable","field":"billing","suggestion":"choose a value of supported_billing, or leave billing out","details":{"scope":"account"}}]}"#
+        ]],
+    );
 }
 
 #[test]
@@ -442,12 +447,20 @@ fn a_dry_run_says_what_would_happen_and_nothing_does() {
     );
     let answer = sync(&desk, "acme", request);
     assert_eq!(answer["dry_run"], true);
-    compare(&answer, &expect![[r#"
+    compare(
+        &answer,
+        &expect![[r#"
         {"name":"b.example","status":"active","brand":{"domain":"b.example"},"operator":"b.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"created"}
         {"brand":{"domain":"b.example"},"operator":"b.example","action":"failed","status":"rejected","errors":[{"code":"INVALID_REQUEST","message":"this account stands in the request twice; name it once","recovery":"correctable","suggestion":"correct what field and issues name and send again"}]}
-        {"account_id":"acc_1","name":"a.example","status":"closed","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#]]);
+        {"account_id":"acc_1","name":"a.example","status":"closed","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#]],
+    );
     let list = desk.ask(Tool::ListAccounts, json!({})).document();
-    compare(&list, &expect![[r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#]]);
+    compare(
+        &list,
+        &expect![[
+            r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#
+        ]],
+    );
 }
 
 #[test]
@@ -458,12 +471,18 @@ fn what_is_missing_is_closed_when_that_is_asked_for_and_may_be_opened_anew() {
     sync(&desk, "acme", rows(json!([a, b])));
     sync(&desk, "nova", rows(json!([a])));
     let only = with(2, json!({"delete_missing": true}), json!([b]));
-    compare(&sync(&desk, "acme", only), &expect![[r#"
+    compare(
+        &sync(&desk, "acme", only),
+        &expect![[r#"
         {"account_id":"acc_2","name":"b.example","status":"active","brand":{"domain":"b.example"},"operator":"b.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"unchanged"}
-        {"account_id":"acc_1","name":"a.example","status":"closed","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#]]);
+        {"account_id":"acc_1","name":"a.example","status":"closed","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#]],
+    );
     // It is over: as if it were not there, except in the list.
     let request = json!({"account": {"account_id": "acc_1"}});
-    desk.check(Tool::GetMediaBuys, request, &expect![[r#"
+    desk.check(
+        Tool::GetMediaBuys,
+        request,
+        &expect![[r#"
         {
           "status": "failed",
           "message": "an identifier in the request does not resolve to anything of yours",
@@ -484,13 +503,29 @@ fn what_is_missing_is_closed_when_that_is_asked_for_and_may_be_opened_anew() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
-    compare(&sync(&desk, "acme", with(3, json!({}), json!([a]))), &expect![[r#"{"account_id":"acc_4","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"created"}"#]]);
+        }"#]],
+    );
+    compare(
+        &sync(&desk, "acme", with(3, json!({}), json!([a]))),
+        &expect![[
+            r#"{"account_id":"acc_4","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"created"}"#
+        ]],
+    );
     let closed = desk.ask(Tool::ListAccounts, json!({"status": "closed"})).document();
-    compare(&closed, &expect![[r#"{"account_id":"acc_1","name":"a.example","status":"closed","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#]]);
+    compare(
+        &closed,
+        &expect![[
+            r#"{"account_id":"acc_1","name":"a.example","status":"closed","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#
+        ]],
+    );
     // Those of others are nobody else's business.
     let others = desk.ask_as(&desk.caller("nova"), Tool::ListAccounts, json!({})).document();
-    compare(&others, &expect![[r#"{"account_id":"acc_3","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#]]);
+    compare(
+        &others,
+        &expect![[
+            r#"{"account_id":"acc_3","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#
+        ]],
+    );
 }
 
 #[test]
@@ -506,22 +541,38 @@ fn settings_change_an_account_and_never_open_one() {
         {"account": {"brand": {"domain": "c.example"}, "operator": "c.example"}, "payment_terms": "net_30"},
         {"account": {"brand": {"domain": "a.example"}, "operator": "a.example"}, "payment_terms": "prepay"},
     ]);
-    compare(&sync(&desk, "acme", with(2, json!({}), settings)), &expect![[r#"
+    compare(
+        &sync(&desk, "acme", with(2, json!({}), settings)),
+        &expect![[r#"
         {"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"notification_configs":[{"subscriber_id":"one","url":"https://b.example/a","event_types":["creative.purged"],"active":false,"authentication":{"schemes":["Bearer"]}}],"action":"updated"}
         {"brand":{"domain":"c.example"},"operator":"c.example","action":"failed","status":"rejected","errors":[{"code":"UNSUPPORTED_PROVISIONING","message":"no account of yours fits, and a row with account opens none; open it with brand, operator and billing","recovery":"correctable","field":"account","suggestion":"send the entry in the form that the seller supports"}]}
-        {"brand":{"domain":"a.example"},"operator":"a.example","sandbox":false,"action":"failed","status":"rejected","errors":[{"code":"PAYMENT_TERMS_NOT_SUPPORTED","message":"the seller does not accept these payment terms; leave them out to be offered the usual ones","recovery":"correctable","field":"payment_terms","suggestion":"leave payment_terms out, or choose others"}]}"#]]);
+        {"brand":{"domain":"a.example"},"operator":"a.example","sandbox":false,"action":"failed","status":"rejected","errors":[{"code":"PAYMENT_TERMS_NOT_SUPPORTED","message":"the seller does not accept these payment terms; leave them out to be offered the usual ones","recovery":"correctable","field":"payment_terms","suggestion":"leave payment_terms out, or choose others"}]}"#]],
+    );
     // Left out, they stay; given, they are all there are.
     let none = json!([{"account": {"account_id": "acc_1"}}]);
-    compare(&sync(&desk, "acme", with(3, json!({}), none)), &expect![[r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"notification_configs":[{"subscriber_id":"one","url":"https://b.example/a","event_types":["creative.purged"],"active":false,"authentication":{"schemes":["Bearer"]}}],"action":"unchanged"}"#]]);
+    compare(
+        &sync(&desk, "acme", with(3, json!({}), none)),
+        &expect![[
+            r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"notification_configs":[{"subscriber_id":"one","url":"https://b.example/a","event_types":["creative.purged"],"active":false,"authentication":{"schemes":["Bearer"]}}],"action":"unchanged"}"#
+        ]],
+    );
     let emptied = json!([{"account": {"account_id": "acc_1"}, "notification_configs": []}]);
-    compare(&sync(&desk, "acme", with(4, json!({}), emptied)), &expect![[r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#]]);
+    compare(
+        &sync(&desk, "acme", with(4, json!({}), emptied)),
+        &expect![[
+            r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#
+        ]],
+    );
     // An id without an account has no row: nothing of the request is done.
     let foreign = json!([
         {"account": {"account_id": "acc_1"}, "billing_entity": {"legal_name": "A"}},
         {"account": {"account_id": "acc_2"}},
         {"account": {"account_id": "acc_9"}},
     ]);
-    desk.check(Tool::SyncAccounts, with(5, json!({}), foreign), &expect![[r#"
+    desk.check(
+        Tool::SyncAccounts,
+        with(5, json!({}), foreign),
+        &expect![[r#"
         {
           "status": "failed",
           "message": "an identifier in the request does not resolve to anything of yours",
@@ -549,9 +600,15 @@ fn settings_change_an_account_and_never_open_one() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     let list = desk.ask(Tool::ListAccounts, json!({})).document();
-    compare(&list, &expect![[r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#]]);
+    compare(
+        &list,
+        &expect![[
+            r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#
+        ]],
+    );
 }
 
 #[test]
@@ -573,17 +630,35 @@ fn accounts_are_listed_page_by_page_and_by_what_they_are() {
     };
     let check = |request: Value, expected: Expect| expected.assert_eq(&ids(request));
     check(json!({}), expect![[r#"acc_1 acc_2 acc_3 {"has_more":false,"total_count":3}"#]]);
-    check(json!({"pagination": {"max_results": 2}}), expect![[r#"acc_1 acc_2 {"has_more":true,"cursor":"acc_2","total_count":3}"#]]);
-    check(json!({"pagination": {"max_results": 2, "cursor": "acc_2"}}), expect![[r#"acc_3 {"has_more":false,"total_count":3}"#]]);
+    check(
+        json!({"pagination": {"max_results": 2}}),
+        expect![[r#"acc_1 acc_2 {"has_more":true,"cursor":"acc_2","total_count":3}"#]],
+    );
+    check(
+        json!({"pagination": {"max_results": 2, "cursor": "acc_2"}}),
+        expect![[r#"acc_3 {"has_more":false,"total_count":3}"#]],
+    );
     check(json!({"sandbox": true}), expect![[r#"acc_2 {"has_more":false,"total_count":1}"#]]);
-    check(json!({"sandbox": false, "status": "active"}), expect![[r#"acc_1 acc_3 {"has_more":false,"total_count":2}"#]]);
+    check(
+        json!({"sandbox": false, "status": "active"}),
+        expect![[r#"acc_1 acc_3 {"has_more":false,"total_count":2}"#]],
+    );
     check(json!({"status": "suspended"}), expect![[r#" {"has_more":false,"total_count":0}"#]]);
-    check(json!({"account": {"account_id": "acc_3"}}), expect![[r#"acc_3 {"has_more":false,"total_count":1}"#]]);
-    check(json!({"account": {"account_id": "acc_99"}}), expect![[r#" {"has_more":false,"total_count":0}"#]]);
+    check(
+        json!({"account": {"account_id": "acc_3"}}),
+        expect![[r#"acc_3 {"has_more":false,"total_count":1}"#]],
+    );
+    check(
+        json!({"account": {"account_id": "acc_99"}}),
+        expect![[r#" {"has_more":false,"total_count":0}"#]],
+    );
     let key = json!({"brand": {"domain": "c.example"}, "operator": "op.example"});
     check(json!({"account": key}), expect![[r#"acc_3 {"has_more":false,"total_count":1}"#]]);
     let foreign = json!({"pagination": {"cursor": "acc_7"}});
-    desk.check(Tool::ListAccounts, foreign, &expect![[r#"
+    desk.check(
+        Tool::ListAccounts,
+        foreign,
+        &expect![[r#"
         {
           "status": "failed",
           "message": "this cursor is not one of this list; begin without a cursor",
@@ -604,7 +679,8 @@ fn accounts_are_listed_page_by_page_and_by_what_they_are() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
 }
 
 #[test]
@@ -621,11 +697,17 @@ fn a_new_account_waits_for_its_review_unless_it_is_for_tests() {
         row("a.example", "a.example", json!({"sandbox": true})),
     ]);
     let push = json!({"push_notification_config": {"url": "https://b.example/hook"}});
-    compare(&sync(&desk, "acme", with(1, push, opened)), &expect![[r#"
+    compare(
+        &sync(&desk, "acme", with(1, push, opened)),
+        &expect![[r#"
         {"account_id":"acc_1","name":"a.example","status":"pending_approval","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","setup":{"url":"https://gazette.example/apply","message":"apply for credit"},"sandbox":false,"action":"created"}
-        {"account_id":"acc_2","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":true,"action":"created"}"#]]);
+        {"account_id":"acc_2","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":true,"action":"created"}"#]],
+    );
     let request = json!({"account": {"brand": {"domain": "a.example"}, "operator": "a.example"}});
-    desk.check(Tool::GetMediaBuys, request, &expect![[r#"
+    desk.check(
+        Tool::GetMediaBuys,
+        request,
+        &expect![[r#"
         {
           "status": "failed",
           "message": "the account has to be set up before it can be used; see details",
@@ -656,7 +738,8 @@ fn a_new_account_waits_for_its_review_unless_it_is_for_tests() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
 }
 
 #[test]
@@ -717,7 +800,12 @@ fn what_a_caller_may_do_with_an_account_is_shown_as_it_is_enforced() {
         json!({}),
         json!([{"account": {"account_id": "acc_1"}, "payment_terms": "net_30"}]),
     );
-    compare(&sync(&desk, "nova", request), &expect![[r#"{"brand":{"domain":"a.example"},"operator":"a.example","sandbox":false,"action":"failed","status":"rejected","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}]}"#]]);
+    compare(
+        &sync(&desk, "nova", request),
+        &expect![[
+            r#"{"brand":{"domain":"a.example"},"operator":"a.example","sandbox":false,"action":"failed","status":"rejected","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}]}"#
+        ]],
+    );
 }
 
 #[test]
@@ -730,7 +818,7 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
         {"schemes": ["Bearer"], "credentials": "gov-token-0123456789abcdef0123456789"}}])
     };
     let request = with(
-        1,
+        11,
         json!({}),
         json!([
             {"account": {"account_id": "acc_1"}, "governance_agents": agent("https://gov.example/mcp")},
@@ -739,31 +827,91 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
             {"account": {"account_id": "acc_9"}, "governance_agents": agent("https://gov.example/mcp")},
         ]),
     );
-    desk.check(Tool::SyncGovernance, request, &expect![[r#"
-        {
-          "status": "failed",
-          "message": "this key has been used for another request; use a fresh key",
-          "adcp_error": {
-            "code": "IDEMPOTENCY_CONFLICT",
-            "message": "this key has been used for another request; use a fresh key",
-            "recovery": "correctable"
-          },
-          "errors": [
+    desk.check(
+        Tool::SyncGovernance,
+        request,
+        &expect![[r#"
             {
-              "code": "IDEMPOTENCY_CONFLICT",
-              "message": "this key has been used for another request; use a fresh key",
-              "recovery": "correctable"
-            }
-          ],
-          "adcp_version": "3.1"
-        }"#]]);
+              "status": "completed",
+              "message": "1 synced, 3 failed",
+              "accounts": [
+                {
+                  "account": {
+                    "account_id": "acc_1"
+                  },
+                  "status": "synced",
+                  "governance_agents": [
+                    {
+                      "url": "https://gov.example/mcp"
+                    }
+                  ]
+                },
+                {
+                  "account": {
+                    "brand": {
+                      "domain": "a.example"
+                    },
+                    "operator": "a.example"
+                  },
+                  "status": "failed",
+                  "errors": [
+                    {
+                      "code": "INVALID_REQUEST",
+                      "message": "this account stands in the request twice; name it once",
+                      "recovery": "correctable",
+                      "field": "account",
+                      "suggestion": "correct what field and issues name and send again"
+                    }
+                  ]
+                },
+                {
+                  "account": {
+                    "account_id": "acc_2"
+                  },
+                  "status": "failed",
+                  "errors": [
+                    {
+                      "code": "ACCOUNT_NOT_FOUND",
+                      "message": "an identifier in the request does not resolve to anything of yours",
+                      "recovery": "terminal",
+                      "field": "account",
+                      "suggestion": "check it with list_accounts, or ask the seller"
+                    }
+                  ]
+                },
+                {
+                  "account": {
+                    "account_id": "acc_9"
+                  },
+                  "status": "failed",
+                  "errors": [
+                    {
+                      "code": "ACCOUNT_NOT_FOUND",
+                      "message": "an identifier in the request does not resolve to anything of yours",
+                      "recovery": "terminal",
+                      "field": "account",
+                      "suggestion": "check it with list_accounts, or ask the seller"
+                    }
+                  ]
+                }
+              ],
+              "replayed": false,
+              "adcp_version": "3.1"
+            }"#]],
+    );
     let list = desk.ask(Tool::ListAccounts, json!({})).document();
-    compare(&list, &expect![[r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#]]);
+    compare(
+        &list,
+        &expect![[r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","governance_agents":[{"url":"https://gov.example/mcp"}],"sandbox":false}"#]],
+    );
     let mut two = agent("https://gov.example/mcp");
     two.as_array_mut().unwrap().push(agent("https://second.example")[0].clone());
     let request =
         with(2, json!({}), json!([{"account": {"account_id": "acc_1"}, "governance_agents": two}]));
-    desk.check(Tool::SyncGovernance, request, &expect![[r#"
+    desk.check(
+        Tool::SyncGovernance,
+        request,
+        &expect![[r#"
         {
           "status": "failed",
           "message": "The arguments have 1 problem; correct it and send the request again.",
@@ -798,7 +946,8 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
 }
 
 #[test]
@@ -828,13 +977,19 @@ fn an_account_that_nobody_declared_is_there_where_that_is_the_policy() {
         desk.ask_as(&desk.caller("stranger"), Tool::SyncGovernance, governance(1)).document();
     assert_eq!(stranger["accounts"][0]["errors"][0]["code"], "ACCOUNT_NOT_FOUND");
     desk.ask(Tool::SyncGovernance, governance(1));
-    compare(&list(&desk), &expect![[r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"operator","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false}"#]]);
+    compare(
+        &list(&desk),
+        &expect![[r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false}"#]],
+    );
     // What is declared later is that account, and is no longer implicit: it can go missing.
     let declared = json!([row("new.example", "op.example", json!({"billing": "agent"}))]);
-    compare(&sync(&desk, "acme", with(2, json!({}), declared)), &expect![[r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#]]);
+    compare(
+        &sync(&desk, "acme", with(2, json!({}), declared)),
+        &expect![[r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#]],
+    );
     desk.now = "2026-06-02T12:00:00Z".parse().unwrap();
     compare(
         &sync(&desk, "acme", with(3, json!({"delete_missing": true}), json!([]))),
-        &expect![[r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"closed","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#]],
+        &expect![[r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"closed","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#]],
     );
 }

@@ -10,5 +10,7 @@
 
 mod accounts;
 mod capabilities;
+mod gates;
+mod idempotency;
 mod leaks;
 mod support;
