@@ -33,7 +33,7 @@ pub(crate) fn standing(
         return if strangers {
             Ok(())
         } else {
-            Err(refuse::error(Code::PermissionDenied, message).into())
+            Err(for_a_person(refuse::error(Code::PermissionDenied, message)).into())
         };
     };
     match agent.standing {
@@ -57,9 +57,15 @@ pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<
         return Ok(());
     }
     let message = "this buyer agent is provisioned for sandbox accounts alone";
-    let error = refuse::error(Code::PermissionDenied, message);
+    let error = for_a_person(refuse::error(Code::PermissionDenied, message));
     let error = refuse::with(error, "scope", "agent");
     Err(refuse::with(error, "reason", "sandbox_only").into())
+}
+
+/// No token helps here: only a person does (`G-8`).
+fn for_a_person(mut error: Error) -> Error {
+    error.suggestion = Some(Code::AgentSuspended.hint().to_owned());
+    error
 }
 
 /// Whether a task is for finding out what else one may do: permitted to everybody, or else nobody

@@ -189,7 +189,7 @@ fn an_agent_that_may_not_deal_is_told_so_and_nothing_else() {
         "tester",
         Tool::GetMediaBuys,
         json!({"account": {"account_id": "acc_test"}}),
-        expect![[r#"{"status":"failed","message":"this buyer agent is provisioned for sandbox accounts alone","errors":[{"code":"PERMISSION_DENIED","message":"this buyer agent is provisioned for sandbox accounts alone","recovery":"correctable","suggestion":"get a token with check_governance, or ask the seller","details":{"scope":"agent","reason":"sandbox_only"}}],"adcp_version":"3.1"}"#]],
+        expect![[r#"{"status":"failed","message":"this buyer agent is provisioned for sandbox accounts alone","errors":[{"code":"PERMISSION_DENIED","message":"this buyer agent is provisioned for sandbox accounts alone","recovery":"correctable","suggestion":"have a person settle it with the seller","details":{"scope":"agent","reason":"sandbox_only"}}],"adcp_version":"3.1"}"#]],
     );
     // What the seller can do is no secret.
     for principal in ["paused", "banned"] {
@@ -203,7 +203,7 @@ fn a_credential_that_is_nobodys_is_refused_without_a_hint_where_strangers_may_no
     let mut profile = profile();
     profile.onboarding.strangers = false;
     let desk = Desk::of(profile);
-    check(&desk, "stranger", Tool::ListAccounts, json!({}), expect![[r#"{"status":"failed","message":"the seller does not permit this; a person has to settle it with the seller","errors":[{"code":"PERMISSION_DENIED","message":"the seller does not permit this; a person has to settle it with the seller","recovery":"correctable","suggestion":"get a token with check_governance, or ask the seller"}],"adcp_version":"3.1"}"#]]);
+    check(&desk, "stranger", Tool::ListAccounts, json!({}), expect![[r#"{"status":"failed","message":"the seller does not permit this; a person has to settle it with the seller","errors":[{"code":"PERMISSION_DENIED","message":"the seller does not permit this; a person has to settle it with the seller","recovery":"correctable","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#]]);
     assert!(
         !desk.ask_as(&desk.caller("stranger"), Tool::GetAdcpCapabilities, json!({})).is_failure()
     );
@@ -271,9 +271,10 @@ fn a_task_that_the_seller_has_not_is_scope_for_whoever_may_not_call_it() {
     narrow.scope = Some(scope(&["get_media_buys"], &[], false));
     desk_profile.agents.push(Arc::new(narrow));
     let desk = Desk::of(desk_profile);
-    let request = json!({"scenario": "list_scenarios"});
-    check(&desk, "narrow", Tool::ComplyTestController, request.clone(), expect![[r#"{"status":"failed","message":"The arguments have 1 problem; correct it and send the request again.","errors":[{"code":"VALIDATION_ERROR","message":"The arguments have 1 problem; correct it and send the request again.","recovery":"correctable","field":"account","suggestion":"correct every entry of issues and send again","issues":[{"pointer":"/account","message":"\"account\" is required","keyword":"required"}]}],"adcp_version":"3.1"}"#]]);
-    check(&desk, "acme", Tool::ComplyTestController, request, expect![[r#"{"status":"failed","message":"The arguments have 1 problem; correct it and send the request again.","errors":[{"code":"VALIDATION_ERROR","message":"The arguments have 1 problem; correct it and send the request again.","recovery":"correctable","field":"account","suggestion":"correct every entry of issues and send again","issues":[{"pointer":"/account","message":"\"account\" is required","keyword":"required"}]}],"adcp_version":"3.1"}"#]]);
+    let account = json!({"brand": {"domain": "a.example"}, "operator": "a.example", "sandbox": true});
+    let request = json!({"scenario": "list_scenarios", "account": account});
+    check(&desk, "narrow", Tool::ComplyTestController, request.clone(), expect![[r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts"}}}],"adcp_version":"3.1"}"#]]);
+    check(&desk, "acme", Tool::ComplyTestController, request, expect![[r#"{"status":"failed","message":"this seller does not have that task; get_adcp_capabilities says what it has","errors":[{"code":"UNSUPPORTED_FEATURE","message":"this seller does not have that task; get_adcp_capabilities says what it has","recovery":"correctable","suggestion":"read get_adcp_capabilities and leave out what is not supported"}],"adcp_version":"3.1"}"#]]);
 }
 
 #[test]

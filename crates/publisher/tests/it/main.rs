@@ -14,3 +14,4 @@ mod gates;
 mod idempotency;
 mod leaks;
 mod support;
+mod twins;
