@@ -902,7 +902,9 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
     let list = desk.ask(Tool::ListAccounts, json!({})).document();
     compare(
         &list,
-        &expect![[r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","governance_agents":[{"url":"https://gov.example/mcp"}],"sandbox":false}"#]],
+        &expect![[
+            r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","governance_agents":[{"url":"https://gov.example/mcp"}],"sandbox":false}"#
+        ]],
     );
     let mut two = agent("https://gov.example/mcp");
     two.as_array_mut().unwrap().push(agent("https://second.example")[0].clone());
@@ -979,17 +981,23 @@ fn an_account_that_nobody_declared_is_there_where_that_is_the_policy() {
     desk.ask(Tool::SyncGovernance, governance(1));
     compare(
         &list(&desk),
-        &expect![[r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false}"#]],
+        &expect![[
+            r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false}"#
+        ]],
     );
     // What is declared later is that account, and is no longer implicit: it can go missing.
     let declared = json!([row("new.example", "op.example", json!({"billing": "agent"}))]);
     compare(
         &sync(&desk, "acme", with(2, json!({}), declared)),
-        &expect![[r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#]],
+        &expect![[
+            r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"active","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#
+        ]],
     );
     desk.now = "2026-06-02T12:00:00Z".parse().unwrap();
     compare(
         &sync(&desk, "acme", with(3, json!({"delete_missing": true}), json!([]))),
-        &expect![[r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"closed","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#]],
+        &expect![[
+            r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"closed","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#
+        ]],
     );
 }

@@ -123,7 +123,8 @@ fn the_gates_are_asked_in_one_order() {
         key of another request (SEC idempotency, rule 5): IDEMPOTENCY_CONFLICT
         how the account stands: ACCOUNT_SUSPENDED
         the work: UNSUPPORTED_FEATURE
-    "#]].assert_eq(&lines);
+    "#]]
+    .assert_eq(&lines);
 }
 
 /// A publisher with agents that may do little, and accounts that stand in every way.
@@ -182,14 +183,32 @@ fn check(desk: &Desk, principal: &str, tool: Tool, request: Value, expected: Exp
 fn an_agent_that_may_not_deal_is_told_so_and_nothing_else() {
     let desk = desk();
     let list = json!({"account": {"account_id": "acc_live"}});
-    check(&desk, "paused", Tool::GetMediaBuys, list.clone(), expect![[r#"{"status":"failed","message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller","errors":[{"code":"AGENT_SUSPENDED","message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#]]);
-    check(&desk, "banned", Tool::GetMediaBuys, list.clone(), expect![[r#"{"status":"failed","message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller","errors":[{"code":"AGENT_BLOCKED","message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller","recovery":"terminal","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "paused",
+        Tool::GetMediaBuys,
+        list.clone(),
+        expect![[
+            r#"{"status":"failed","message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller","errors":[{"code":"AGENT_SUSPENDED","message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#
+        ]],
+    );
+    check(
+        &desk,
+        "banned",
+        Tool::GetMediaBuys,
+        list.clone(),
+        expect![[
+            r#"{"status":"failed","message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller","errors":[{"code":"AGENT_BLOCKED","message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller","recovery":"terminal","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#
+        ]],
+    );
     check(
         &desk,
         "tester",
         Tool::GetMediaBuys,
         json!({"account": {"account_id": "acc_test"}}),
-        expect![[r#"{"status":"failed","message":"this buyer agent is provisioned for sandbox accounts alone","errors":[{"code":"PERMISSION_DENIED","message":"this buyer agent is provisioned for sandbox accounts alone","recovery":"correctable","suggestion":"have a person settle it with the seller","details":{"scope":"agent","reason":"sandbox_only"}}],"adcp_version":"3.1"}"#]],
+        expect![[
+            r#"{"status":"failed","message":"this buyer agent is provisioned for sandbox accounts alone","errors":[{"code":"PERMISSION_DENIED","message":"this buyer agent is provisioned for sandbox accounts alone","recovery":"correctable","suggestion":"have a person settle it with the seller","details":{"scope":"agent","reason":"sandbox_only"}}],"adcp_version":"3.1"}"#
+        ]],
     );
     // What the seller can do is no secret.
     for principal in ["paused", "banned"] {
@@ -203,7 +222,15 @@ fn a_credential_that_is_nobodys_is_refused_without_a_hint_where_strangers_may_no
     let mut profile = profile();
     profile.onboarding.strangers = false;
     let desk = Desk::of(profile);
-    check(&desk, "stranger", Tool::ListAccounts, json!({}), expect![[r#"{"status":"failed","message":"the seller does not permit this; a person has to settle it with the seller","errors":[{"code":"PERMISSION_DENIED","message":"the seller does not permit this; a person has to settle it with the seller","recovery":"correctable","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "stranger",
+        Tool::ListAccounts,
+        json!({}),
+        expect![[
+            r#"{"status":"failed","message":"the seller does not permit this; a person has to settle it with the seller","errors":[{"code":"PERMISSION_DENIED","message":"the seller does not permit this; a person has to settle it with the seller","recovery":"correctable","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#
+        ]],
+    );
     assert!(
         !desk.ask_as(&desk.caller("stranger"), Tool::GetAdcpCapabilities, json!({})).is_failure()
     );
@@ -216,13 +243,45 @@ fn an_account_is_found_or_not_and_stands_as_it_stands() {
     let buys = |account: Value| json!({"account": account});
     let by_id = |id: &str| buys(json!({"account_id": id}));
     // Another's, and nobody's (U-1).
-    check(&desk, "acme", Tool::GetMediaBuys, by_id("acc_read"), expect![[r#"{"status":"failed","message":"an identifier in the request does not resolve to anything of yours","errors":[{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}"#]]);
-    check(&desk, "acme", Tool::GetMediaBuys, by_id("acc_none"), expect![[r#"{"status":"failed","message":"an identifier in the request does not resolve to anything of yours","errors":[{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "acme",
+        Tool::GetMediaBuys,
+        by_id("acc_read"),
+        expect![[
+            r#"{"status":"failed","message":"an identifier in the request does not resolve to anything of yours","errors":[{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}"#
+        ]],
+    );
+    check(
+        &desk,
+        "acme",
+        Tool::GetMediaBuys,
+        by_id("acc_none"),
+        expect![[
+            r#"{"status":"failed","message":"an identifier in the request does not resolve to anything of yours","errors":[{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}"#
+        ]],
+    );
     let key = json!({"brand": {"domain": "a.example"}, "operator": "nowhere.example"});
-    check(&desk, "acme", Tool::GetMediaBuys, buys(key), expect![[r#"{"status":"failed","message":"an identifier in the request does not resolve to anything of yours","errors":[{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "acme",
+        Tool::GetMediaBuys,
+        buys(key),
+        expect![[
+            r#"{"status":"failed","message":"an identifier in the request does not resolve to anything of yours","errors":[{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}"#
+        ]],
+    );
     // One's own and one that was lent.
     let key = json!({"brand": {"domain": "a.example"}, "operator": "op.example"});
-    check(&desk, "acme", Tool::GetMediaBuys, buys(key), expect![[r#"{"status":"failed","message":"several accounts fit; name one by its account_id","errors":[{"code":"ACCOUNT_AMBIGUOUS","message":"several accounts fit; name one by its account_id","recovery":"correctable","field":"account","suggestion":"name one by account_id"}],"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "acme",
+        Tool::GetMediaBuys,
+        buys(key),
+        expect![[
+            r#"{"status":"failed","message":"several accounts fit; name one by its account_id","errors":[{"code":"ACCOUNT_AMBIGUOUS","message":"several accounts fit; name one by its account_id","recovery":"correctable","field":"account","suggestion":"name one by account_id"}],"adcp_version":"3.1"}"#
+        ]],
+    );
     let update = |account: &str| {
         update(
             account,
@@ -230,8 +289,24 @@ fn an_account_is_found_or_not_and_stands_as_it_stands() {
         {"product_id": "p", "budget": 1, "pricing_option_id": "o"}]}),
         )
     };
-    check(&desk, "acme", Tool::UpdateMediaBuy, update("acc_due"), expect![[r#"{"status":"failed","message":"the account has an outstanding balance; the buyer has to settle it","errors":[{"code":"ACCOUNT_PAYMENT_REQUIRED","message":"the account has an outstanding balance; the buyer has to settle it","recovery":"terminal","suggestion":"have the outstanding balance paid"}],"context":{"c":1},"adcp_version":"3.1"}"#]]);
-    check(&desk, "nova", Tool::UpdateMediaBuy, update("acc_idle"), expect![[r#"{"status":"failed","message":"the account is suspended; a person has to settle it with the seller","errors":[{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"ask the seller to lift the suspension"}],"context":{"c":1},"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "acme",
+        Tool::UpdateMediaBuy,
+        update("acc_due"),
+        expect![[
+            r#"{"status":"failed","message":"the account has an outstanding balance; the buyer has to settle it","errors":[{"code":"ACCOUNT_PAYMENT_REQUIRED","message":"the account has an outstanding balance; the buyer has to settle it","recovery":"terminal","suggestion":"have the outstanding balance paid"}],"context":{"c":1},"adcp_version":"3.1"}"#
+        ]],
+    );
+    check(
+        &desk,
+        "nova",
+        Tool::UpdateMediaBuy,
+        update("acc_idle"),
+        expect![[
+            r#"{"status":"failed","message":"the account is suspended; a person has to settle it with the seller","errors":[{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"ask the seller to lift the suspension"}],"context":{"c":1},"adcp_version":"3.1"}"#
+        ]],
+    );
 }
 
 #[test]
@@ -243,7 +318,9 @@ fn what_is_not_granted_is_refused_by_task_and_by_field() {
         "acme",
         Tool::UpdateMediaBuy,
         update("acc_lent", paused.clone()),
-        expect![[r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts","account":{"account_id":"acc_lent"}}}}],"context":{"c":1},"adcp_version":"3.1"}"#]],
+        expect![[
+            r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts","account":{"account_id":"acc_lent"}}}}],"context":{"c":1},"adcp_version":"3.1"}"#
+        ]],
     );
     // Without an account there is none to hint at (R-2).
     check(
@@ -251,14 +328,32 @@ fn what_is_not_granted_is_refused_by_task_and_by_field() {
         "reader",
         Tool::SyncAccounts,
         json!({"idempotency_key": KEY, "accounts": []}),
-        expect![[r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts"}}}],"adcp_version":"3.1"}"#]],
+        expect![[
+            r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts"}}}],"adcp_version":"3.1"}"#
+        ]],
     );
-    check(&desk, "reader", Tool::UpdateMediaBuy, update("acc_read", paused), expect![[r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "reader",
+        Tool::UpdateMediaBuy,
+        update("acc_read", paused),
+        expect![[
+            r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.1"}"#
+        ]],
+    );
     let fields = json!({"paused": true, "reporting_webhook": {"url": "https://b.example/hook",
         "authentication": {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"},
         "reporting_frequency": "daily"},
         "packages": [{"package_id": "p", "budget": 5}]});
-    check(&desk, "narrow", Tool::UpdateMediaBuy, update("acc_narrow", fields), expect![[r#"{"status":"failed","message":"the caller may not set this field for this account; leave it out","errors":[{"code":"FIELD_NOT_PERMITTED","message":"the caller may not set this field for this account; leave it out","recovery":"correctable","field":"paused","suggestion":"leave the field out and send again","details":{"task":"update_media_buy","permitted_fields":["reporting_webhook"]}},{"code":"FIELD_NOT_PERMITTED","message":"the caller may not set this field for this account; leave it out","recovery":"correctable","field":"packages[0].budget","suggestion":"leave the field out and send again","details":{"task":"update_media_buy","permitted_fields":["reporting_webhook"]}}],"context":{"c":1},"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "narrow",
+        Tool::UpdateMediaBuy,
+        update("acc_narrow", fields),
+        expect![[
+            r#"{"status":"failed","message":"the caller may not set this field for this account; leave it out","errors":[{"code":"FIELD_NOT_PERMITTED","message":"the caller may not set this field for this account; leave it out","recovery":"correctable","field":"paused","suggestion":"leave the field out and send again","details":{"task":"update_media_buy","permitted_fields":["reporting_webhook"]}},{"code":"FIELD_NOT_PERMITTED","message":"the caller may not set this field for this account; leave it out","recovery":"correctable","field":"packages[0].budget","suggestion":"leave the field out and send again","details":{"task":"update_media_buy","permitted_fields":["reporting_webhook"]}}],"context":{"c":1},"adcp_version":"3.1"}"#
+        ]],
+    );
     // Whoever may little may always find out how little.
     assert!(!desk.ask_as(&desk.caller("narrow"), Tool::ListAccounts, json!({})).is_failure());
 }
@@ -271,10 +366,27 @@ fn a_task_that_the_seller_has_not_is_scope_for_whoever_may_not_call_it() {
     narrow.scope = Some(scope(&["get_media_buys"], &[], false));
     desk_profile.agents.push(Arc::new(narrow));
     let desk = Desk::of(desk_profile);
-    let account = json!({"brand": {"domain": "a.example"}, "operator": "a.example", "sandbox": true});
+    let account =
+        json!({"brand": {"domain": "a.example"}, "operator": "a.example", "sandbox": true});
     let request = json!({"scenario": "list_scenarios", "account": account});
-    check(&desk, "narrow", Tool::ComplyTestController, request.clone(), expect![[r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts"}}}],"adcp_version":"3.1"}"#]]);
-    check(&desk, "acme", Tool::ComplyTestController, request, expect![[r#"{"status":"failed","message":"this seller does not have that task; get_adcp_capabilities says what it has","errors":[{"code":"UNSUPPORTED_FEATURE","message":"this seller does not have that task; get_adcp_capabilities says what it has","recovery":"correctable","suggestion":"read get_adcp_capabilities and leave out what is not supported"}],"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "narrow",
+        Tool::ComplyTestController,
+        request.clone(),
+        expect![[
+            r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts"}}}],"adcp_version":"3.1"}"#
+        ]],
+    );
+    check(
+        &desk,
+        "acme",
+        Tool::ComplyTestController,
+        request,
+        expect![[
+            r#"{"status":"failed","message":"this seller does not have that task; get_adcp_capabilities says what it has","errors":[{"code":"UNSUPPORTED_FEATURE","message":"this seller does not have that task; get_adcp_capabilities says what it has","recovery":"correctable","suggestion":"read get_adcp_capabilities and leave out what is not supported"}],"adcp_version":"3.1"}"#
+        ]],
+    );
 }
 
 #[test]
@@ -282,5 +394,13 @@ fn a_caller_of_the_release_before_is_answered_in_its_codes() {
     let desk = desk();
     let mut request = update("acc_read", json!({"paused": true}));
     request["adcp_version"] = json!("3.0");
-    check(&desk, "reader", Tool::UpdateMediaBuy, request, expect![[r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"PERMISSION_DENIED","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.1"}"#]]);
+    check(
+        &desk,
+        "reader",
+        Tool::UpdateMediaBuy,
+        request,
+        expect![[
+            r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"PERMISSION_DENIED","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.1"}"#
+        ]],
+    );
 }

@@ -62,7 +62,10 @@ fn another_request_with_the_key_is_refused_and_shown_nothing() {
     ask(&desk, opening(KEY, "a.example"));
     let mut other = opening(KEY, "b.example");
     other["context"] = json!({"c": 1});
-    desk.check(Tool::SyncAccounts, other, &expect![[r#"
+    desk.check(
+        Tool::SyncAccounts,
+        other,
+        &expect![[r#"
         {
           "status": "failed",
           "message": "this key has been used for another request; use a fresh key",
@@ -82,7 +85,8 @@ fn another_request_with_the_key_is_refused_and_shown_nothing() {
             "c": 1
           },
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     // The same arguments for another tool are another request.
     let governance = json!({"idempotency_key": KEY, "accounts": [{"account": {"account_id": "acc_1"},
         "governance_agents": [{"url": "https://g.example", "authentication":
@@ -148,7 +152,8 @@ fn what_may_differ_on_a_retry_and_what_may_not() {
         null and absent: IDEMPOTENCY_CONFLICT
         dry_run said and not said: IDEMPOTENCY_CONFLICT
         the release: IDEMPOTENCY_CONFLICT
-    "#]].assert_eq(&lines.concat());
+    "#]]
+    .assert_eq(&lines.concat());
 }
 
 #[test]
@@ -172,7 +177,10 @@ fn what_was_refused_leaves_the_key_free() {
     unread["accounts"] = json!({});
     assert_eq!(word(&ask(&desk, unread)), "VALIDATION_ERROR");
     *desk.world.full.lock().unwrap() = Some(Lane::Insert);
-    desk.check(Tool::SyncAccounts, opening(KEY, "a.example"), &expect![[r#"
+    desk.check(
+        Tool::SyncAccounts,
+        opening(KEY, "a.example"),
+        &expect![[r#"
         {
           "status": "failed",
           "message": "too many requests; wait and send the same again",
@@ -205,7 +213,8 @@ fn what_was_refused_leaves_the_key_free() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     *desk.world.full.lock().unwrap() = None;
     assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "done");
     // What is replayed adds nothing, and is not counted (rule 8).
@@ -218,7 +227,10 @@ fn a_request_without_a_key_is_refused_where_one_is_needed_and_taken_where_none_i
     let desk = Desk::new();
     let mut request = opening(KEY, "a.example");
     request.as_object_mut().unwrap().remove("idempotency_key");
-    desk.check(Tool::SyncAccounts, request, &expect![[r#"
+    desk.check(
+        Tool::SyncAccounts,
+        request,
+        &expect![[r#"
         {
           "status": "failed",
           "message": "The arguments have 1 problem; correct it and send the request again.",
@@ -253,7 +265,8 @@ fn a_request_without_a_key_is_refused_where_one_is_needed_and_taken_where_none_i
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     let keyed = json!({"idempotency_key": KEY});
     assert_eq!(word(&desk.ask(Tool::ListAccounts, keyed).document()), "done");
     assert_eq!(word(&desk.ask(Tool::ListAccounts, json!({})).document()), "done");
@@ -282,7 +295,8 @@ fn an_old_key_is_replayed_then_expired_then_forgotten() {
         a second later: IDEMPOTENCY_EXPIRED
         a week later: IDEMPOTENCY_EXPIRED
         after that: done
-    "#]].assert_eq(&lines);
+    "#]]
+    .assert_eq(&lines);
     desk.now = begin + SignedDuration::from_secs(2 * day);
     let desk = {
         let fresh = Desk::new();
@@ -347,7 +361,10 @@ fn a_key_whose_request_is_being_worked_on_is_not_worked_on_again() {
         move || answer(&desk, &opening(KEY, "a.example")).document()
     });
     has_begun.recv().unwrap();
-    desk.check(Tool::SyncAccounts, opening(KEY, "a.example"), &expect![[r#"
+    desk.check(
+        Tool::SyncAccounts,
+        opening(KEY, "a.example"),
+        &expect![[r#"
         {
           "status": "failed",
           "message": "the request with this key is being worked on; send it again shortly",
@@ -368,7 +385,8 @@ fn a_key_whose_request_is_being_worked_on_is_not_worked_on_again() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     // The difference shows at once, and not when the first is done (rule 9).
     assert_eq!(word(&ask(&desk, opening(KEY, "b.example"))), "IDEMPOTENCY_CONFLICT");
     go.send(()).unwrap();
@@ -416,7 +434,10 @@ fn a_request_that_breaks_leaves_the_key_free() {
     }
 
     let desk = Desk::on(profile(), Arc::new(Failing::default()));
-    desk.check(Tool::SyncAccounts, opening(KEY, "a.example"), &expect![[r#"
+    desk.check(
+        Tool::SyncAccounts,
+        opening(KEY, "a.example"),
+        &expect![[r#"
         {
           "status": "failed",
           "message": "the seller cannot serve this request for the moment",
@@ -441,6 +462,7 @@ fn a_request_that_breaks_leaves_the_key_free() {
             }
           ],
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "done");
 }
