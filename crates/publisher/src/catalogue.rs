@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::account::Account;
+use crate::audience;
 use crate::creative::policy::Policy as CreativePolicy;
 use crate::shelf::{Kind, Thing};
 
@@ -44,6 +45,8 @@ pub struct Catalogue {
     pub offerings: Vec<Map<String, Value>>,
     /// What is demanded of creatives.
     pub creatives: CreativePolicy,
+    /// On which terms audiences are taken.
+    pub audiences: audience::Terms,
 }
 
 /// What the publisher says about itself.

@@ -19,9 +19,14 @@ pub mod tools;
 
 // What it keeps.
 pub mod account;
+pub mod audience;
 pub mod buy;
 pub mod creative;
+pub mod event;
+pub mod plan;
+pub mod property;
 pub mod proposal;
+pub mod session;
 pub mod task;
 
 // The order in which a request is looked at.

@@ -37,6 +37,8 @@ pub enum Kind {
     Audience,
     /// A source of conversion events.
     EventSource,
+    /// A conversion event.
+    Event,
     /// A plan of the governance role.
     Plan,
     /// An activated signal.
@@ -66,6 +68,7 @@ impl Kind {
         Self::Creative,
         Self::Audience,
         Self::EventSource,
+        Self::Event,
         Self::Plan,
         Self::Activation,
         Self::Session,
@@ -89,6 +92,7 @@ impl Kind {
             Self::Creative => "creative",
             Self::Audience => "audience",
             Self::EventSource => "event_source",
+            Self::Event => "event",
             Self::Plan => "plan",
             Self::Activation => "activation",
             Self::Session => "session",

@@ -24,7 +24,6 @@ mod delivery;
 mod events;
 mod formats;
 mod page;
-mod pages;
 mod plans;
 mod products;
 mod properties;
@@ -163,6 +162,19 @@ pub(crate) async fn prepare(
     }
 }
 
+/// Whether a request keeps or changes something, so that it needs a transaction.
+pub(crate) fn keeps(ask: &Ask) -> bool {
+    ask.tool.mutates() || (ask.tool == Tool::GetProducts && products::keeps(ask))
+}
+
+/// The rules that name a code of their own for what the schema would refuse otherwise.
+///
+/// # Errors
+/// The refusal.
+pub(crate) fn before_schema(ask: &Ask) -> Result<(), Error> {
+    if ask.tool == Tool::GetProducts { products::exclusive(ask) } else { Ok(()) }
+}
+
 /// Whether a publisher has a tool: the test controller is in sandboxes alone, and its absence
 /// looks like that of a tool that nobody has.
 pub(crate) fn has(publisher: &Publisher, tool: Tool) -> bool {
@@ -186,15 +198,15 @@ pub(crate) fn perform(work: Work<'_>) -> Result<Reply, Stop> {
         Tool::SyncGovernance => accounts::sync_governance(&work),
         Tool::SyncPlans | Tool::CheckGovernance => plans::perform(&work),
         Tool::GetSignals | Tool::ActivateSignal => signals::perform(&work),
-        Tool::SiGetOffering
-        | Tool::SiInitiateSession
-        | Tool::SiSendMessage
-        | Tool::SiTerminateSession => sessions::perform(&work),
-        Tool::CreatePropertyList
-        | Tool::GetPropertyList
-        | Tool::ListPropertyLists
-        | Tool::UpdatePropertyList
-        | Tool::DeletePropertyList => properties::perform(&work),
+        Tool::SiGetOffering => sessions::show(&work),
+        Tool::SiInitiateSession => sessions::initiate(&work),
+        Tool::SiSendMessage => sessions::send(&work),
+        Tool::SiTerminateSession => sessions::terminate(&work),
+        Tool::CreatePropertyList => properties::create(&work),
+        Tool::GetPropertyList => properties::get(&work),
+        Tool::ListPropertyLists => properties::list(&work),
+        Tool::UpdatePropertyList => properties::update(&work),
+        Tool::DeletePropertyList => properties::delete(&work),
         Tool::GetTaskStatus | Tool::ListTasks => tasks::perform(&work),
         Tool::ComplyTestController => controller::perform(&work),
     }

@@ -26,7 +26,7 @@ impl fmt::Display for Mistake {
 }
 
 /// What a document may have.
-const MEMBERS: [&str; 8] = [
+const MEMBERS: [&str; 10] = [
     "agent_url",
     "portfolio",
     "proposals",
@@ -35,6 +35,8 @@ const MEMBERS: [&str; 8] = [
     "formats",
     "signals",
     "offerings",
+    "creatives",
+    "audiences",
 ];
 
 /// The pricing models of `enums/pricing-model.json`.
@@ -101,6 +103,8 @@ impl Reader {
             portfolio: self.typed(&members, "portfolio", "").unwrap_or_default(),
             proposals: self.typed(&members, "proposals", ""),
             policies: self.typed(&members, "policies", "").unwrap_or_default(),
+            creatives: self.typed(&members, "creatives", "").unwrap_or_default(),
+            audiences: self.typed(&members, "audiences", "").unwrap_or_default(),
             agent_url,
             ..Catalogue::default()
         };

@@ -34,7 +34,7 @@ pub enum Review {
     Person,
 }
 
-/// Something that creatives may not contain.
+/// Something that creatives may not contain, besides the words of the catalogue's policies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Forbidden {
@@ -44,8 +44,6 @@ pub struct Forbidden {
     pub policy_url: Option<String>,
     /// What the caller is told about it, such as `tobacco is not advertised here`.
     pub reason: String,
-    /// Words and phrases of names and texts, in any case.
-    pub words: Vec<String>,
     /// Tags.
     pub categories: Vec<String>,
     /// Domains of links, with everything below them.

@@ -27,8 +27,7 @@ struct Buys {
 
 impl Buys {
     fn of(work: &Work<'_>) -> Result<Self, Broken> {
-        let query = Query { owner: Some(work.admitted.reach.tenant.clone()), ..Query::default() };
-        let buys: Vec<Kept<MediaBuy>> = work.shelf.all(&query)?;
+        let buys: Vec<Kept<MediaBuy>> = work.admitted.reach.all(work.shelf, &Query::default())?;
         let mut places = BTreeMap::new();
         for (index, buy) in buys.iter().enumerate() {
             for (inner, package) in buy.thing.packages.iter().enumerate() {

@@ -29,9 +29,20 @@ pub(crate) fn of<T>(
     arguments: &Map<String, Value>,
     scope: &str,
 ) -> Result<Page<T>, Error> {
+    sized(items, arguments, scope, MOST, MOST)
+}
+
+/// The same where a page has another size: `usual` when nothing is asked for, and `most` at most.
+pub(crate) fn sized<T>(
+    items: Vec<T>,
+    arguments: &Map<String, Value>,
+    scope: &str,
+    usual: usize,
+    most: usize,
+) -> Result<Page<T>, Error> {
     let pagination = arguments.get("pagination");
     let size = pagination.and_then(|page| page.get("max_results")).and_then(Value::as_u64);
-    let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(MOST).clamp(1, MOST);
+    let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usual).clamp(1, most);
     let cursor = pagination.and_then(|page| page.get("cursor")).and_then(Value::as_str);
     let total = items.len();
     let from = match cursor {

@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
 
 use super::Buys;
-use crate::account::Account;
 use crate::creative::{Creative, Status};
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Query};
-use crate::tools::{Reply, Work, pages};
+use crate::tools::page::{self, Page};
+use crate::tools::{Reply, Work};
 
 #[derive(Debug, Deserialize)]
 struct Args {
@@ -99,17 +99,19 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     rows.sort_by(|left, right| args.sort.compare(left, right));
     let summary = summary(&rows);
     let total = rows.len();
-    let (page, pagination) = pages::cut(work, rows, pages::USUAL)?;
+    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+    let Page { items, pagination } =
+        page::sized(rows, &work.ask.arguments, &scope, 50, page::MOST)?;
     let filters = work.ask.arguments.get("filters").and_then(Value::as_object);
     let mut body = json!({
         "query_summary": {
             "total_matching": total,
-            "returned": page.len(),
+            "returned": items.len(),
             "filters_applied": filters.into_iter().flat_map(Map::keys).collect::<Vec<_>>(),
             "sort_applied": {"field": args.sort.name(), "direction": args.sort.direction()},
         },
         "pagination": pagination,
-        "creatives": page.iter().map(|row| args.show(row)).collect::<Vec<_>>(),
+        "creatives": items.iter().map(|row| args.show(row)).collect::<Vec<_>>(),
     });
     if let Some(members) = body.as_object_mut() {
         members.extend(summary);
@@ -120,17 +122,17 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 /// The caller's creatives: of the account that is named, or of all.
 fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
     let named = work.admitted.account.as_ref();
-    let tenant = work.admitted.reach.tenant.clone();
-    let owner = named.map_or(tenant.clone(), |account| account.record.owner.clone());
-    let account = named.map(|account| account.record.id.clone());
-    let query = Query { owner: Some(owner), account, ..Query::default() };
-    let creatives: Vec<Kept<Creative>> = work.shelf.all(&query)?;
-    let mine = Query { owner: Some(tenant), ..Query::default() };
-    let mut accounts: BTreeMap<String, Value> = BTreeMap::new();
-    let all: Vec<Kept<Account>> = work.shelf.all(&mine)?;
-    for account in all.iter().chain(named) {
-        accounts.insert(account.record.id.clone(), account.thing.published().into());
+    let reach = &work.admitted.reach;
+    let mut creatives: Vec<Kept<Creative>> = reach.all(work.shelf, &Query::default())?;
+    if let Some(id) = work.admitted.account_id() {
+        creatives.retain(|creative| creative.record.account.as_deref() == Some(id));
     }
+    let all = reach.rights().accounts(&reach.tenant, work.shelf)?;
+    let accounts: BTreeMap<String, Value> = all
+        .iter()
+        .chain(named)
+        .map(|account| (account.record.id.clone(), json!(account.thing.published())))
+        .collect();
     let ids: BTreeSet<(String, String)> = creatives
         .iter()
         .filter_map(|it| Some((it.record.account.clone()?, it.thing.creative_id.clone())))

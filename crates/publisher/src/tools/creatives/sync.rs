@@ -12,7 +12,6 @@ use tradepost_wire::adcp::error::{Code, Error};
 use super::{Buys, assigns, runs};
 use crate::account::Account;
 use crate::buy;
-use crate::catalogue::Product;
 use crate::creative::judge::{Formats, Judge};
 use crate::creative::policy::{Policy, Provenance};
 use crate::creative::{Creative, Status};
@@ -110,7 +109,7 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
         work,
         account,
         policy: &catalogue.creatives,
-        formats: Formats::of(catalogue, work.shelf)?,
+        formats: Formats::of(work.publisher, work.shelf)?,
         library: library.into_iter().map(|it| (it.thing.creative_id.clone(), it)).collect(),
         buys: Buys::of(work)?,
         items: Vec::new(),
@@ -187,7 +186,8 @@ impl Sync<'_> {
             whole.remove(member);
         }
         let provenance = self.policy.provenance.clone().and(self.products_demand(id, args)?);
-        let judge = Judge { formats: &self.formats, policy: self.policy, provenance };
+        let catalogue = &self.work.publisher.profile.catalogue;
+        let judge = Judge { formats: &self.formats, catalogue, provenance };
         let mut errors = judge.judge(&whole, at);
         let Some(known) = known else {
             if !errors.is_empty() {
@@ -288,12 +288,8 @@ impl Sync<'_> {
             if !assigns(package, id) && !wanted.contains(package.package_id.as_str()) {
                 continue;
             }
-            let products = &self.work.publisher.profile.catalogue.products;
-            let seeded = self.work.shelf.find::<Product>(&package.product_id)?;
-            let seeded = seeded.map(|kept| kept.thing);
-            let product = products.iter().find(|product| product.id() == package.product_id);
-            let product = seeded.as_ref().or(product);
-            let policy = product.and_then(|product| product.published.get("creative_policy"));
+            let product = self.work.publisher.product(self.work.shelf, &package.product_id)?;
+            let policy = product.as_ref().and_then(|it| it.published.get("creative_policy"));
             if let Some(policy) = policy.and_then(Value::as_object) {
                 demand = demand.and(Provenance::of(policy));
             }
