@@ -10,8 +10,13 @@
 
 mod accounts;
 mod capabilities;
+mod formats;
 mod gates;
 mod idempotency;
 mod leaks;
+mod products;
+mod proposals;
+mod signals;
 mod support;
 mod twins;
+mod upstream;
