@@ -301,7 +301,9 @@ fn fitting(format: &Map<String, Value>, assets: &[Asset<'_>], errors: &mut Vec<E
                 None => continue,
             };
             let bound = |name: &str| requirements.get(name).and_then(Value::as_f64);
-            if bound(least).is_some_and(|least| value < least)
+            let other = bound(measure).is_some_and(|exact| (value - exact).abs() > f64::EPSILON);
+            if other
+                || bound(least).is_some_and(|least| value < least)
                 || bound(most).is_some_and(|most| value > most)
             {
                 let field = format!("{}.{measure}", asset.at);

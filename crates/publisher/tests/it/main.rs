@@ -1,4 +1,11 @@
 //! The publisher without a network: requests go in, whole answers come out.
 
+mod audiences;
 mod capabilities;
+mod controller;
+mod creatives;
+mod events;
+mod plans;
+mod properties;
+mod sessions;
 mod support;

@@ -1,0 +1,1 @@
+//! `comply_test_controller`.
