@@ -3,9 +3,10 @@
 //! that changes something. How the account stands is asked after the idempotency key: what was done
 //! is replayed, whatever became of the account.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::canonical;
 
 use crate::account::{Account, Status};
 use crate::ask::Ask;
@@ -67,7 +68,7 @@ pub(crate) fn admit(
     gates::standing(ask.tool, agent.as_deref(), publisher.profile.onboarding.strangers)?;
     let tenant = ask.caller.tenant();
     let rights = Rights::read(ask.tool, &ask.arguments, agent, &tenant, shelf)?;
-    let found = named(publisher, ask, &tenant, &rights, shelf, phase);
+    let found = named(publisher, ask, &rights, shelf, phase);
     if !tools::has(publisher, ask.tool) {
         // Whoever could not call it anyway is told so: that is what can be mended (`R-5`).
         let account = found.ok().flatten();
@@ -89,41 +90,54 @@ pub(crate) fn admit(
 fn named(
     publisher: &Publisher,
     ask: &Ask,
-    tenant: &str,
     rights: &Rights,
     shelf: &dyn Shelf,
     phase: Phase,
 ) -> Result<Option<Kept<Account>>, Stop> {
-    let reference = match (ask.tool, ask.arguments.get("account")) {
-        // There it chooses what is shown, and what is not there is not shown.
-        (Tool::ListAccounts, _) | (_, None) => return Ok(None),
-        // The test controller is also told of a sandbox without a name.
-        (_, Some(reference))
-            if reference.get("account_id").is_none() && reference.get("brand").is_none() =>
-        {
-            return Ok(None);
-        }
-        (_, Some(reference)) => reference,
+    let Some(reference) = ask.arguments.get("account") else {
+        return Ok(None);
     };
-    if let Some(account) = rights.account(tenant, reference, "account", shelf)? {
-        return Ok(Some(account));
+    // In a list it chooses what is shown, and what is not there is not shown. The test controller is
+    // told of a sandbox without a name.
+    let names = reference.get("account_id").is_some() || reference.get("brand").is_some();
+    if ask.tool == Tool::ListAccounts || !names {
+        return Ok(None);
+    }
+    account(publisher, ask, rights, reference, "account", shelf, phase).map(Some)
+}
+
+/// The account that a reference means; one that nobody declared is opened where that is the policy.
+///
+/// # Errors
+/// `ACCOUNT_NOT_FOUND` and `ACCOUNT_AMBIGUOUS` at `field`.
+pub(crate) fn account(
+    publisher: &Publisher,
+    ask: &Ask,
+    rights: &Rights,
+    reference: &Value,
+    field: &str,
+    shelf: &dyn Shelf,
+    phase: Phase,
+) -> Result<Kept<Account>, Stop> {
+    let tenant = ask.caller.tenant();
+    if let Some(account) = rights.account(&tenant, reference, field, shelf)? {
+        return Ok(account);
     }
     let implied = implied(&publisher.profile, rights.agent(), reference);
-    let absent = || refuse::not_found(Code::AccountNotFound, Some("account"));
-    let mut account = implied.ok_or_else(absent)?;
+    let mut account =
+        implied.ok_or_else(|| refuse::not_found(Code::AccountNotFound, Some(field)))?;
     if phase == Phase::Look {
-        return Ok(Some(unopened(account, tenant, ask)?));
+        return Ok(unopened(account, reference, &tenant, ask)?);
     }
     account.account_id = publisher.world.fresh_id("acc");
-    Ok(Some(account.open(shelf, tenant, ask.now)?))
+    Ok(account.open(shelf, &tenant, ask.now)?)
 }
 
 /// The account that a natural key stands for which nobody has declared.
 fn implied(profile: &Profile, agent: Option<&BuyerAgent>, reference: &Value) -> Option<Account> {
     let (onboarding, agent) = (&profile.onboarding, agent?);
     let key = NaturalKey::of(reference);
-    let whole = reference.get("account_id").is_none()
-        && !(key.brand_id.is_none() && onboarding.houses.contains(&key.domain));
+    let whole = reference.get("account_id").is_none() && !key.lacks_brand(onboarding);
     if !(onboarding.implicit && profile.sandbox && whole) {
         return None;
     }
@@ -153,19 +167,22 @@ pub(crate) fn await_review(account: &mut Account, review: Option<&Review>) {
     let Some(review) = review.filter(|_| !account.sandbox) else {
         return;
     };
-    let mut setup = serde_json::json!({"message": review.message});
-    if let (Some(url), Some(setup)) = (&review.url, setup.as_object_mut()) {
-        setup.insert("url".to_owned(), url.as_str().into());
-    }
-    account.setup = Some(setup);
+    account.setup = Some(match &review.url {
+        Some(url) => json!({"url": url, "message": review.message}),
+        None => json!({"message": review.message}),
+    });
     account.status = Status::PendingApproval;
 }
 
 /// An account that will be opened by the first request that changes something. Its id is for
 /// ourselves: it keeps the idempotency keys of such requests apart.
-fn unopened(mut account: Account, tenant: &str, ask: &Ask) -> Result<Kept<Account>, Broken> {
-    let reference = ask.arguments.get("account").map(tradepost_wire::canonical::to_string);
-    account.account_id = format!("unopened:{}", reference.unwrap_or_default());
+fn unopened(
+    mut account: Account,
+    reference: &Value,
+    tenant: &str,
+    ask: &Ask,
+) -> Result<Kept<Account>, Broken> {
+    account.account_id = format!("unopened:{}", canonical::to_string(reference));
     let broken = |error| Broken::new("writing an account", error);
     let record = Record {
         kind: Account::KIND,

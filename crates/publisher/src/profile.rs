@@ -121,6 +121,12 @@ pub enum Billing {
 }
 
 impl Billing {
+    /// The party of a word.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Operator, Self::Agent, Self::Advertiser].into_iter().find(|it| it.name() == name)
+    }
+
     /// The word on the wire.
     #[must_use]
     pub const fn name(self) -> &'static str {

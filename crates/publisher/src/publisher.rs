@@ -91,6 +91,7 @@ impl Publisher {
         if !leaked.is_empty() {
             return Err(credential_in_arguments(&leaked).into());
         }
+        tools::before_schema(ask)?;
         let internals = if self.profile.internals { Internals::On } else { Internals::Off };
         rules::check(ask.tool, &arguments, internals).map_err(violations)?;
         let lane = if ask.tool.mutates() { Lane::Write } else { Lane::Read };
@@ -110,7 +111,7 @@ impl Publisher {
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
         let prepared = tools::prepare(self, ask, &admitted).await?;
-        if !ask.tool.mutates() {
+        if !tools::keeps(ask) {
             return self.vault.look(|shelf| self.work(ask, *admitted, &prepared, shelf));
         }
         let (this, ask) = (self.clone(), ask.clone());

@@ -11,7 +11,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::account::{Account, Grant};
 use crate::admit::gates;
-use crate::profile::{Authorization, BuyerAgent};
+use crate::profile::{Authorization, BuyerAgent, Onboarding};
 use crate::refuse::{self, Stop};
 use crate::shelf::{Broken, Kept, Query, Shelf, Thing, Whose};
 
@@ -175,6 +175,11 @@ impl NaturalKey {
         }
     }
 
+    /// Whether it names a house of several brands, and none of them (`B-7`).
+    pub(crate) fn lacks_brand(&self, onboarding: &Onboarding) -> bool {
+        self.brand_id.is_none() && onboarding.houses.contains(&self.domain)
+    }
+
     /// Whether it is the account's own, to the last part.
     pub(crate) fn is(&self, account: &Account) -> bool {
         let brand_id = account.brand.get("brand_id").and_then(Value::as_str);
@@ -182,7 +187,7 @@ impl NaturalKey {
     }
 
     /// Whether it may mean the account: whoever leaves the brand of a house out means any.
-    fn may_mean(&self, account: &Account) -> bool {
+    pub(crate) fn may_mean(&self, account: &Account) -> bool {
         let part = |name: &str| account.brand.get(name).and_then(Value::as_str);
         part("domain") == Some(self.domain.as_str())
             && (self.brand_id.is_none() || self.brand_id.as_deref() == part("brand_id"))

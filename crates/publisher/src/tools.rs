@@ -162,6 +162,19 @@ pub(crate) async fn prepare(
     }
 }
 
+/// Whether a request keeps or changes something, so that it needs a transaction.
+pub(crate) fn keeps(ask: &Ask) -> bool {
+    ask.tool.mutates() || (ask.tool == Tool::GetProducts && products::keeps(ask))
+}
+
+/// The rules that name a code of their own for what the schema would refuse otherwise.
+///
+/// # Errors
+/// The refusal.
+pub(crate) fn before_schema(ask: &Ask) -> Result<(), Error> {
+    if ask.tool == Tool::GetProducts { products::exclusive(ask) } else { Ok(()) }
+}
+
 /// Whether a publisher has a tool: the test controller is in sandboxes alone, and its absence
 /// looks like that of a tool that nobody has.
 pub(crate) fn has(publisher: &Publisher, tool: Tool) -> bool {
@@ -180,7 +193,9 @@ pub(crate) fn perform(work: Work<'_>) -> Result<Reply, Stop> {
         Tool::SyncCreatives | Tool::ListCreatives => creatives::perform(&work),
         Tool::SyncAudiences => audiences::perform(&work),
         Tool::SyncEventSources | Tool::LogEvent => events::perform(&work),
-        Tool::SyncAccounts | Tool::ListAccounts | Tool::SyncGovernance => accounts::perform(&work),
+        Tool::SyncAccounts => accounts::sync_accounts(&work),
+        Tool::ListAccounts => accounts::list_accounts(&work),
+        Tool::SyncGovernance => accounts::sync_governance(&work),
         Tool::SyncPlans | Tool::CheckGovernance => plans::perform(&work),
         Tool::GetSignals | Tool::ActivateSignal => signals::perform(&work),
         Tool::SiGetOffering => sessions::show(&work),

@@ -408,22 +408,22 @@ impl Sync<'_> {
                 shown.insert(name.to_owned(), value);
             };
             add("creative_id", json!(item.creative_id));
-            let (action, status) = match &item.deed {
-                Deed::Create(new) => ("created", Some(new.status_at(now))),
+            let (action, status, more) = match &item.deed {
+                Deed::Create(new) => ("created", Some(new.status_at(now)), None),
                 Deed::Update(known, changes) => {
-                    add("changes", json!(changes));
-                    ("updated", Some(known.thing.status_at(now)))
+                    let more = Some(("changes", json!(changes)));
+                    ("updated", Some(known.thing.status_at(now)), more)
                 }
-                Deed::Keep(known) => ("unchanged", Some(known.thing.status_at(now))),
-                Deed::Archive(_) | Deed::Remove(_) => ("deleted", None),
-                Deed::Fail(errors) => {
-                    add("errors", json!(errors));
-                    ("failed", None)
-                }
+                Deed::Keep(known) => ("unchanged", Some(known.thing.status_at(now)), None),
+                Deed::Archive(_) | Deed::Remove(_) => ("deleted", None, None),
+                Deed::Fail(errors) => ("failed", None, Some(("errors", json!(errors)))),
             };
             add("action", json!(action));
             if let Some(status) = status {
                 add("status", json!(status));
+            }
+            if let Some((name, value)) = more {
+                add(name, value);
             }
             if !item.assigned.is_empty() {
                 add("assigned_to", json!(item.assigned));
