@@ -10,7 +10,9 @@ use tradepost_wire::adcp::Tool;
 use crate::support::script::Script;
 
 fn members(ids: &[u32]) -> Value {
-    ids.iter().map(|id| json!({"external_id": format!("crm-{id}"), "hashed_email": format!("{id:064}")})).collect()
+    ids.iter()
+        .map(|id| json!({"external_id": format!("crm-{id}"), "hashed_email": format!("{id:064}")}))
+        .collect()
 }
 
 #[test]
@@ -27,18 +29,30 @@ fn an_audience_grows_shrinks_and_goes() {
     script.desk.now += SignedDuration::from_secs(60);
     script.note("what is there", sync, json!({}));
     script.note("known members", sync, one(json!({"add": members(&[1])})));
-    script.note("in both lists", sync, one(json!({"add": members(&[4]), "remove": members(&[2, 3, 4])})));
+    script.note(
+        "in both lists",
+        sync,
+        one(json!({"add": members(&[4]), "remove": members(&[2, 3, 4])})),
+    );
     script.desk.now += SignedDuration::from_secs(60);
     script.note("too small", sync, json!({}));
-    script.note("what cannot be", sync, json!({"audiences": [
-        {"audience_id": "nobody", "delete": true},
-        {"audience_id": "loyal", "name": "Loyal"},
-        {"audience_id": "loyal"},
-    ]}));
+    script.note(
+        "what cannot be",
+        sync,
+        json!({"audiences": [
+            {"audience_id": "nobody", "delete": true},
+            {"audience_id": "loyal", "name": "Loyal"},
+            {"audience_id": "loyal"},
+        ]}),
+    );
     script.note_as("nova", "another's", sync, json!({}));
-    script.note("all others away", sync, json!({
-        "audiences": [{"audience_id": "new"}], "delete_missing": true,
-    }));
+    script.note(
+        "all others away",
+        sync,
+        json!({
+            "audiences": [{"audience_id": "new"}], "delete_missing": true,
+        }),
+    );
     script.check(&expect![[r##"
         # made
         {

@@ -47,17 +47,29 @@ fn a_creative_is_made_kept_changed_and_put_away() {
         rehearsal
     });
     script.note("changed", sync, renamed);
-    script.note("only one of them", sync, json!({
-        "creatives": [but("one", json!({"name": "Third"})), banner("three")],
-        "creative_ids": ["three"],
-    }));
-    script.note("the others away", sync, json!({
-        "creatives": [banner("three")], "delete_missing": true,
-    }));
+    script.note(
+        "only one of them",
+        sync,
+        json!({
+            "creatives": [but("one", json!({"name": "Third"})), banner("three")],
+            "creative_ids": ["three"],
+        }),
+    );
+    script.note(
+        "the others away",
+        sync,
+        json!({
+            "creatives": [banner("three")], "delete_missing": true,
+        }),
+    );
     script.note("back again", sync, json!({"creatives": [banner("two")]}));
-    script.note("what is there", Tool::ListCreatives, json!({
-        "sort": {"field": "name", "direction": "asc"},
-    }));
+    script.note(
+        "what is there",
+        Tool::ListCreatives,
+        json!({
+            "sort": {"field": "name", "direction": "asc"},
+        }),
+    );
     script.check(&expect![[r##"
         # new
         {
@@ -99,11 +111,11 @@ fn a_creative_is_made_kept_changed_and_put_away() {
           "creatives": [
             {
               "creative_id": "one",
+              "action": "updated",
+              "status": "approved",
               "changes": [
                 "name"
-              ],
-              "action": "updated",
-              "status": "approved"
+              ]
             }
           ],
           "dry_run": true,
@@ -117,11 +129,11 @@ fn a_creative_is_made_kept_changed_and_put_away() {
           "creatives": [
             {
               "creative_id": "one",
+              "action": "updated",
+              "status": "approved",
               "changes": [
                 "name"
-              ],
-              "action": "updated",
-              "status": "approved"
+              ]
             }
           ],
           "replayed": false,
@@ -170,11 +182,11 @@ fn a_creative_is_made_kept_changed_and_put_away() {
           "creatives": [
             {
               "creative_id": "two",
+              "action": "updated",
+              "status": "approved",
               "changes": [
                 "status"
-              ],
-              "action": "updated",
-              "status": "approved"
+              ]
             }
           ],
           "replayed": false,
@@ -301,7 +313,7 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
             but("forbidden-landing", json!({"assets": {
                 "image": image, "click_url": url("https://win.casino.example/now"),
             }})),
-            but("disclosure", json!({"provenance": {"disclosure": {"required": true, "jurisdictions": [{
+            but("unshown-label", json!({"provenance": {"disclosure": {"required": true, "jurisdictions": [{
                 "country": "DE", "regulation": "eu_ai_act_article_50",
                 "render_guidance": {"positions": ["audio"]},
             }]}}})),
@@ -321,6 +333,7 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
             },
             {
               "creative_id": "unknown-format",
+              "action": "failed",
               "errors": [
                 {
                   "code": "FORMAT_NOT_SUPPORTED",
@@ -329,55 +342,55 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
                   "field": "creatives[1].format_id",
                   "suggestion": "choose a format that list_creative_formats shows"
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "no-image",
+              "action": "failed",
               "errors": [
                 {
                   "code": "VALIDATION_ERROR",
                   "message": "the format requires this asset",
                   "recovery": "correctable",
                   "field": "creatives[2].assets.image",
-                  "suggestion": "correct every entry of issues and send again"
+                  "suggestion": "correct the asset by what list_creative_formats shows"
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "wrong-type",
+              "action": "failed",
               "errors": [
                 {
                   "code": "VALIDATION_ERROR",
                   "message": "the format takes another type of asset here",
                   "recovery": "correctable",
                   "field": "creatives[3].assets.image",
-                  "suggestion": "correct every entry of issues and send again",
+                  "suggestion": "correct the asset by what list_creative_formats shows",
                   "details": {
                     "accepted_values": [
                       "image"
                     ]
                   }
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "too-large",
+              "action": "failed",
               "errors": [
                 {
                   "code": "VALIDATION_ERROR",
                   "message": "the format takes no asset of this size",
                   "recovery": "correctable",
                   "field": "creatives[4].assets.image.width",
-                  "suggestion": "correct every entry of issues and send again"
+                  "suggestion": "correct the asset by what list_creative_formats shows"
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "forbidden-words",
+              "action": "failed",
               "errors": [
                 {
                   "code": "CREATIVE_REJECTED",
@@ -393,11 +406,11 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
                     ]
                   }
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "forbidden-category",
+              "action": "failed",
               "errors": [
                 {
                   "code": "CREATIVE_REJECTED",
@@ -413,11 +426,11 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
                     ]
                   }
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "forbidden-landing",
+              "action": "failed",
               "errors": [
                 {
                   "code": "CREATIVE_REJECTED",
@@ -433,11 +446,11 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
                     ]
                   }
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
-              "creative_id": "disclosure",
+              "creative_id": "unshown-label",
+              "action": "failed",
               "errors": [
                 {
                   "code": "COMPLIANCE_UNSATISFIED",
@@ -446,11 +459,11 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
                   "field": "creatives[8].provenance.disclosure.jurisdictions[0].render_guidance",
                   "suggestion": "choose a format that supports the disclosure"
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "good",
+              "action": "failed",
               "errors": [
                 {
                   "code": "INVALID_REQUEST",
@@ -459,8 +472,7 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
                   "field": "creatives[9].creative_id",
                   "suggestion": "correct what field and issues name and send again"
                 }
-              ],
-              "action": "failed"
+              ]
             }
           ],
           "replayed": false,
@@ -479,32 +491,38 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
         verifiers: Some(vec!["https://verify.example/agent".to_owned()]),
     };
     let mut script = Script::of(demanding(Policy { provenance, ..demo::catalogue().creatives }));
-    let layer = |url: &str| json!([{
-        "method": "manifest_wrapper", "provider": "Encypher", "verify_agent": {"agent_url": url},
-    }]);
+    let layer = |url: &str| {
+        json!([{
+            "method": "manifest_wrapper", "provider": "Encypher", "verify_agent": {"agent_url": url},
+        }])
+    };
     let made = |made: Value| json!({"provenance": made});
-    script.note("a row for each gap", Tool::SyncCreatives, json!({
-        "validation_mode": "lenient",
-        "creatives": [
-            banner("nothing"),
-            but("empty", made(json!({}))),
-            but("unsaid-where", made(json!({
-                "digital_source_type": "digital_creation",
-                "disclosure": {"required": true},
-                "embedded_provenance": layer("https://VERIFY.example:443/agent/"),
-            }))),
-            but("foreign-verifier", made(json!({
-                "digital_source_type": "digital_creation",
-                "disclosure": {"required": false},
-                "embedded_provenance": layer("https://somebody.example/agent"),
-            }))),
-            but("good", made(json!({
-                "digital_source_type": "digital_creation",
-                "disclosure": {"required": false},
-                "embedded_provenance": layer("https://verify.example/agent"),
-            }))),
-        ],
-    }));
+    script.note(
+        "a row for each gap",
+        Tool::SyncCreatives,
+        json!({
+            "validation_mode": "lenient",
+            "creatives": [
+                banner("nothing"),
+                but("empty", made(json!({}))),
+                but("unsaid-where", made(json!({
+                    "digital_source_type": "digital_creation",
+                    "disclosure": {"required": true},
+                    "embedded_provenance": layer("https://VERIFY.example:443/agent/"),
+                }))),
+                but("foreign-verifier", made(json!({
+                    "digital_source_type": "digital_creation",
+                    "disclosure": {"required": false},
+                    "embedded_provenance": layer("https://somebody.example/agent"),
+                }))),
+                but("good", made(json!({
+                    "digital_source_type": "digital_creation",
+                    "disclosure": {"required": false},
+                    "embedded_provenance": layer("https://verify.example/agent"),
+                }))),
+            ],
+        }),
+    );
     script.check(&expect![[r##"
         # a row for each gap
         {
@@ -513,6 +531,7 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
           "creatives": [
             {
               "creative_id": "nothing",
+              "action": "failed",
               "errors": [
                 {
                   "code": "PROVENANCE_REQUIRED",
@@ -521,11 +540,11 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
                   "field": "creatives[0]",
                   "suggestion": "add a provenance object"
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "empty",
+              "action": "failed",
               "errors": [
                 {
                   "code": "PROVENANCE_DIGITAL_SOURCE_TYPE_MISSING",
@@ -548,11 +567,11 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
                   "field": "creatives[1].provenance.embedded_provenance",
                   "suggestion": "embed provenance by a provider that the seller accepts"
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "unsaid-where",
+              "action": "failed",
               "errors": [
                 {
                   "code": "PROVENANCE_DISCLOSURE_MISSING",
@@ -561,11 +580,11 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
                   "field": "creatives[2].provenance.disclosure",
                   "suggestion": "set provenance.disclosure, with its jurisdictions"
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "foreign-verifier",
+              "action": "failed",
               "errors": [
                 {
                   "code": "PROVENANCE_VERIFIER_NOT_ACCEPTED",
@@ -574,8 +593,7 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
                   "field": "creatives[3].provenance.embedded_provenance[0].verify_agent.agent_url",
                   "suggestion": "use a verifier of the seller's accepted_verifiers"
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "good",
@@ -595,9 +613,13 @@ fn a_strict_sync_does_all_or_nothing() {
     let bad = but("bad", json!({"name": "Casino night"}));
     script.note("one is bad", Tool::SyncCreatives, json!({"creatives": [banner("good"), bad]}));
     script.note("nothing is there", Tool::ListCreatives, json!({}));
-    script.note("contradictory", Tool::SyncCreatives, json!({
-        "creatives": [banner("good")], "creative_ids": ["good"], "delete_missing": true,
-    }));
+    script.note(
+        "contradictory",
+        Tool::SyncCreatives,
+        json!({
+            "creatives": [banner("good")], "creative_ids": ["good"], "delete_missing": true,
+        }),
+    );
     script.check(&expect![[r##"
         # one is bad
         {
@@ -606,6 +628,7 @@ fn a_strict_sync_does_all_or_nothing() {
           "creatives": [
             {
               "creative_id": "good",
+              "action": "failed",
               "errors": [
                 {
                   "code": "VALIDATION_ERROR",
@@ -613,11 +636,11 @@ fn a_strict_sync_does_all_or_nothing() {
                   "recovery": "correctable",
                   "suggestion": "correct every entry of issues and send again"
                 }
-              ],
-              "action": "failed"
+              ]
             },
             {
               "creative_id": "bad",
+              "action": "failed",
               "errors": [
                 {
                   "code": "CREATIVE_REJECTED",
@@ -633,8 +656,7 @@ fn a_strict_sync_does_all_or_nothing() {
                     ]
                   }
                 }
-              ],
-              "action": "failed"
+              ]
             }
           ],
           "replayed": false,
@@ -687,8 +709,7 @@ fn a_strict_sync_does_all_or_nothing() {
     "##]]);
 }
 
-/// Puts a media buy of `acme` there: the package `running` is delivered now, `held` is paused,
-/// `late` takes no more creatives and `gone` is canceled.
+/// Puts a media buy of `acme` there: the package `running` is delivered now, `held` is paused.
 fn buy(script: &mut Script) {
     script.ask(Tool::SyncCreatives, json!({"creatives": [banner("first")]}));
     let fixture = json!({
@@ -699,9 +720,13 @@ fn buy(script: &mut Script) {
             {"package_id": "held", "product_id": "news_display", "budget": 100.0, "paused": true},
         ],
     });
-    let seeded = script.ask(Tool::ComplyTestController, json!({
-        "scenario": "seed_media_buy", "params": {"media_buy_id": "mb", "fixture": fixture},
-    }));
+    let seeded = script.ask(
+        Tool::ComplyTestController,
+        json!({
+            "scenario": "seed_media_buy", "params": {"media_buy_id": "mb", "fixture": fixture},
+        "account": {"brand": {"domain": "test.example"}, "operator": "test.example", "sandbox": true},
+        }),
+    );
     assert_eq!(seeded["success"], true, "{seeded}");
 }
 
@@ -709,10 +734,12 @@ fn buy(script: &mut Script) {
 fn creatives_are_assigned_to_packages_of_the_caller_alone() {
     let mut script = Script::new();
     buy(&mut script);
-    let assign = |creative: &str, package: &str| json!({
-        "creatives": [banner("new")], "validation_mode": "lenient",
-        "assignments": [{"creative_id": creative, "package_id": package, "weight": 60}],
-    });
+    let assign = |creative: &str, package: &str| {
+        json!({
+            "creatives": [banner("new")], "validation_mode": "lenient",
+            "assignments": [{"creative_id": creative, "package_id": package, "weight": 60}],
+        })
+    };
     let sync = Tool::SyncCreatives;
     script.note("a new one", sync, assign("new", "held"));
     script.note("one of the library", sync, assign("first", "running"));
@@ -725,12 +752,216 @@ fn creatives_are_assigned_to_packages_of_the_caller_alone() {
     // What is another's and what is nobody's are the same (`U-1`).
     let theirs = script.ask_as("nova", sync, strict);
     assert_eq!(mine, theirs);
-    script.note("in delivery", sync, json!({"creatives": [but("first", json!({"name": "New name"}))]}));
+    script.note(
+        "in delivery",
+        sync,
+        json!({"creatives": [but("first", json!({"name": "New name"}))]}),
+    );
     script.note("listed", Tool::ListCreatives, json!({
         "filters": {"assigned_to_packages": ["running", "held"]}, "fields": ["creative_id", "assignments"],
         "sort": {"direction": "asc"},
     }));
-    script.check(&expect![[""]]);
+    script.check(&expect![[r##"
+        # a new one
+        {
+          "status": "completed",
+          "message": "each creative has its own result",
+          "creatives": [
+            {
+              "creative_id": "new",
+              "action": "created",
+              "status": "approved",
+              "assigned_to": [
+                "held"
+              ]
+            }
+          ],
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # one of the library
+        {
+          "status": "completed",
+          "message": "each creative has its own result",
+          "creatives": [
+            {
+              "creative_id": "new",
+              "action": "unchanged",
+              "status": "approved"
+            },
+            {
+              "creative_id": "first",
+              "action": "unchanged",
+              "status": "approved",
+              "assigned_to": [
+                "running"
+              ]
+            }
+          ],
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # a package that is not there
+        {
+          "status": "completed",
+          "message": "each creative has its own result",
+          "creatives": [
+            {
+              "creative_id": "new",
+              "action": "unchanged",
+              "status": "approved",
+              "assignment_errors": {
+                "nowhere": "an identifier in the request does not resolve to anything of yours"
+              }
+            }
+          ],
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # a creative that is not there
+        {
+          "status": "completed",
+          "message": "each creative has its own result",
+          "creatives": [
+            {
+              "creative_id": "new",
+              "action": "unchanged",
+              "status": "approved"
+            },
+            {
+              "creative_id": "never",
+              "action": "failed",
+              "errors": [
+                {
+                  "code": "CREATIVE_NOT_FOUND",
+                  "message": "an identifier in the request does not resolve to anything of yours",
+                  "recovery": "correctable",
+                  "field": "assignments",
+                  "suggestion": "check creative_id with list_creatives, or register it with sync_creatives"
+                }
+              ],
+              "assignment_errors": {
+                "held": "the creative was not taken, so that it is assigned to nothing"
+              }
+            }
+          ],
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # strictly
+        {
+          "status": "failed",
+          "message": "an identifier in the request does not resolve to anything of yours",
+          "adcp_error": {
+            "code": "PACKAGE_NOT_FOUND",
+            "message": "an identifier in the request does not resolve to anything of yours",
+            "recovery": "correctable",
+            "field": "assignments",
+            "suggestion": "check package_id with get_media_buys"
+          },
+          "errors": [
+            {
+              "code": "PACKAGE_NOT_FOUND",
+              "message": "an identifier in the request does not resolve to anything of yours",
+              "recovery": "correctable",
+              "field": "assignments",
+              "suggestion": "check package_id with get_media_buys"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # in delivery
+        {
+          "status": "completed",
+          "message": "each creative has its own result",
+          "creatives": [
+            {
+              "creative_id": "first",
+              "action": "failed",
+              "errors": [
+                {
+                  "code": "INVALID_STATE",
+                  "message": "the creative is in delivery; pause its packages first, or send a new creative",
+                  "recovery": "correctable",
+                  "field": "creatives[0]",
+                  "suggestion": "read the present state and choose an operation that it permits"
+                }
+              ]
+            }
+          ],
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # listed
+        {
+          "status": "completed",
+          "message": "the creatives that fit",
+          "query_summary": {
+            "total_matching": 2,
+            "returned": 2,
+            "filters_applied": [
+              "assigned_to_packages"
+            ],
+            "sort_applied": {
+              "field": "created_date",
+              "direction": "asc"
+            }
+          },
+          "pagination": {
+            "has_more": false,
+            "total_count": 2
+          },
+          "creatives": [
+            {
+              "creative_id": "first",
+              "name": "Banner first",
+              "format_id": {
+                "agent_url": "https://ads.gazette.example",
+                "id": "display_300x250"
+              },
+              "status": "approved",
+              "created_date": "2026-06-01T12:00:00Z",
+              "updated_date": "2026-06-01T12:00:00Z",
+              "assignments": {
+                "assignment_count": 1,
+                "assigned_packages": [
+                  {
+                    "package_id": "running",
+                    "assigned_date": "2026-06-01T12:00:00Z"
+                  }
+                ]
+              }
+            },
+            {
+              "creative_id": "new",
+              "name": "Banner new",
+              "format_id": {
+                "agent_url": "https://ads.gazette.example",
+                "id": "display_300x250"
+              },
+              "status": "approved",
+              "created_date": "2026-06-01T12:00:00Z",
+              "updated_date": "2026-06-01T12:00:00Z",
+              "assignments": {
+                "assignment_count": 1,
+                "assigned_packages": [
+                  {
+                    "package_id": "held",
+                    "assigned_date": "2026-06-01T12:00:00Z"
+                  }
+                ]
+              }
+            }
+          ],
+          "status_summary": {
+            "approved": 2
+          },
+          "format_summary": {
+            "display_300x250": 2
+          },
+          "adcp_version": "3.1"
+        }
+    "##]]);
 }
 
 #[test]
@@ -782,13 +1013,25 @@ fn a_library_is_searched_sorted_and_read_page_by_page() {
     }
     let page = script.ask(Tool::ListCreatives, json!({"pagination": {"max_results": 2}}));
     let cursor = page["pagination"]["cursor"].clone();
-    script.note("the rest", Tool::ListCreatives, json!({
-        "pagination": {"max_results": 2, "cursor": cursor}, "fields": ["creative_id"],
-    }));
-    script.note("a cursor of nobody's", Tool::ListCreatives, json!({
-        "pagination": {"cursor": "elsewhere"},
-    }));
-    script.note("what nobody counts", Tool::ListCreatives, json!({"filters": {"has_served": true}}));
+    script.note(
+        "the rest",
+        Tool::ListCreatives,
+        json!({
+            "pagination": {"max_results": 2, "cursor": cursor}, "fields": ["creative_id"],
+        }),
+    );
+    script.note(
+        "a cursor of nobody's",
+        Tool::ListCreatives,
+        json!({
+            "pagination": {"cursor": "elsewhere"},
+        }),
+    );
+    script.note(
+        "what nobody counts",
+        Tool::ListCreatives,
+        json!({"filters": {"has_served": true}}),
+    );
     script.note_as("nova", "another's library", Tool::ListCreatives, json!({}));
     script.check(&expect![[r##"
         # the rest

@@ -23,24 +23,45 @@ fn events_are_counted_once_for_each_source() {
         "allowed_domains": ["acmeoutdoor.example"],
     });
     script.note("made", sources, json!({"event_sources": [pixel, {"event_source_id": "server"}]}));
-    script.note("the same, another, twice", sources, json!({"event_sources": [
-        pixel, {"event_source_id": "server", "name": "Server"}, {"event_source_id": "server"},
-    ]}));
+    script.note(
+        "the same, another, twice",
+        sources,
+        json!({"event_sources": [
+            pixel, {"event_source_id": "server", "name": "Server"}, {"event_source_id": "server"},
+        ]}),
+    );
     script.note("what is there", sources, json!({}));
     let log = |source: &str, events: Value| json!({"event_source_id": source, "events": events});
     script.note("taken", Tool::LogEvent, log("pixel", json!([purchase("e1"), purchase("e2")])));
-    script.note("known, and new", Tool::LogEvent, log("pixel", json!([purchase("e1"), purchase("e3")])));
-    script.note("the same of another source", Tool::LogEvent, log("server", json!([purchase("e1")])));
+    script.note(
+        "known, and new",
+        Tool::LogEvent,
+        log("pixel", json!([purchase("e1"), purchase("e3")])),
+    );
+    script.note(
+        "the same of another source",
+        Tool::LogEvent,
+        log("server", json!([purchase("e1")])),
+    );
     let mut lead = purchase("e4");
     lead["event_type"] = json!("lead");
     let mut foreign = purchase("e5");
     foreign["event_source_url"] = json!("https://elsewhere.example/thanks");
-    script.note("what the source cannot have", Tool::LogEvent, log("pixel", json!([lead, foreign])));
+    script.note(
+        "what the source cannot have",
+        Tool::LogEvent,
+        log("pixel", json!([lead, foreign])),
+    );
     let mut rehearsal = log("pixel", json!([purchase("e6")]));
     rehearsal["test_event_code"] = json!("TEST1");
     script.ask(Tool::LogEvent, rehearsal);
-    script.note("after a rehearsal it is new", Tool::LogEvent, log("pixel", json!([purchase("e6")])));
-    let nobody = script.note("no such source", Tool::LogEvent, log("nobody", json!([purchase("e1")])));
+    script.note(
+        "after a rehearsal it is new",
+        Tool::LogEvent,
+        log("pixel", json!([purchase("e6")])),
+    );
+    let nobody =
+        script.note("no such source", Tool::LogEvent, log("nobody", json!([purchase("e1")])));
     // Another's is nobody's (`U-1`).
     let theirs = script.ask_as("nova", Tool::LogEvent, log("pixel", json!([purchase("e1")])));
     assert_eq!(nobody, theirs);

@@ -42,7 +42,8 @@ fn a_decision_follows_from_the_plan() {
     strict["delegations"] = json!([{
         "agent_url": "https://buyer.example/agent/", "authority": "full", "expires_at": "2026-06-01T00:00:00Z",
     }]);
-    strict["custom_policies"] = json!([{"policy_id": "p", "enforcement": "must", "policy": "Be kind."}]);
+    strict["custom_policies"] =
+        json!([{"policy_id": "p", "enforcement": "must", "policy": "Be kind."}]);
     script.note("plans", Tool::SyncPlans, json!({"plans": [plan("plan"), strict]}));
     script.note("again", Tool::SyncPlans, json!({"plans": [plan("plan")]}));
     check(script, "within", "plan", payload(1000.0));
@@ -56,15 +57,25 @@ fn a_decision_follows_from_the_plan() {
     let mut share = payload(101.0);
     share["purchase_type"] = json!("signal_activation");
     check(script, "above the share of its kind", "plan", share);
-    check(script, "planned elsewhere and otherwise", "plan", json!({"planned_delivery": {
-        "geo": {"countries": ["FR"]}, "channels": ["ctv"], "total_budget": 10.0, "currency": "EUR",
-        "end_time": "2026-07-02T00:00:00Z",
-    }}));
-    check(script, "delivered", "plan", json!({"phase": "delivery", "delivery_metrics": {
-        "reporting_period": {"start": "2026-06-01T00:00:00Z", "end": "2026-06-08T00:00:00Z"},
-        "cumulative_spend": 100.0, "geo_distribution": {"US": 100.0, "FR": 0.0},
-        "channel_distribution": {"display": 100.0},
-    }}));
+    check(
+        script,
+        "planned elsewhere and otherwise",
+        "plan",
+        json!({"planned_delivery": {
+            "geo": {"countries": ["FR"]}, "channels": ["ctv"], "total_budget": 10.0, "currency": "EUR",
+            "end_time": "2026-07-02T00:00:00Z",
+        }}),
+    );
+    check(
+        script,
+        "delivered",
+        "plan",
+        json!({"phase": "delivery", "delivery_metrics": {
+            "reporting_period": {"start": "2026-06-01T00:00:00Z", "end": "2026-06-08T00:00:00Z"},
+            "cumulative_spend": 100.0, "geo_distribution": {"US": 100.0, "FR": 0.0},
+            "channel_distribution": {"display": 100.0},
+        }}),
+    );
     check(script, "what no machine may decide", "strict", payload(1.0));
     script.check(&expect![[r##"
         # plans

@@ -22,15 +22,23 @@ fn a_property_list_is_made_read_changed_and_deleted() {
         "filters": {"exclude_identifiers": [{"type": "domain", "value": "b.example"}]},
     }));
     let id = made["list"]["list_id"].clone();
-    script.note("read", Tool::GetPropertyList, json!({"list_id": id, "pagination": {"max_results": 1}}));
+    script.note(
+        "read",
+        Tool::GetPropertyList,
+        json!({"list_id": id, "pagination": {"max_results": 1}}),
+    );
     script.note("not resolved", Tool::GetPropertyList, json!({"list_id": id, "resolve": false}));
     script.note("changed", Tool::UpdatePropertyList, json!({
         "list_id": id, "name": "All news", "filters": {}, "webhook_url": "https://acme.example/hook",
     }));
     script.note("found by its name", Tool::ListPropertyLists, json!({"name_contains": "ALL"}));
-    script.note("a filter that cannot be applied", Tool::UpdatePropertyList, json!({
-        "list_id": id, "filters": {"countries_all": ["US"], "channels_any": ["display"]},
-    }));
+    script.note(
+        "a filter that cannot be applied",
+        Tool::UpdatePropertyList,
+        json!({
+            "list_id": id, "filters": {"countries_all": ["US"], "channels_any": ["display"]},
+        }),
+    );
     script.note_as("nova", "another's lists", Tool::ListPropertyLists, json!({}));
     script.note("deleted", Tool::DeletePropertyList, json!({"list_id": id}));
     script.check(&expect![[r##"

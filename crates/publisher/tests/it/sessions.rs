@@ -8,28 +8,51 @@ use tradepost_wire::adcp::Tool;
 use crate::support::script::Script;
 
 fn open(script: &mut Script) -> Value {
-    let opened = script.ask(Tool::SiInitiateSession, json!({
-        "intent": "something to read", "identity": {"consent_granted": false},
-    }));
+    let opened = script.ask(
+        Tool::SiInitiateSession,
+        json!({
+            "intent": "something to read", "identity": {"consent_granted": false},
+        }),
+    );
     opened["session_id"].clone()
 }
 
 #[test]
 fn a_conversation_says_what_the_offering_says() {
     let mut script = Script::new();
-    script.note("the offering", Tool::SiGetOffering, json!({
-        "offering_id": "gazette_weekend", "include_products": true,
-    }));
-    let opened = script.note("opened", Tool::SiInitiateSession, json!({
-        "intent": "a magazine for the weekend",
-        "identity": {"consent_granted": true, "user": {"email": "jane@example.com"}},
-    }));
+    script.note(
+        "the offering",
+        Tool::SiGetOffering,
+        json!({
+            "offering_id": "gazette_weekend", "include_products": true,
+        }),
+    );
+    let opened = script.note(
+        "opened",
+        Tool::SiInitiateSession,
+        json!({
+            "intent": "a magazine for the weekend",
+            "identity": {"consent_granted": true, "user": {"email": "jane@example.com"}},
+        }),
+    );
     let id = opened["session_id"].clone();
-    script.note("said", Tool::SiSendMessage, json!({"session_id": id, "message": "when is it brought?"}));
-    script.note("ended", Tool::SiTerminateSession, json!({"session_id": id, "reason": "user_exit"}));
-    script.note("ended again", Tool::SiTerminateSession, json!({
-        "session_id": id, "reason": "handoff_complete",
-    }));
+    script.note(
+        "said",
+        Tool::SiSendMessage,
+        json!({"session_id": id, "message": "when is it brought?"}),
+    );
+    script.note(
+        "ended",
+        Tool::SiTerminateSession,
+        json!({"session_id": id, "reason": "user_exit"}),
+    );
+    script.note(
+        "ended again",
+        Tool::SiTerminateSession,
+        json!({
+            "session_id": id, "reason": "handoff_complete",
+        }),
+    );
     script.check(&expect![[r##"
         # the offering
         {
@@ -185,15 +208,28 @@ fn what_cannot_be_said_is_refused() {
     let ended = open(&mut script);
     script.ask(Tool::SiTerminateSession, json!({"session_id": ended, "reason": "user_exit"}));
     let message = |id: &Value| json!({"session_id": id, "message": "hello?"});
-    script.note("an offering that is not there", Tool::SiGetOffering, json!({"offering_id": "nothing"}));
-    script.note("a person without consent", Tool::SiInitiateSession, json!({
-        "intent": "news", "identity": {"consent_granted": false, "user": {"name": "Jane"}},
-    }));
-    script.note("a buy that is not there", Tool::SiInitiateSession, json!({
-        "intent": "news", "identity": {"consent_granted": false}, "media_buy_id": "mb_nowhere",
-    }));
+    script.note(
+        "an offering that is not there",
+        Tool::SiGetOffering,
+        json!({"offering_id": "nothing"}),
+    );
+    script.note(
+        "a person without consent",
+        Tool::SiInitiateSession,
+        json!({
+            "intent": "news", "identity": {"consent_granted": false, "user": {"name": "Jane"}},
+        }),
+    );
+    script.note(
+        "a buy that is not there",
+        Tool::SiInitiateSession,
+        json!({
+            "intent": "news", "identity": {"consent_granted": false}, "media_buy_id": "mb_nowhere",
+        }),
+    );
     script.note("a conversation that has ended", Tool::SiSendMessage, message(&ended));
-    let nobody = script.note("no conversation", Tool::SiSendMessage, message(&json!("sis_nowhere")));
+    let nobody =
+        script.note("no conversation", Tool::SiSendMessage, message(&json!("sis_nowhere")));
     let mine = open(&mut script);
     assert_eq!(nobody, script.ask_as("nova", Tool::SiSendMessage, message(&mine)));
     script.desk.now += SignedDuration::from_mins(31);
@@ -337,10 +373,13 @@ fn what_cannot_be_said_is_refused() {
 #[test]
 fn nothing_about_a_person_is_kept() {
     let mut script = Script::new();
-    script.ask(Tool::SiInitiateSession, json!({
-        "intent": "call me at 555-0100",
-        "identity": {"consent_granted": true, "user": {"email": "jane@example.com"}},
-    }));
+    script.ask(
+        Tool::SiInitiateSession,
+        json!({
+            "intent": "call me at 555-0100",
+            "identity": {"consent_granted": true, "user": {"email": "jane@example.com"}},
+        }),
+    );
     let mut kept = String::new();
     let mut read = |shelf: &dyn tradepost_publisher::shelf::Shelf| {
         for kind in tradepost_publisher::shelf::Kind::ALL {

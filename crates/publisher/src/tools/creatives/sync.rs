@@ -366,7 +366,7 @@ impl Sync<'_> {
                 Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended,
             ) => {}
         }
-        if package.cancellation.is_some() {
+        if !package.is_live() {
             let message = "the package is canceled";
             return Err(Box::new(refuse::at(Code::InvalidState, "assignments", message)));
         }
@@ -490,27 +490,19 @@ impl Sync<'_> {
         }
         for (index, buy) in self.buys.buys.iter_mut().enumerate() {
             if touched.contains(&index) {
-                ready(&mut buy.thing);
-                shelf.change(buy, now)?;
+                buy.thing.settle();
+                let revision = buy.record.revision + 1;
+                buy.thing.note(revision, now, "creatives_assigned", "creatives were assigned");
+                buy::force::save(shelf, buy, now)?;
             }
         }
         Ok(())
     }
 }
 
-/// A buy that waited for creatives and has them all waits for its beginning.
-fn ready(buy: &mut buy::MediaBuy) {
-    let mut packages = buy.packages.iter().filter(|package| package.cancellation.is_none());
-    let supplied = packages.all(|package| !package.creative_assignments.is_empty());
-    if buy.status == buy::Status::PendingCreatives && supplied {
-        buy.status = buy::Status::PendingStart;
-    }
-}
-
 /// Whether it is too late to change the creatives of a package.
 fn over(package: &buy::Package, now: Timestamp) -> bool {
-    let deadline = package.shown.get("creative_deadline").and_then(Value::as_str);
-    deadline.and_then(|text| text.parse::<Timestamp>().ok()).is_some_and(|deadline| deadline < now)
+    package.creative_deadline().is_some_and(|deadline| deadline < now)
 }
 
 fn too_late(field: &str) -> Error {
