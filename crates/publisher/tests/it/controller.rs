@@ -73,10 +73,18 @@ fn a_refusal_stands_inside_an_answer_that_is_completed() {
     let mut script = Script::new();
     script.note("no such scenario", CONTROLLER, run("make_coffee", json!({})));
     script.note("nothing said", CONTROLLER, run("force_creative_status", json!({})));
-    script.note("not there", CONTROLLER, run("force_creative_status", json!({
-        "creative_id": "nobody", "status": "approved",
-    })));
-    let mut live = run("force_creative_status", json!({"creative_id": "one", "status": "approved"}));
+    script.note(
+        "not there",
+        CONTROLLER,
+        run(
+            "force_creative_status",
+            json!({
+                "creative_id": "nobody", "status": "approved",
+            }),
+        ),
+    );
+    let mut live =
+        run("force_creative_status", json!({"creative_id": "one", "status": "approved"}));
     script.note_as("live", "a caller of live accounts", CONTROLLER, live.clone());
     script.note_as("live", "its list", CONTROLLER, json!({"scenario": "list_scenarios"}));
     live["account"] = json!({
@@ -188,9 +196,12 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
     script.ask(Tool::SyncCreatives, creative("two"));
     let accounts = script.ask(Tool::ListAccounts, json!({}));
     let account = accounts["accounts"][0]["account_id"].clone();
-    let opened = script.ask(Tool::SiInitiateSession, json!({
-        "intent": "news", "identity": {"consent_granted": false},
-    }));
+    let opened = script.ask(
+        Tool::SiInitiateSession,
+        json!({
+            "intent": "news", "identity": {"consent_granted": false},
+        }),
+    );
     let session = opened["session_id"].clone();
     let steps = [
         ("account", "suspended", "active>suspended"),
@@ -213,13 +224,18 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
         let (scenario, mut params) = match what {
             "account" => ("force_account_status", json!({"account_id": account})),
             "session" => ("force_session_status", json!({"session_id": session})),
-            id => ("force_creative_status", json!({"creative_id": id, "rejection_reason": "Ugly."})),
+            id => {
+                ("force_creative_status", json!({"creative_id": id, "rejection_reason": "Ugly."}))
+            }
         };
         params["status"] = json!(status);
         let request = run(scenario, params);
         // To another caller none of this is there.
         let theirs = script.ask_as("nova", CONTROLLER, request.clone());
-        assert!(["NOT_FOUND", "INVALID_PARAMS"].contains(&theirs["error"].as_str().unwrap()), "{theirs}");
+        assert!(
+            ["NOT_FOUND", "INVALID_PARAMS"].contains(&theirs["error"].as_str().unwrap()),
+            "{theirs}"
+        );
         let answer = script.ask(CONTROLLER, request);
         let said = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
         let found = if answer["success"] == true {
@@ -229,12 +245,20 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
         };
         assert_eq!(found, expected, "{what} to {status}");
     }
-    script.note("seen in the library", Tool::ListCreatives, json!({
-        "filters": {"statuses": ["rejected", "archived"]}, "fields": ["creative_id"],
-    }));
-    script.note("a conversation that is over", Tool::SiSendMessage, json!({
-        "session_id": session, "message": "hello",
-    }));
+    script.note(
+        "seen in the library",
+        Tool::ListCreatives,
+        json!({
+            "filters": {"statuses": ["rejected", "archived"]}, "fields": ["creative_id"],
+        }),
+    );
+    script.note(
+        "a conversation that is over",
+        Tool::SiSendMessage,
+        json!({
+            "session_id": session, "message": "hello",
+        }),
+    );
     let forced = json!({"account_id": account, "status": "suspended"});
     script.ask(CONTROLLER, run("force_account_status", forced));
     script.note("an account that is suspended", Tool::SyncCreatives, creative("three"));
@@ -357,9 +381,14 @@ fn a_media_buy_is_seeded_moved_delivered_and_spent() {
     let mut other = seed;
     other["params"]["fixture"]["currency"] = json!("EUR");
     script.note("seeded otherwise", CONTROLLER, other);
-    let status = |status: &str| run("force_media_buy_status", json!({
-        "media_buy_id": "mb", "status": status,
-    }));
+    let status = |status: &str| {
+        run(
+            "force_media_buy_status",
+            json!({
+                "media_buy_id": "mb", "status": status,
+            }),
+        )
+    };
     script.note("active", CONTROLLER, status("active"));
     let delivery = json!({
         "media_buy_id": "mb", "impressions": 1000, "clicks": 15,
@@ -367,23 +396,49 @@ fn a_media_buy_is_seeded_moved_delivered_and_spent() {
     });
     script.note("delivered", CONTROLLER, run("simulate_delivery", delivery.clone()));
     script.note("delivered more", CONTROLLER, run("simulate_delivery", delivery));
-    let spend = |share: f64| run("simulate_budget_spend", json!({
-        "media_buy_id": "mb", "spend_percentage": share,
-    }));
+    let spend = |share: f64| {
+        run(
+            "simulate_budget_spend",
+            json!({
+                "media_buy_id": "mb", "spend_percentage": share,
+            }),
+        )
+    };
     script.note("spent", CONTROLLER, spend(95.0));
     script.note("spent otherwise", CONTROLLER, spend(50.0));
     script.note("completed", CONTROLLER, status("completed"));
     script.note("active again", CONTROLLER, status("active"));
     script.note_as("nova", "another's", CONTROLLER, status("completed"));
-    script.note("no such task", CONTROLLER, run("force_task_completion", json!({
-        "task_id": "task_nowhere", "result": {"media_buy_id": "mb"},
-    })));
-    script.note("an arm", CONTROLLER, run("force_create_media_buy_arm", json!({
-        "arm": "submitted", "task_id": "task_1", "message": "a person looks at it",
-    })));
-    script.note("an arm without a task", CONTROLLER, run("force_create_media_buy_arm", json!({
-        "arm": "submitted",
-    })));
+    script.note(
+        "no such task",
+        CONTROLLER,
+        run(
+            "force_task_completion",
+            json!({
+                "task_id": "task_nowhere", "result": {"media_buy_id": "mb"},
+            }),
+        ),
+    );
+    script.note(
+        "an arm",
+        CONTROLLER,
+        run(
+            "force_create_media_buy_arm",
+            json!({
+                "arm": "submitted", "task_id": "task_1", "message": "a person looks at it",
+            }),
+        ),
+    );
+    script.note(
+        "an arm without a task",
+        CONTROLLER,
+        run(
+            "force_create_media_buy_arm",
+            json!({
+                "arm": "submitted",
+            }),
+        ),
+    );
     script.check(&expect![[r##"
         # seeded
         {
@@ -556,25 +611,46 @@ fn what_is_seeded_is_there() {
         let answer = script.ask(CONTROLLER, request);
         assert_eq!(answer["success"], true, "{scenario}: {answer}");
     };
-    seed(&mut script, "seed_product", json!({"product_id": "test-product", "fixture": {
-        "delivery_type": "non_guaranteed", "channels": ["display"], "format_ids": [{"id": "display_300x250"}],
-    }}));
-    seed(&mut script, "seed_pricing_option", json!({
-        "product_id": "test-product", "pricing_option_id": "test-pricing",
-        "fixture": {"pricing_model": "cpm", "currency": "USD", "floor_price": 1.0},
-    }));
+    seed(
+        &mut script,
+        "seed_product",
+        json!({"product_id": "test-product", "fixture": {
+            "delivery_type": "non_guaranteed", "channels": ["display"], "format_ids": [{"id": "display_300x250"}],
+        }}),
+    );
+    seed(
+        &mut script,
+        "seed_pricing_option",
+        json!({
+            "product_id": "test-product", "pricing_option_id": "test-pricing",
+            "fixture": {"pricing_model": "cpm", "currency": "USD", "floor_price": 1.0},
+        }),
+    );
     seed(&mut script, "seed_creative_format", json!({"format_id": "hologram"}));
-    seed(&mut script, "seed_creative", json!({"creative_id": "seeded", "fixture": {
-        "name": "Seeded", "format_id": {"agent_url": "https://ads.gazette.example", "id": "hologram"},
-        "status": "rejected", "rejection_reason": "Blurred.",
-    }}));
-    seed(&mut script, "seed_account", json!({"account_id": "acct-seeded", "fixture": {
-        "brand": {"domain": "seeded.example"}, "name": "Seeded", "status": "payment_required",
-    }}));
-    seed(&mut script, "seed_plan", json!({"plan_id": "plan-seeded", "fixture": {
-        "budget": {"total": 10.0, "currency": "USD"},
-    }}));
-    let missing = run("seed_pricing_option", json!({"product_id": "nothing", "pricing_option_id": "x"}));
+    seed(
+        &mut script,
+        "seed_creative",
+        json!({"creative_id": "seeded", "fixture": {
+            "name": "Seeded", "format_id": {"agent_url": "https://ads.gazette.example", "id": "hologram"},
+            "status": "rejected", "rejection_reason": "Blurred.",
+        }}),
+    );
+    seed(
+        &mut script,
+        "seed_account",
+        json!({"account_id": "acct-seeded", "fixture": {
+            "brand": {"domain": "seeded.example"}, "name": "Seeded", "status": "payment_required",
+        }}),
+    );
+    seed(
+        &mut script,
+        "seed_plan",
+        json!({"plan_id": "plan-seeded", "fixture": {
+            "budget": {"total": 10.0, "currency": "USD"},
+        }}),
+    );
+    let missing =
+        run("seed_pricing_option", json!({"product_id": "nothing", "pricing_option_id": "x"}));
     script.note("a price of nothing", CONTROLLER, missing);
     script.note("the creative", Tool::ListCreatives, json!({"account": sandbox()}));
     script.note("the account", Tool::SyncCreatives, {
@@ -582,20 +658,42 @@ fn what_is_seeded_is_there() {
         request["account"] = json!({"account_id": "acct-seeded"});
         request
     });
-    script.note("the plan", Tool::CheckGovernance, json!({
-        "plan_id": "plan-seeded", "caller": "https://buyer.example", "tool": "create_media_buy",
-        "payload": {"packages": [{"budget": 11.0}]},
-    }));
-    script.note("a product", Tool::GetProducts, json!({
-        "buying_mode": "wholesale", "filters": {}, "pagination": {"max_results": 1},
-        "fields": ["product_id"],
-    }));
-    script.note("an outage", CONTROLLER, run("force_upstream_unavailable", json!({
-        "tool": "get_products", "upstream_name": "inventory-service",
-    })));
-    script.note("an outage elsewhere", CONTROLLER, run("force_upstream_unavailable", json!({
-        "tool": "list_creatives",
-    })));
+    script.note(
+        "the plan",
+        Tool::CheckGovernance,
+        json!({
+            "plan_id": "plan-seeded", "caller": "https://buyer.example", "tool": "create_media_buy",
+            "payload": {"packages": [{"budget": 11.0}]},
+        }),
+    );
+    script.note(
+        "a product",
+        Tool::GetProducts,
+        json!({
+            "buying_mode": "wholesale", "filters": {}, "pagination": {"max_results": 1},
+            "fields": ["product_id"],
+        }),
+    );
+    script.note(
+        "an outage",
+        CONTROLLER,
+        run(
+            "force_upstream_unavailable",
+            json!({
+                "tool": "get_products", "upstream_name": "inventory-service",
+            }),
+        ),
+    );
+    script.note(
+        "an outage elsewhere",
+        CONTROLLER,
+        run(
+            "force_upstream_unavailable",
+            json!({
+                "tool": "list_creatives",
+            }),
+        ),
+    );
     script.check(&expect![[r##"
         # a price of nothing
         {

@@ -634,7 +634,7 @@ fn a_strict_sync_does_all_or_nothing() {
                   "code": "VALIDATION_ERROR",
                   "message": "nothing of this sync was done, because other creatives in it failed; correct them, or send validation_mode lenient",
                   "recovery": "correctable",
-                  "suggestion": "correct every entry of issues and send again"
+                  "suggestion": "correct the creatives that failed for other reasons"
                 }
               ]
             },

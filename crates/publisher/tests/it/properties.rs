@@ -28,15 +28,20 @@ fn a_property_list_is_made_read_changed_and_deleted() {
         json!({"list_id": id, "pagination": {"max_results": 1}}),
     );
     script.note("not resolved", Tool::GetPropertyList, json!({"list_id": id, "resolve": false}));
-    script.note("changed", Tool::UpdatePropertyList, json!({
-        "list_id": id, "name": "All news", "filters": {}, "webhook_url": "https://acme.example/hook",
-    }));
+    script.note(
+        "changed",
+        Tool::UpdatePropertyList,
+        json!({
+            "list_id": id, "name": "All news", "filters": {}, "webhook_url": "",
+        }),
+    );
     script.note("found by its name", Tool::ListPropertyLists, json!({"name_contains": "ALL"}));
     script.note(
         "a filter that cannot be applied",
         Tool::UpdatePropertyList,
         json!({
             "list_id": id, "filters": {"countries_all": ["US"], "channels_any": ["display"]},
+        "webhook_url": "https://acme.example/hook",
         }),
     );
     script.note_as("nova", "another's lists", Tool::ListPropertyLists, json!({}));
@@ -209,96 +214,48 @@ fn a_property_list_is_made_read_changed_and_deleted() {
         }
         # changed
         {
-          "status": "completed",
-          "message": "the property list is changed",
-          "list": {
-            "name": "All news",
-            "base_properties": [
+          "status": "failed",
+          "message": "The arguments have 1 problem; correct it and send the request again.",
+          "adcp_error": {
+            "code": "VALIDATION_ERROR",
+            "message": "The arguments have 1 problem; correct it and send the request again.",
+            "recovery": "correctable",
+            "field": "webhook_url",
+            "suggestion": "correct every entry of issues and send again",
+            "issues": [
               {
-                "selection_type": "identifiers",
-                "identifiers": [
-                  {
-                    "type": "domain",
-                    "value": "a.example"
-                  },
-                  {
-                    "type": "domain",
-                    "value": "b.example"
-                  },
-                  {
-                    "type": "domain",
-                    "value": "a.example"
-                  }
-                ]
-              },
-              {
-                "selection_type": "publisher_tags",
-                "publisher_domain": "gazette.example",
-                "tags": [
-                  "news"
-                ]
+                "pointer": "/webhook_url",
+                "message": "must be an absolute URI, such as https://example.com/",
+                "keyword": "format"
               }
-            ],
-            "filters": {},
-            "webhook_url": "https://acme.example/hook",
-            "list_id": "pl_2",
-            "property_count": 3,
-            "created_at": "2026-06-01T12:00:00Z",
-            "updated_at": "2026-06-01T12:00:00Z",
-            "account": {
-              "account_id": "acc_1"
-            }
+            ]
           },
-          "replayed": false,
+          "errors": [
+            {
+              "code": "VALIDATION_ERROR",
+              "message": "The arguments have 1 problem; correct it and send the request again.",
+              "recovery": "correctable",
+              "field": "webhook_url",
+              "suggestion": "correct every entry of issues and send again",
+              "issues": [
+                {
+                  "pointer": "/webhook_url",
+                  "message": "must be an absolute URI, such as https://example.com/",
+                  "keyword": "format"
+                }
+              ]
+            }
+          ],
           "adcp_version": "3.1"
         }
         # found by its name
         {
           "status": "completed",
           "message": "the property lists",
-          "lists": [
-            {
-              "name": "All news",
-              "base_properties": [
-                {
-                  "selection_type": "identifiers",
-                  "identifiers": [
-                    {
-                      "type": "domain",
-                      "value": "a.example"
-                    },
-                    {
-                      "type": "domain",
-                      "value": "b.example"
-                    },
-                    {
-                      "type": "domain",
-                      "value": "a.example"
-                    }
-                  ]
-                },
-                {
-                  "selection_type": "publisher_tags",
-                  "publisher_domain": "gazette.example",
-                  "tags": [
-                    "news"
-                  ]
-                }
-              ],
-              "filters": {},
-              "webhook_url": "https://acme.example/hook",
-              "list_id": "pl_2",
-              "property_count": 3,
-              "created_at": "2026-06-01T12:00:00Z",
-              "updated_at": "2026-06-01T12:00:00Z",
-              "account": {
-                "account_id": "acc_1"
-              }
-            }
-          ],
+          "lists": [],
           "pagination": {
             "has_more": false,
-            "total_count": 1
+            "total_count": 0
           },
           "adcp_version": "3.1"
         }
@@ -327,6 +284,13 @@ fn a_property_list_is_made_read_changed_and_deleted() {
               "recovery": "correctable",
               "field": "filters.channels_any",
               "suggestion": "leave this filter out"
+            },
+            {
+              "code": "UNSUPPORTED_FEATURE",
+              "message": "this seller does not announce changes of property lists",
+              "recovery": "correctable",
+              "field": "webhook_url",
+              "suggestion": "leave it out, and read the list again when it is needed"
             }
           ],
           "adcp_version": "3.1"

@@ -395,7 +395,10 @@ impl Sync<'_> {
             if !item.failed() {
                 let message = "nothing of this sync was done, because other creatives in it failed; \
                                correct them, or send validation_mode lenient";
-                item.deed = Deed::Fail(vec![refuse::error(Code::ValidationError, message)]);
+                let mut error = refuse::error(Code::ValidationError, message);
+                error.suggestion =
+                    Some("correct the creatives that failed for other reasons".to_owned());
+                item.deed = Deed::Fail(vec![error]);
             }
         }
     }
