@@ -122,7 +122,7 @@ fn the_gates_are_asked_in_one_order() {
         fields (R-1): FIELD_NOT_PERMITTED
         key of another request (SEC idempotency, rule 5): IDEMPOTENCY_CONFLICT
         how the account stands: ACCOUNT_SUSPENDED
-        the work: UNSUPPORTED_FEATURE
+        the work: MEDIA_BUY_NOT_FOUND
     "#]]
     .assert_eq(&lines);
 }
