@@ -119,6 +119,11 @@ impl PublisherAgent {
         self.auth.tidy();
     }
 
+    /// Does what has come due without anybody asking.
+    pub async fn tick(&self) {
+        self.publisher.tick(self.clock.now()).await;
+    }
+
     /// Counts a request that reaches no tool.
     ///
     /// # Errors
