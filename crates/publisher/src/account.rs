@@ -1,12 +1,14 @@
-//! Accounts of advertisers.
+//! Accounts of advertisers, and who may do what with them.
+//!
+//! The record of an account belongs to the tenant that opened it, and names itself as its account.
+//! What is made on an account belongs to the account's owner, whoever made it.
 
-use std::collections::BTreeMap;
-
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::profile::{Authorization, Billing};
-use crate::shelf::{Kind, Thing};
+use crate::shelf::{Broken, Kept, Kind, New, Shelf, Thing, own_id};
 
 /// An account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,9 +42,42 @@ pub struct Account {
     /// How much may be spent in all, in the account's currency, when there is a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funds: Option<Funds>,
-    /// What each tenant may do with it that is restricted; the owner too, if it is here.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub grants: BTreeMap<String, Authorization>,
+    /// Who pays, as it was given (`core/business-entity.json`), with the bank. Of this, the bank is
+    /// never shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billing_entity: Option<Value>,
+    /// Where to say that its status has changed (`push_notification_config`), as it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push: Option<Value>,
+    /// Whether nobody declared it: it was opened by the first request for it.
+    #[serde(default)]
+    pub implicit: bool,
+}
+
+/// What a tenant may do with an account: with one of another's, nothing without this; with one of
+/// its own, nothing beyond this. The record belongs to the tenant, and names the account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// The account.
+    pub account_id: String,
+    /// What it may do.
+    pub authorization: Authorization,
+}
+
+impl Thing for Grant {
+    const KIND: Kind = Kind::Grant;
+}
+
+impl Grant {
+    /// Lets a tenant do this with an account, from now on; in place of what it could do before.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn put(&self, shelf: &dyn Shelf, tenant: &str, now: Timestamp) -> Result<(), Broken> {
+        let id = own_id(tenant, "", &self.account_id);
+        let account = Some(self.account_id.as_str());
+        shelf.add(New { id: &id, owner: tenant, account, state: "", now }, self)
+    }
 }
 
 /// How an account stands (`account-status`).
@@ -89,29 +124,113 @@ impl Thing for Account {
 }
 
 impl Account {
+    /// An account that can be used, and of which nothing else is known.
+    #[must_use]
+    pub fn new(account_id: &str, brand: Value, operator: &str, billing: Billing) -> Self {
+        let domain = brand.get("domain").and_then(Value::as_str).unwrap_or(operator);
+        let brand_id = brand.get("brand_id").and_then(Value::as_str);
+        let brand_name = brand_id.map_or(domain.to_owned(), |id| format!("{id} ({domain})"));
+        let direct = domain == operator;
+        let name = if direct { brand_name } else { format!("{brand_name} c/o {operator}") };
+        Self {
+            account_id: account_id.to_owned(),
+            name,
+            status: Status::Active,
+            brand,
+            operator: operator.to_owned(),
+            billing,
+            payment_terms: None,
+            sandbox: false,
+            setup: None,
+            governance: None,
+            notification_configs: Vec::new(),
+            funds: None,
+            billing_entity: None,
+            push: None,
+            implicit: false,
+        }
+    }
+
+    /// Puts it on the shelf as new, and returns it as it lies there.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open(
+        self,
+        shelf: &dyn Shelf,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Kept<Self>, Broken> {
+        let id = self.account_id.clone();
+        shelf.add(New { id: &id, owner, account: Some(&id), state: "", now }, &self)?;
+        shelf.find(&id)?.ok_or_else(|| Broken::new("opening an account", "it is not there"))
+    }
+
     /// What others may see of it (`core/account.json`).
     #[must_use]
-    pub fn published(&self) -> Value {
-        let mut shown = json!({
-            "account_id": self.account_id,
-            "name": self.name,
-            "status": self.status,
-            "brand": self.brand,
-            "operator": self.operator,
-            "billing": self.billing,
-            "sandbox": self.sandbox,
-        });
-        if let Some(members) = shown.as_object_mut() {
-            let mut add = |name: &str, value: Option<Value>| {
-                if let Some(value) = value {
-                    members.insert(name.to_owned(), value);
-                }
-            };
-            add("payment_terms", self.payment_terms.clone().map(Value::from));
-            add("setup", self.setup.clone());
-            let governed = self.governance.as_ref();
-            add("governance_agents", governed.map(|agent| json!([{"url": agent.url}])));
+    pub fn published(&self) -> Map<String, Value> {
+        let mut shown = Map::new();
+        let mut add = |name: &str, value: Value| {
+            if !value.is_null() {
+                shown.insert(name.to_owned(), value);
+            }
+        };
+        add("account_id", self.account_id.as_str().into());
+        add("name", self.name.as_str().into());
+        add("status", json!(self.status));
+        add("brand", self.brand.clone());
+        add("operator", self.operator.as_str().into());
+        add("billing", json!(self.billing));
+        add("billing_entity", self.billing_entity.as_ref().map_or(Value::Null, without_bank));
+        add("payment_terms", json!(self.payment_terms));
+        add("account_scope", self.scope().into());
+        if self.status == Status::PendingApproval {
+            add("setup", json!(self.setup));
+        }
+        if let Some(agent) = &self.governance {
+            add("governance_agents", json!([{"url": agent.url}]));
+        }
+        add("sandbox", self.sandbox.into());
+        if !self.notification_configs.is_empty() {
+            let configs = self.notification_configs.iter().map(without_credentials);
+            add("notification_configs", configs.collect());
         }
         shown
     }
+
+    /// `account_scope`: whether the brand buys by itself, or an operator for it.
+    fn scope(&self) -> &'static str {
+        let domain = self.brand.get("domain").and_then(Value::as_str);
+        if domain == Some(self.operator.as_str()) { "brand" } else { "operator_brand" }
+    }
+
+    /// Whether it is over: for good, and as if it were not there.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        match self.status {
+            Status::Rejected | Status::Closed => true,
+            Status::Active
+            | Status::PendingApproval
+            | Status::PaymentRequired
+            | Status::Suspended => false,
+        }
+    }
+}
+
+/// Bank details are written and never read.
+fn without_bank(entity: &Value) -> Value {
+    let mut entity = entity.clone();
+    if let Some(members) = entity.as_object_mut() {
+        members.remove("bank");
+    }
+    entity
+}
+
+/// And so are credentials.
+fn without_credentials(config: &Value) -> Value {
+    let mut config = config.clone();
+    if let Some(authentication) = config.get_mut("authentication").and_then(Value::as_object_mut) {
+        authentication.remove("credentials");
+    }
+    config
 }

@@ -1,17 +1,23 @@
 //! Whether a request may be done at all: the caller's standing, the account that it is for, and
 //! what the caller may do with that account. Asked once for reading and again inside the transaction
-//! that changes something.
+//! that changes something. How the account stands is asked after the idempotency key: what was done
+//! is replayed, whatever became of the account.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::canonical;
 
 use crate::account::{Account, Status};
 use crate::ask::Ask;
-use crate::profile::{Authorization, Standing};
+use crate::profile::{Billing, BuyerAgent, Profile, Review};
+use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
-use crate::resolve::Reach;
-use crate::shelf::{Kept, Query, Shelf};
+use crate::resolve::{NaturalKey, Reach, Rights};
+use crate::shelf::{Broken, Kept, Record, Shelf, Thing as _};
+use crate::tools;
+
+pub(crate) mod gates;
 
 /// A request that may be done.
 #[derive(Debug)]
@@ -22,189 +28,173 @@ pub(crate) struct Admitted {
     pub reach: Reach,
 }
 
-/// Decides.
-pub(crate) fn admit(ask: &Ask, shelf: &dyn Shelf) -> Result<Admitted, Stop> {
-    standing(ask)?;
-    let tenant = ask.caller.tenant();
-    let account = match ask.arguments.get("account").and_then(Value::as_object) {
-        Some(reference) => Some(resolve(ask, &tenant, reference, shelf)?),
-        None => None,
-    };
-    if let Some(account) = &account {
-        sandbox_only(ask, &account.thing)?;
-        let granted = account.thing.grants.get(&tenant);
-        permitted(ask, &account.thing, granted)?;
-        usable(ask.tool, &account.thing)?;
+/// What the shelf is open for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Reading.
+    Look,
+    /// Changing something.
+    Act,
+}
+
+impl Admitted {
+    /// To whom belongs what the request makes: to the owner of the account, whoever asks.
+    pub(crate) fn owner(&self) -> &str {
+        self.account.as_ref().map_or(&self.reach.tenant, |account| &account.record.owner)
     }
-    let reach = Reach { tenant, accounts: Vec::new() };
+
+    /// The id of the account that the request is for.
+    pub(crate) fn account_id(&self) -> Option<&str> {
+        self.account.as_ref().map(|account| account.record.id.as_str())
+    }
+
+    /// Whether the account can be used for the task as it stands.
+    pub(crate) fn usable(&self) -> Result<(), Stop> {
+        match &self.account {
+            Some(account) => self.reach.rights().usable(&account.thing, "account"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Decides, in this order: standing, account, agent's provisioning, task, fields.
+pub(crate) fn admit(
+    publisher: &Publisher,
+    ask: &Ask,
+    shelf: &dyn Shelf,
+    phase: Phase,
+) -> Result<Admitted, Stop> {
+    let agent = ask.caller.agent.clone();
+    gates::standing(ask.tool, agent.as_deref(), publisher.profile.onboarding.strangers)?;
+    let tenant = ask.caller.tenant();
+    let rights = Rights::read(ask.tool, &ask.arguments, agent, &tenant, shelf)?;
+    let found = named(publisher, ask, &rights, shelf, phase);
+    if !tools::has(publisher, ask.tool) {
+        // Whoever could not call it anyway is told so: that is what can be mended (`R-5`).
+        let account = found.ok().flatten();
+        rights.permit(account.as_ref().map(|account| account.record.id.as_str()))?;
+        return Err(tools::unsupported().into());
+    }
+    let account = found?;
+    if let Some(account) = &account {
+        gates::sandbox_only(rights.agent(), account.thing.sandbox)?;
+    }
+    let id = account.as_ref().map(|account| account.record.id.as_str());
+    rights.permit(id)?;
+    Refusal::of_all(gates::fields(ask.tool, rights.of(id), &ask.arguments))?;
+    let reach = Reach::new(tenant, rights, account.as_ref());
     Ok(Admitted { account, reach })
 }
 
-/// The relationship with the agent (`G-1` to `G-7`). What a seller can do is no secret.
-fn standing(ask: &Ask) -> Result<(), Stop> {
-    let standing = ask.caller.agent.as_ref().map_or(Standing::Active, |agent| agent.standing);
-    let error = match standing {
-        Standing::Active => return Ok(()),
-        Standing::Suspended => {
-            let message = "this buyer agent's relationship with the seller is suspended; a person \
-                           has to settle it with the seller";
-            refuse::error(Code::AgentSuspended, message)
-        }
-        Standing::Blocked => {
-            let message = "this buyer agent's relationship with the seller has been ended; a person \
-                           has to settle it with the seller";
-            refuse::error(Code::AgentBlocked, message)
-        }
-    };
-    if ask.tool == Tool::GetAdcpCapabilities { Ok(()) } else { Err(error.into()) }
-}
-
-/// The account that a reference means: by its id, or by brand, operator and whether it is for tests.
-fn resolve(
+/// The account that the request names, when it names one to work with.
+fn named(
+    publisher: &Publisher,
     ask: &Ask,
-    tenant: &str,
-    reference: &Map<String, Value>,
+    rights: &Rights,
     shelf: &dyn Shelf,
+    phase: Phase,
+) -> Result<Option<Kept<Account>>, Stop> {
+    let Some(reference) = ask.arguments.get("account") else {
+        return Ok(None);
+    };
+    // In a list it chooses what is shown, and what is not there is not shown. The test controller is
+    // told of a sandbox without a name.
+    let names = reference.get("account_id").is_some() || reference.get("brand").is_some();
+    if ask.tool == Tool::ListAccounts || !names {
+        return Ok(None);
+    }
+    account(publisher, ask, rights, reference, "account", shelf, phase).map(Some)
+}
+
+/// The account that a reference means; one that nobody declared is opened where that is the policy.
+///
+/// # Errors
+/// `ACCOUNT_NOT_FOUND` and `ACCOUNT_AMBIGUOUS` at `field`.
+pub(crate) fn account(
+    publisher: &Publisher,
+    ask: &Ask,
+    rights: &Rights,
+    reference: &Value,
+    field: &str,
+    shelf: &dyn Shelf,
+    phase: Phase,
 ) -> Result<Kept<Account>, Stop> {
-    let _ = ask;
-    let absent = || refuse::not_found(Code::AccountNotFound, Some("account"));
-    if let Some(id) = reference.get("account_id").and_then(Value::as_str) {
-        let reach = Reach { tenant: tenant.to_owned(), accounts: Vec::new() };
-        return reach.require(shelf, id, Code::AccountNotFound, Some("account"));
+    let tenant = ask.caller.tenant();
+    if let Some(account) = rights.account(&tenant, reference, field, shelf)? {
+        return Ok(account);
     }
-    let brand = reference.get("brand");
-    let part = |brand: Option<&Value>, name: &str| brand.and_then(|brand| brand.get(name)).cloned();
-    let operator = reference.get("operator").and_then(Value::as_str);
-    let sandbox = reference.get("sandbox").and_then(Value::as_bool).unwrap_or(false);
-    let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
-    let fits = |account: &Kept<Account>| {
-        let known = Some(&account.thing.brand);
-        part(known, "domain") == part(brand, "domain")
-            && (part(brand, "brand_id").is_none()
-                || part(known, "brand_id") == part(brand, "brand_id"))
-            && Some(account.thing.operator.as_str()) == operator
-            && account.thing.sandbox == sandbox
-    };
-    let mut found: Vec<_> = shelf.all(&query)?.into_iter().filter(fits).collect();
-    match (found.pop(), found.is_empty()) {
-        (None, _) => Err(absent().into()),
-        (Some(account), true) => Ok(account),
-        (Some(_), false) => {
-            let message = "several accounts fit; name one by account.account_id";
-            Err(refuse::at(Code::AccountAmbiguous, "account", message).into())
-        }
+    let implied = implied(&publisher.profile, rights.agent(), reference);
+    let mut account =
+        implied.ok_or_else(|| refuse::not_found(Code::AccountNotFound, Some(field)))?;
+    if phase == Phase::Look {
+        return Ok(unopened(account, reference, &tenant, ask)?);
+    }
+    account.account_id = publisher.world.fresh_id("acc");
+    Ok(account.open(shelf, &tenant, ask.now)?)
+}
+
+/// The account that a natural key stands for which nobody has declared.
+fn implied(profile: &Profile, agent: Option<&BuyerAgent>, reference: &Value) -> Option<Account> {
+    let (onboarding, agent) = (&profile.onboarding, agent?);
+    let key = NaturalKey::of(reference);
+    let whole = reference.get("account_id").is_none() && !key.lacks_brand(onboarding);
+    if !(onboarding.implicit && profile.sandbox && whole) {
+        return None;
+    }
+    let billing = profile.billing.iter().copied().find(|billing| {
+        let of_agent = agent.billing.as_ref().is_none_or(|billings| billings.contains(billing));
+        of_agent && bills(profile, *billing, &key.operator)
+    })?;
+    let brand = reference.get("brand").cloned().unwrap_or_default();
+    let mut account = Account::new("", brand, &key.operator, billing);
+    account.sandbox = key.sandbox;
+    account.implicit = true;
+    await_review(&mut account, onboarding.review.as_ref());
+    Some(account)
+}
+
+/// Whether the publisher bills this party of an account of this operator.
+pub(crate) fn bills(profile: &Profile, billing: Billing, operator: &str) -> bool {
+    let operators = profile.onboarding.operators.as_ref();
+    match billing {
+        Billing::Operator => operators.is_none_or(|known| known.contains(operator)),
+        Billing::Agent | Billing::Advertiser => true,
     }
 }
 
-/// An agent that may work with sandbox accounts alone (`G-1`).
-fn sandbox_only(ask: &Ask, account: &Account) -> Result<(), Stop> {
-    let only = ask.caller.agent.as_ref().is_some_and(|agent| agent.sandbox_only);
-    if !only || account.sandbox {
-        return Ok(());
-    }
-    let message = "this buyer agent is provisioned for sandbox accounts alone";
-    let error = refuse::error(Code::PermissionDenied, message);
-    let error = refuse::with(error, "scope", "agent");
-    Err(refuse::with(error, "reason", "sandbox_only").into())
+/// What a new account has to wait for.
+pub(crate) fn await_review(account: &mut Account, review: Option<&Review>) {
+    let Some(review) = review.filter(|_| !account.sandbox) else {
+        return;
+    };
+    account.setup = Some(match &review.url {
+        Some(url) => json!({"url": url, "message": review.message}),
+        None => json!({"message": review.message}),
+    });
+    account.status = Status::PendingApproval;
 }
 
-/// What the caller may do with the account (`R-1` to `R-6`).
-fn permitted(ask: &Ask, account: &Account, granted: Option<&Authorization>) -> Result<(), Stop> {
-    let Some(granted) = granted else {
-        return Ok(());
+/// An account that will be opened by the first request that changes something. Its id is for
+/// ourselves: it keeps the idempotency keys of such requests apart.
+fn unopened(
+    mut account: Account,
+    reference: &Value,
+    tenant: &str,
+    ask: &Ask,
+) -> Result<Kept<Account>, Broken> {
+    account.account_id = format!("unopened:{}", canonical::to_string(reference));
+    let broken = |error| Broken::new("writing an account", error);
+    let record = Record {
+        kind: Account::KIND,
+        id: account.account_id.clone(),
+        owner: tenant.to_owned(),
+        account: Some(account.account_id.clone()),
+        state: String::new(),
+        revision: 0,
+        body: serde_json::to_value(&account).map_err(broken)?,
+        created_at: ask.now,
+        updated_at: ask.now,
+        place: 0,
     };
-    let task = ask.tool.to_string();
-    if granted.allowed_tasks.as_ref().is_some_and(|tasks| !tasks.contains(&task)) {
-        let message = "the caller may not call this task for this account";
-        let error = refuse::error(Code::ScopeInsufficient, message);
-        let hint = json!({"task": "list_accounts", "account": {"account_id": account.account_id}});
-        return Err(refuse::with(error, "introspection_hint", hint).into());
-    }
-    if granted.read_only && ask.tool.mutates() {
-        let message = "the caller may read this account and change nothing";
-        return Err(refuse::error(Code::ReadOnlyScope, message).into());
-    }
-    let Some(fields) = granted.field_scopes.get(&task) else {
-        return Ok(());
-    };
-    let refused = not_permitted(&Value::Object(ask.arguments.clone()), fields);
-    let error = |field: String| {
-        let message = "the caller may not set this field for this account; leave it out";
-        let error = refuse::at(Code::FieldNotPermitted, &field, message);
-        let error = refuse::with(error, "task", task.clone());
-        refuse::with(error, "permitted_fields", json!(fields))
-    };
-    Ok(Refusal::of_all(refused.into_iter().map(error).collect())?)
-}
-
-/// What every request has, whoever sends it: never a matter of permission (`R-11`).
-const FRAMING: [&str; 10] = [
-    "account",
-    "adcp_major_version",
-    "adcp_version",
-    "context",
-    "context_id",
-    "ext",
-    "governance_context",
-    "idempotency_key",
-    "media_buy_id",
-    "revision",
-];
-
-/// The members, in path notation, that are not among the permitted ones. A permitted member may be
-/// named with its parents (`packages.budget`); ids of list items go along with what is permitted.
-fn not_permitted(arguments: &Value, permitted: &std::collections::BTreeSet<String>) -> Vec<String> {
-    let mut refused = Vec::new();
-    for (name, value) in arguments.as_object().into_iter().flatten() {
-        if FRAMING.contains(&name.as_str()) || permitted.contains(name) {
-            continue;
-        }
-        let prefix = format!("{name}.");
-        let nested: Vec<_> = permitted.iter().filter_map(|p| p.strip_prefix(&prefix)).collect();
-        match value.as_array() {
-            Some(items) if !nested.is_empty() => {
-                for (index, item) in items.iter().enumerate() {
-                    for (member, _) in item.as_object().into_iter().flatten() {
-                        if !member.ends_with("_id") && !nested.contains(&member.as_str()) {
-                            refused.push(format!("{name}[{index}].{member}"));
-                        }
-                    }
-                }
-            }
-            Some(_) | None => refused.push(name.clone()),
-        }
-    }
-    refused
-}
-
-/// Whether an account that stands like this can be used for a tool.
-fn usable(tool: Tool, account: &Account) -> Result<(), Stop> {
-    // Whoever owes something may still look.
-    if !tool.mutates() || tool == Tool::ComplyTestController {
-        return Ok(());
-    }
-    let error = match account.status {
-        Status::Active => return Ok(()),
-        Status::PendingApproval => {
-            let message = "the account has to be set up before it can be used; see details";
-            let mut error = refuse::error(Code::AccountSetupRequired, message);
-            let setup = account.setup.as_ref();
-            if let Some(url) = setup.and_then(|setup| setup.get("url")) {
-                error = refuse::with(error, "setup_url", url.clone());
-            }
-            if let Some(step) = setup.and_then(|setup| setup.get("message")) {
-                error = refuse::with(error, "setup_steps", json!([step]));
-            }
-            error
-        }
-        Status::PaymentRequired => {
-            let message = "the account has an outstanding balance; the buyer has to settle it";
-            refuse::error(Code::AccountPaymentRequired, message)
-        }
-        Status::Suspended | Status::Rejected | Status::Closed => {
-            let message = "the account is not in use; a person has to settle it with the seller";
-            refuse::error(Code::AccountSuspended, message)
-        }
-    };
-    Err(error.into())
+    Ok(Kept { thing: account, record })
 }

@@ -1,27 +1,41 @@
 //! Creatives of the library, as they are kept. The id of a record is made of tenant, account and
 //! the id that the caller chose ([`own_id`](crate::shelf::own_id)).
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::shelf::{Kind, Thing};
+
+pub mod policy;
+
+pub(crate) mod judge;
 
 /// A creative.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Creative {
     /// The id that the caller chose.
     pub creative_id: String,
-    /// How its review stands.
+    /// How its review stands, apart from what the time decides: ask for it by
+    /// [`status_at`](Self::status_at).
     pub status: Status,
     /// Why it was rejected, for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejection_reason: Option<String>,
+    /// When the review ends by itself, with approval; `None` when a person decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_ends_at: Option<Timestamp>,
     /// As it was given (`core/creative-asset.json`): name, `format_id`, `assets` and so on.
     pub given: Map<String, Value>,
+    /// When `sync_creatives` assigned it to packages, by the id of the package.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub assigned: BTreeMap<String, Timestamp>,
 }
 
 /// How the review of a creative stands (`creative-status`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// It is being taken in.
@@ -30,12 +44,118 @@ pub enum Status {
     PendingReview,
     /// It can run.
     Approved,
+    /// It could run, and something that it depends on is gone for the moment.
+    Suspended,
     /// It cannot.
     Rejected,
     /// The buyer has put it away.
     Archived,
 }
 
+impl Status {
+    /// Every status, in the order of the life of a creative.
+    pub const ALL: [Self; 6] = [
+        Self::Processing,
+        Self::PendingReview,
+        Self::Approved,
+        Self::Suspended,
+        Self::Rejected,
+        Self::Archived,
+    ];
+
+    /// The word on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Processing => "processing",
+            Self::PendingReview => "pending_review",
+            Self::Approved => "approved",
+            Self::Suspended => "suspended",
+            Self::Rejected => "rejected",
+            Self::Archived => "archived",
+        }
+    }
+
+    /// The status with this word.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether a creative may go from here to another status (the published life of a creative).
+    #[must_use]
+    pub const fn may_become(self, next: Self) -> bool {
+        match self {
+            Self::Processing => matches!(next, Self::PendingReview | Self::Rejected),
+            Self::PendingReview => matches!(next, Self::Approved | Self::Rejected),
+            Self::Approved => matches!(
+                next,
+                Self::Suspended | Self::PendingReview | Self::Rejected | Self::Archived
+            ),
+            Self::Suspended => matches!(next, Self::Approved | Self::Rejected),
+            Self::Rejected => matches!(next, Self::Processing),
+            Self::Archived => matches!(next, Self::Approved | Self::PendingReview),
+        }
+    }
+}
+
 impl Thing for Creative {
     const KIND: Kind = Kind::Creative;
+}
+
+impl Creative {
+    /// How its review stands now.
+    #[must_use]
+    pub fn status_at(&self, now: Timestamp) -> Status {
+        let over = self.review_ends_at.is_some_and(|end| end <= now);
+        match self.status {
+            Status::PendingReview if over => Status::Approved,
+            Status::Processing
+            | Status::PendingReview
+            | Status::Approved
+            | Status::Suspended
+            | Status::Rejected
+            | Status::Archived => self.status,
+        }
+    }
+
+    /// Its name for people.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.given.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Status;
+
+    #[test]
+    fn a_creative_moves_as_published_and_in_no_other_way() {
+        // Creative protocol specification, "Creative status lifecycle".
+        let published = [
+            "processing>pending_review",
+            "processing>rejected",
+            "pending_review>approved",
+            "pending_review>rejected",
+            "approved>pending_review",
+            "approved>suspended",
+            "approved>rejected",
+            "approved>archived",
+            "suspended>approved",
+            "suspended>rejected",
+            "rejected>processing",
+            "archived>pending_review",
+            "archived>approved",
+        ];
+        let mut found = Vec::new();
+        for from in Status::ALL {
+            for to in Status::ALL {
+                if from.may_become(to) {
+                    found.push(format!("{}>{}", from.name(), to.name()));
+                }
+            }
+        }
+        assert_eq!(found, published);
+    }
 }

@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::canonical;
 
 use crate::ask::Ask;
 use crate::profile::Profile;
 use crate::refuse::{self, Stop};
-use crate::shelf::{KeyRow, Shelf};
+use crate::shelf::{KeyRow, Shelf, own_id};
 use crate::tools::Reply;
 
 /// The member with the key.
@@ -26,6 +27,9 @@ const APART: [&str; 3] = [MEMBER, "context", "governance_context"];
 /// For how long the key of a request that is gone is still known to be gone, beyond its life.
 const EXPIRED_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(7 * 24);
 
+/// How far clocks may differ: for so long a key is still replayed (SEC, rule 6).
+const SKEW: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+
 /// A key with its scope and the hash of its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
@@ -36,11 +40,19 @@ pub(crate) struct Key {
 
 impl Key {
     /// The key of a request, if it has one. `account` is the id of the account that it is for.
+    /// Keys of one tenant, account and, in a sponsored conversation, session mean nothing elsewhere.
     pub(crate) fn of(ask: &Ask, account: Option<&str>) -> Option<Self> {
         let key = ask.arguments.get(MEMBER)?.as_str()?.to_owned();
-        let tenant = ask.caller.tenant();
-        let scope = format!("{}:{tenant}{}", tenant.len(), account.unwrap_or_default());
+        let session = ask.arguments.get("session_id").and_then(Value::as_str);
+        let session = session.filter(|_| ask.tool == Tool::SiSendMessage);
+        let scope =
+            own_id(&ask.caller.tenant(), account.unwrap_or_default(), session.unwrap_or_default());
         Some(Self { scope, key, hash: hash(ask) })
+    }
+
+    /// The scope within which the key means something, and new keys are counted (SEC, rule 8).
+    pub(crate) fn scope(&self) -> &str {
+        &self.scope
     }
 
     /// What the key's request came to, if it was done.
@@ -54,10 +66,11 @@ impl Key {
             return Ok(None);
         };
         let age = ask.now.duration_since(row.used_at);
-        if age > profile.replay_ttl + EXPIRED_FOR {
+        let life = profile.replay_ttl + SKEW;
+        if age > life + EXPIRED_FOR {
             return Ok(None);
         }
-        if age > profile.replay_ttl {
+        if age > life {
             let message = "this key is older than the seller remembers; look for the effect of its \
                            request before sending it with a fresh key";
             return Err(refuse::error(Code::IdempotencyExpired, message).into());
@@ -100,13 +113,16 @@ fn conflict() -> Error {
 
 /// The keys whose requests are being worked on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Flights(Arc<Mutex<HashMap<(String, String), [u8; 32]>>>);
+pub(crate) struct Flights(Arc<Mutex<HashMap<Place, [u8; 32]>>>);
+
+/// A scope and a key.
+type Place = (String, String);
 
 /// A key that is being worked on, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Flight {
     flights: Flights,
-    place: (String, String),
+    place: Place,
 }
 
 impl Flights {
@@ -115,7 +131,7 @@ impl Flights {
     /// # Errors
     /// `IDEMPOTENCY_IN_FLIGHT` when its request is being worked on, and `IDEMPOTENCY_CONFLICT` when
     /// that is another one.
-    pub(crate) fn claim(&self, key: &Key) -> Result<Flight, Error> {
+    pub(crate) fn claim(&self, key: &Key) -> Result<Flight, Stop> {
         let place = (key.scope.clone(), key.key.clone());
         let mut flights = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match flights.entry(place.clone()) {
@@ -127,9 +143,9 @@ impl Flights {
                 let message = "the request with this key is being worked on; send it again shortly";
                 let mut error = refuse::error(Code::IdempotencyInFlight, message);
                 error.retry_after = Some(1);
-                Err(error)
+                Err(error.into())
             }
-            Entry::Occupied(_) => Err(conflict()),
+            Entry::Occupied(_) => Err(conflict().into()),
         }
     }
 }

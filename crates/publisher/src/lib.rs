@@ -10,15 +10,23 @@ pub mod world;
 
 // The publisher.
 pub mod catalogue;
+pub mod demo;
 pub mod profile;
 pub mod publisher;
 pub mod refuse;
+pub mod supply;
 pub mod tools;
 
 // What it keeps.
 pub mod account;
+pub mod audience;
 pub mod buy;
 pub mod creative;
+pub mod event;
+pub mod plan;
+pub mod property;
+pub mod proposal;
+pub mod session;
 pub mod task;
 
 // The order in which a request is looked at.

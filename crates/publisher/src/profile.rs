@@ -26,6 +26,8 @@ pub struct Profile {
     pub payment_terms: Vec<String>,
     /// The buyer agents that it knows.
     pub agents: Vec<Arc<BuyerAgent>>,
+    /// On which terms it opens accounts.
+    pub onboarding: Onboarding,
     /// For how long an idempotency key is remembered: from one hour to seven days.
     pub replay_ttl: SignedDuration,
     /// What it has to sell.
@@ -47,8 +49,52 @@ pub struct BuyerAgent {
     pub standing: Standing,
     /// Whether it may work with sandbox accounts alone.
     pub sandbox_only: bool,
+    /// Whether it works with live accounts alone, and so not with the test controller.
+    pub live_only: bool,
     /// Who can be billed for what it buys; whoever the publisher bills when `None`.
     pub billing: Option<BTreeSet<Billing>>,
+    /// What it may do with an account for which nothing else is said; everything when `None`.
+    pub scope: Option<Authorization>,
+}
+
+/// On which terms a publisher opens accounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Onboarding {
+    /// Whether credentials that are mapped to no agent may do business. Those that may not learn
+    /// what the seller can do, and nothing else (`G-2`).
+    pub strangers: bool,
+    /// Whether the first request that changes something opens an account for a brand and an operator
+    /// that nobody has declared. Only in a sandbox, and only for agents whose identity is
+    /// established: who is billed has to be beyond doubt.
+    pub implicit: bool,
+    /// What a person has to do before a new account can be used; accounts for tests need nothing.
+    pub review: Option<Review>,
+    /// The operators that the publisher bills; every one when `None` (`B-1`).
+    pub operators: Option<BTreeSet<String>>,
+    /// Domains that house several brands: an account there names one by its id (`B-7`).
+    pub houses: BTreeSet<String>,
+}
+
+impl Default for Onboarding {
+    /// Everybody may open accounts by declaring them.
+    fn default() -> Self {
+        Self {
+            strangers: true,
+            implicit: false,
+            review: None,
+            operators: None,
+            houses: BTreeSet::new(),
+        }
+    }
+}
+
+/// What a person has to do before an account can be used (`setup` of an account).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    /// In words.
+    pub message: String,
+    /// Where; on the seller's own domain (`Z-3`).
+    pub url: Option<String>,
 }
 
 /// How the relationship with a buyer agent stands.
@@ -75,6 +121,12 @@ pub enum Billing {
 }
 
 impl Billing {
+    /// The party of a word.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Operator, Self::Agent, Self::Advertiser].into_iter().find(|it| it.name() == name)
+    }
+
     /// The word on the wire.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -95,6 +147,9 @@ pub struct Authorization {
     /// For a tool, the only fields that it may set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub field_scopes: BTreeMap<String, BTreeSet<String>>,
+    /// The name of the scope: `attestation_verifier`, or one that begins with `custom:`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope_name: Option<String>,
     /// Whether it may change nothing.
     #[serde(default)]
     pub read_only: bool,

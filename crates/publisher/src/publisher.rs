@@ -1,16 +1,16 @@
 //! The publisher at work, and the order in which a request is looked at: release, credentials in
-//! the wrong place, schema, rate, standing and account, idempotency key, work. Nothing is kept of a
-//! request that is refused.
+//! the wrong place, schema, rate, standing, account, scope, idempotency key, how the account stands,
+//! work. Nothing is kept of a request that is refused.
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tradepost_wire::adcp::credentials;
 use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
 use tradepost_wire::adcp::rules::{self, Internals, Issues};
 use tradepost_wire::adcp::{Answer, Tool};
 
-use crate::admit::{self, Admitted};
+use crate::admit::{self, Admitted, Phase};
 use crate::ask::Ask;
 use crate::idempotency::{Flights, Key};
 use crate::profile::Profile;
@@ -19,6 +19,19 @@ use crate::shelf::{Broken, Shelf, Vault};
 use crate::tools::{self, Prepared, Reply, Work};
 use crate::version;
 use crate::world::{Lane, World};
+
+/// The release whose codes a caller knows: the one that its request names, or else ours.
+#[must_use]
+pub fn release(arguments: &Map<String, Value>) -> Release {
+    version::of(arguments).unwrap_or(Release::V3_1)
+}
+
+/// Whether a `context` comes back with the answer (`X-2`): an object does, unless a credential
+/// stands in it (`A-10`).
+#[must_use]
+pub fn may_be_repeated(context: &Value) -> bool {
+    context.is_object() && credentials::find(context).is_empty()
+}
 
 /// A publisher.
 #[derive(Debug, Clone)]
@@ -47,9 +60,9 @@ impl Publisher {
 
     /// Answers a request.
     pub async fn answer(&self, ask: Ask) -> Answer {
-        let context = ask.arguments.get("context").filter(|context| context.is_object()).cloned();
+        let context = ask.arguments.get("context").cloned();
         let keyed = ask.tool.keyed();
-        let release = version::of(&ask.arguments).unwrap_or(Release::V3_1);
+        let release = release(&ask.arguments);
         let mut answer = match self.attempt(&ask).await {
             Ok(reply) => Answer {
                 standing: reply.standing,
@@ -62,7 +75,7 @@ impl Publisher {
             Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
             Err(Stop::Broken(broken)) => self.broke(&broken),
         };
-        answer.context = context;
+        answer.context = context.filter(may_be_repeated);
         answer.pinned(release)
     }
 
@@ -78,36 +91,34 @@ impl Publisher {
         if !leaked.is_empty() {
             return Err(credential_in_arguments(&leaked).into());
         }
+        tools::before_schema(ask)?;
         let internals = if self.profile.internals { Internals::On } else { Internals::Off };
         rules::check(ask.tool, &arguments, internals).map_err(violations)?;
         let lane = if ask.tool.mutates() { Lane::Write } else { Lane::Read };
         self.world
             .admit(&ask.caller.principal, lane)
             .map_err(|wait| refuse::rate_limited(wait, "account"))?;
-        if !tools::has(self, ask.tool) {
-            return Err(tools::unsupported().into());
-        }
         // What a moment ago held holds for a refusal, and for finding out more outside.
-        let seen = self.vault.look(|shelf| self.enter(ask, shelf))?;
+        let seen = self.vault.look(|shelf| self.enter(ask, shelf, Phase::Look))?;
         let (admitted, key) = match seen {
             Entered::Replay(reply) => return Ok(reply),
             Entered::New { admitted, key } => (admitted, key),
         };
         let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
-        if flight.is_some() {
+        if let Some(key) = &key {
             self.world
-                .admit(&ask.caller.principal, Lane::Insert)
+                .admit(key.scope(), Lane::Insert)
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
         let prepared = tools::prepare(self, ask, &admitted).await?;
-        if !ask.tool.mutates() {
-            return self.vault.look(|shelf| self.work(ask, admitted, &prepared, shelf));
+        if !tools::keeps(ask) {
+            return self.vault.look(|shelf| self.work(ask, *admitted, &prepared, shelf));
         }
         let (this, ask) = (self.clone(), ask.clone());
-        let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf)? {
+        let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf, Phase::Act)? {
             Entered::Replay(reply) => Ok(reply),
             Entered::New { admitted, key } => {
-                let reply = this.work(&ask, admitted, &prepared, shelf)?;
+                let reply = this.work(&ask, *admitted, &prepared, shelf)?;
                 if let Some(key) = key {
                     key.remember(&ask, shelf, &reply)?;
                 }
@@ -119,16 +130,18 @@ impl Publisher {
         done
     }
 
-    fn enter(&self, ask: &Ask, shelf: &dyn Shelf) -> Result<Entered, Stop> {
-        let admitted = admit::admit(ask, shelf)?;
-        let account = admitted.account.as_ref().map(|account| account.record.id.as_str());
+    /// Standing, account and scope; then the key; then how the account stands.
+    fn enter(&self, ask: &Ask, shelf: &dyn Shelf, phase: Phase) -> Result<Entered, Stop> {
+        let admitted = admit::admit(self, ask, shelf, phase)?;
+        let account = admitted.account_id();
         let key = if ask.tool.keyed() { Key::of(ask, account) } else { None };
         if let Some(key) = &key
             && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
         {
             return Ok(Entered::Replay(reply));
         }
-        Ok(Entered::New { admitted, key })
+        admitted.usable()?;
+        Ok(Entered::New { admitted: Box::new(admitted), key })
     }
 
     fn work(
@@ -147,7 +160,7 @@ enum Entered {
     /// It was done before.
     Replay(Reply),
     /// It was not.
-    New { admitted: Admitted, key: Option<Key> },
+    New { admitted: Box<Admitted>, key: Option<Key> },
 }
 
 /// What its schema does not permit, with what to do about it.

@@ -1,32 +1,235 @@
 //! Resolve, then authorize: the only way to a thing by its id. What is not there and what is
 //! another's are the same value, the same bytes and the same work (`U-1` to `U-10`).
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::catalog::Vocabulary as _;
 
+use crate::account::{Account, Grant};
+use crate::admit::gates;
+use crate::profile::{Authorization, BuyerAgent, Onboarding};
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Kept, Shelf, Thing, Whose};
+use crate::shelf::{Broken, Kept, Query, Shelf, Thing, Whose};
 
-/// What a caller can reach.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a caller can reach with the task that it calls.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reach {
     /// The tenant.
     pub tenant: String,
-    /// Accounts of others that it may use.
+    /// Accounts of others with which it may do this.
     pub accounts: Vec<String>,
+    /// Its own accounts with which it may not do this.
+    shut: Vec<String>,
+    /// The account that the request is for, and whose gates it has passed.
+    named: Option<String>,
+    /// What it may do with which account.
+    rights: Rights,
+}
+
+/// What a caller may do with accounts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rights {
+    tool: Tool,
+    arguments: Map<String, Value>,
+    agent: Option<Arc<BuyerAgent>>,
+    grants: BTreeMap<String, Authorization>,
+}
+
+impl Rights {
+    /// Reads them. One list, whatever the request names.
+    pub(crate) fn read(
+        tool: Tool,
+        arguments: &Map<String, Value>,
+        agent: Option<Arc<BuyerAgent>>,
+        tenant: &str,
+        shelf: &dyn Shelf,
+    ) -> Result<Self, Broken> {
+        let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
+        let grants = shelf.all::<Grant>(&query)?.into_iter();
+        let grants = grants.map(|kept| (kept.thing.account_id, kept.thing.authorization));
+        // The arguments matter to the one task whose use of an account depends on them.
+        let mut kept = Map::new();
+        if let (Tool::UpdateMediaBuy, Some(packages)) = (tool, arguments.get("new_packages")) {
+            kept.insert("new_packages".to_owned(), packages.clone());
+        }
+        Ok(Self { tool, arguments: kept, agent, grants: grants.collect() })
+    }
+
+    /// What the caller may do with an account; with any for which nothing else is said when `None`.
+    /// Everything when this is `None`.
+    pub(crate) fn of(&self, account: Option<&str>) -> Option<&Authorization> {
+        let granted = account.and_then(|id| self.grants.get(id));
+        granted.or_else(|| self.agent.as_ref().and_then(|agent| agent.scope.as_ref()))
+    }
+
+    /// The agent, when its identity is established.
+    pub(crate) fn agent(&self) -> Option<&BuyerAgent> {
+        self.agent.as_deref()
+    }
+
+    /// Whether the task may be called for an account.
+    pub(crate) fn permit(&self, account: Option<&str>) -> Result<(), Stop> {
+        gates::scope(self.tool, self.of(account), account)
+    }
+
+    /// Whether the task may be called for an account without looking at its fields.
+    fn permits_freely(&self, account: &str) -> bool {
+        let scopes = self.of(Some(account)).map(|granted| &granted.field_scopes);
+        let narrowed = scopes.is_some_and(|scopes| scopes.contains_key(self.tool.name()));
+        self.permit(Some(account)).is_ok() && !narrowed
+    }
+
+    /// Whether an account that was found can be used for the task. `field` is what named it.
+    pub(crate) fn usable(&self, account: &Account, field: &str) -> Result<(), Stop> {
+        gates::sandbox_only(self.agent(), account.sandbox)?;
+        gates::status(self.tool, &self.arguments, account, field)
+    }
+
+    /// Every account that is the caller's or granted to it, in the order of making.
+    pub(crate) fn accounts(
+        &self,
+        tenant: &str,
+        shelf: &dyn Shelf,
+    ) -> Result<Vec<Kept<Account>>, Broken> {
+        let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
+        let mut accounts = shelf.all::<Account>(&query)?;
+        for id in self.grants.keys() {
+            if let Some(account) = shelf.find::<Account>(id)?
+                && account.record.owner != tenant
+            {
+                accounts.push(account);
+            }
+        }
+        accounts.sort_by_key(|account| account.record.place);
+        Ok(accounts)
+    }
+
+    /// The account that a reference means (`core/account-ref.json`): by its id, or by brand, operator
+    /// and whether it is for tests. `None` when there is none that is the caller's or granted to it.
+    ///
+    /// # Errors
+    /// `ACCOUNT_AMBIGUOUS` at `field`.
+    pub(crate) fn account(
+        &self,
+        tenant: &str,
+        reference: &Value,
+        field: &str,
+        shelf: &dyn Shelf,
+    ) -> Result<Option<Kept<Account>>, Stop> {
+        if let Some(id) = reference.get("account_id").and_then(Value::as_str) {
+            let found = shelf.whose(Account::KIND, id)?;
+            let whose = found.clone().unwrap_or_default();
+            let permitted = (whose.owner == tenant) | self.grants.contains_key(id);
+            return match found {
+                Some(_) if permitted => Ok(shelf.find(id)?),
+                Some(_) | None => Ok(None),
+            };
+        }
+        let key = NaturalKey::of(reference);
+        let mut accounts = self.accounts(tenant, shelf)?;
+        accounts.retain(|account| key.may_mean(&account.thing));
+        // Accounts that are over are meant only when there is no other.
+        if accounts.iter().any(|account| !account.thing.is_over()) {
+            accounts.retain(|account| !account.thing.is_over());
+        } else {
+            accounts.drain(..accounts.len().saturating_sub(1));
+        }
+        if accounts.iter().any(|account| key.is(&account.thing)) {
+            accounts.retain(|account| key.is(&account.thing));
+        }
+        let account = accounts.pop();
+        if accounts.is_empty() {
+            return Ok(account);
+        }
+        let message = "several accounts fit; name one by its account_id";
+        Err(refuse::at(Code::AccountAmbiguous, field, message).into())
+    }
+}
+
+/// What names an account without its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NaturalKey {
+    /// The domain of the brand.
+    pub domain: String,
+    /// The brand within its house.
+    pub brand_id: Option<String>,
+    /// The domain of the operator.
+    pub operator: String,
+    /// Whether the account is for tests.
+    pub sandbox: bool,
+}
+
+impl NaturalKey {
+    /// Reads it from a reference, an account's row or an account: they have the same members.
+    pub(crate) fn of(value: &Value) -> Self {
+        let text = |path: &str| value.pointer(path).and_then(Value::as_str).map(ToOwned::to_owned);
+        Self {
+            domain: text("/brand/domain").unwrap_or_default(),
+            brand_id: text("/brand/brand_id"),
+            operator: text("/operator").unwrap_or_default(),
+            sandbox: value.get("sandbox").and_then(Value::as_bool).unwrap_or(false),
+        }
+    }
+
+    /// Whether it names a house of several brands, and none of them (`B-7`).
+    pub(crate) fn lacks_brand(&self, onboarding: &Onboarding) -> bool {
+        self.brand_id.is_none() && onboarding.houses.contains(&self.domain)
+    }
+
+    /// Whether it is the account's own, to the last part.
+    pub(crate) fn is(&self, account: &Account) -> bool {
+        let brand_id = account.brand.get("brand_id").and_then(Value::as_str);
+        self.may_mean(account) && self.brand_id.as_deref() == brand_id
+    }
+
+    /// Whether it may mean the account: whoever leaves the brand of a house out means any.
+    pub(crate) fn may_mean(&self, account: &Account) -> bool {
+        let part = |name: &str| account.brand.get(name).and_then(Value::as_str);
+        part("domain") == Some(self.domain.as_str())
+            && (self.brand_id.is_none() || self.brand_id.as_deref() == part("brand_id"))
+            && account.operator == self.operator
+            && account.sandbox == self.sandbox
+    }
 }
 
 impl Reach {
+    /// What a caller with these rights reaches from the account that it names, if any.
+    pub(crate) fn new(tenant: String, rights: Rights, named: Option<&Kept<Account>>) -> Self {
+        let named_id = named.map(|account| account.record.id.clone());
+        let foreign = named.filter(|account| account.record.owner != tenant);
+        let mut accounts: Vec<String> =
+            foreign.iter().map(|account| account.record.id.clone()).collect();
+        let mut shut = Vec::new();
+        for id in rights.grants.keys().filter(|id| Some(*id) != named_id.as_ref()) {
+            // Whose it is does not matter: its own are reached anyway, unless they are shut.
+            let list = if rights.permits_freely(id) { &mut accounts } else { &mut shut };
+            list.push(id.clone());
+        }
+        Self { tenant, accounts, shut, named: named_id, rights }
+    }
+
+    /// What the caller may do with which account.
+    pub(crate) fn rights(&self) -> &Rights {
+        &self.rights
+    }
+
     /// Whether a thing is the caller's. Asked for nothing at all too, so that an absent thing
     /// costs a decision.
     fn permits(&self, whose: &Whose) -> bool {
-        let account = whose.account.as_ref();
+        let within = |accounts: &[String]| {
+            whose.account.as_ref().is_some_and(|id| accounts.iter().any(|known| known == id))
+        };
         let mine = whose.owner == self.tenant;
-        let shared = account.is_some_and(|id| self.accounts.iter().any(|known| known == id));
-        // Both are worked out before either decides.
-        mine | shared
+        let (shared, shut) = (within(&self.accounts), within(&self.shut));
+        // All are worked out before any decides.
+        (mine | shared) & !shut
     }
 
-    /// The caller's thing with this id.
+    /// The caller's thing with this id, to look at. To change it, [`require`](Self::require) it.
     pub(crate) fn find<T: Thing>(
         &self,
         shelf: &dyn Shelf,
@@ -38,7 +241,8 @@ impl Reach {
     }
 
     /// The caller's thing with this id, or the code for what is not there. `field` is the member
-    /// that named it; see [`refuse::not_found`].
+    /// that named it; see [`refuse::not_found`]. When it lies on another account than the one that
+    /// the request names, that account has to be usable for the task too.
     pub(crate) fn require<T: Thing>(
         &self,
         shelf: &dyn Shelf,
@@ -46,6 +250,42 @@ impl Reach {
         code: Code,
         field: Option<&str>,
     ) -> Result<Kept<T>, Stop> {
-        self.find(shelf, id)?.ok_or_else(|| refuse::not_found(code, field).into())
+        let found = self.find(shelf, id)?.ok_or_else(|| refuse::not_found(code, field))?;
+        self.open(shelf, found.record.account.as_deref())?;
+        Ok(found)
+    }
+
+    /// Whether the account of a thing can be used for the task.
+    fn open(&self, shelf: &dyn Shelf, account: Option<&str>) -> Result<(), Stop> {
+        let Some(id) = account.filter(|id| self.named.as_deref() != Some(*id)) else {
+            return Ok(());
+        };
+        match shelf.find::<Account>(id)? {
+            Some(account) => self.rights.usable(&account.thing, "account"),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything of a type that the caller reaches, in the order of making: what its tenant owns,
+    /// and what lies on accounts that were granted to it. The owner and the account of the query are
+    /// filled in here.
+    pub(crate) fn all<T: Thing>(
+        &self,
+        shelf: &dyn Shelf,
+        query: &Query,
+    ) -> Result<Vec<Kept<T>>, Broken> {
+        let own = Query { owner: Some(self.tenant.clone()), account: None, ..query.clone() };
+        let mut found = shelf.all::<T>(&own)?;
+        for account in &self.accounts {
+            let shared = Query { owner: None, account: Some(account.clone()), ..query.clone() };
+            let shared = shelf.all::<T>(&shared)?;
+            found.extend(shared.into_iter().filter(|kept| kept.record.owner != self.tenant));
+        }
+        found.retain(|kept| {
+            let account = kept.record.account.as_ref();
+            !account.is_some_and(|id| self.shut.iter().any(|shut| shut == id))
+        });
+        found.sort_by_key(|kept| kept.record.place);
+        Ok(found)
     }
 }

@@ -19,6 +19,8 @@ pub mod memory;
 pub enum Kind {
     /// An advertiser's account.
     Account,
+    /// What a tenant may do with an account.
+    Grant,
     /// A product that was put there beside the catalogue.
     Product,
     /// A creative format that was put there beside the catalogue.
@@ -35,6 +37,8 @@ pub enum Kind {
     Audience,
     /// A source of conversion events.
     EventSource,
+    /// A conversion event.
+    Event,
     /// A plan of the governance role.
     Plan,
     /// An activated signal.
@@ -55,6 +59,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: &'static [Self] = &[
         Self::Account,
+        Self::Grant,
         Self::Product,
         Self::Format,
         Self::Proposal,
@@ -63,6 +68,7 @@ impl Kind {
         Self::Creative,
         Self::Audience,
         Self::EventSource,
+        Self::Event,
         Self::Plan,
         Self::Activation,
         Self::Session,
@@ -77,6 +83,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Account => "account",
+            Self::Grant => "grant",
             Self::Product => "product",
             Self::Format => "format",
             Self::Proposal => "proposal",
@@ -85,6 +92,7 @@ impl Kind {
             Self::Creative => "creative",
             Self::Audience => "audience",
             Self::EventSource => "event_source",
+            Self::Event => "event",
             Self::Plan => "plan",
             Self::Activation => "activation",
             Self::Session => "session",

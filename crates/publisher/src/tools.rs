@@ -6,11 +6,12 @@ use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::{Standing, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 
+use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Shelf};
+use crate::shelf::{Broken, Kept, Shelf};
 use crate::world::Supply;
 
 mod accounts;
@@ -22,6 +23,7 @@ mod creatives;
 mod delivery;
 mod events;
 mod formats;
+mod page;
 mod plans;
 mod products;
 mod properties;
@@ -48,9 +50,8 @@ impl Reply {
     /// A completed task with a payload, which must be an object.
     #[must_use]
     pub fn completed(message: impl Into<String>, body: Value) -> Self {
-        let body = match body {
-            Value::Object(members) => members,
-            _ => Map::new(),
+        let Value::Object(body) = body else {
+            unreachable!("the payload of every tool is an object");
         };
         let standing = Standing::Completed;
         Self { standing, message: message.into(), body, warnings: Vec::new(), replayed: false }
@@ -96,6 +97,13 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// The account that the request is for.
+    pub(crate) fn account(&self) -> Result<&Kept<Account>, Stop> {
+        let message = "name the account that this is for";
+        let absent = || refuse::at(Code::InvalidRequest, "account", message).into();
+        self.admitted.account.as_ref().ok_or_else(absent)
+    }
+
     /// The arguments as a type of the tool's. They fit its schema, so that a failure is ours.
     pub(crate) fn arguments<T: DeserializeOwned>(&self) -> Result<T, Broken> {
         T::deserialize(Value::Object(self.ask.arguments.clone()))
@@ -154,6 +162,19 @@ pub(crate) async fn prepare(
     }
 }
 
+/// Whether a request keeps or changes something, so that it needs a transaction.
+pub(crate) fn keeps(ask: &Ask) -> bool {
+    ask.tool.mutates() || (ask.tool == Tool::GetProducts && products::keeps(ask))
+}
+
+/// The rules that name a code of their own for what the schema would refuse otherwise.
+///
+/// # Errors
+/// The refusal.
+pub(crate) fn before_schema(ask: &Ask) -> Result<(), Error> {
+    if ask.tool == Tool::GetProducts { products::exclusive(ask) } else { Ok(()) }
+}
+
 /// Whether a publisher has a tool: the test controller is in sandboxes alone, and its absence
 /// looks like that of a tool that nobody has.
 pub(crate) fn has(publisher: &Publisher, tool: Tool) -> bool {
@@ -172,18 +193,20 @@ pub(crate) fn perform(work: Work<'_>) -> Result<Reply, Stop> {
         Tool::SyncCreatives | Tool::ListCreatives => creatives::perform(&work),
         Tool::SyncAudiences => audiences::perform(&work),
         Tool::SyncEventSources | Tool::LogEvent => events::perform(&work),
-        Tool::SyncAccounts | Tool::ListAccounts | Tool::SyncGovernance => accounts::perform(&work),
+        Tool::SyncAccounts => accounts::sync_accounts(&work),
+        Tool::ListAccounts => accounts::list_accounts(&work),
+        Tool::SyncGovernance => accounts::sync_governance(&work),
         Tool::SyncPlans | Tool::CheckGovernance => plans::perform(&work),
         Tool::GetSignals | Tool::ActivateSignal => signals::perform(&work),
-        Tool::SiGetOffering
-        | Tool::SiInitiateSession
-        | Tool::SiSendMessage
-        | Tool::SiTerminateSession => sessions::perform(&work),
-        Tool::CreatePropertyList
-        | Tool::GetPropertyList
-        | Tool::ListPropertyLists
-        | Tool::UpdatePropertyList
-        | Tool::DeletePropertyList => properties::perform(&work),
+        Tool::SiGetOffering => sessions::show(&work),
+        Tool::SiInitiateSession => sessions::initiate(&work),
+        Tool::SiSendMessage => sessions::send(&work),
+        Tool::SiTerminateSession => sessions::terminate(&work),
+        Tool::CreatePropertyList => properties::create(&work),
+        Tool::GetPropertyList => properties::get(&work),
+        Tool::ListPropertyLists => properties::list(&work),
+        Tool::UpdatePropertyList => properties::update(&work),
+        Tool::DeletePropertyList => properties::delete(&work),
         Tool::GetTaskStatus | Tool::ListTasks => tasks::perform(&work),
         Tool::ComplyTestController => controller::perform(&work),
     }

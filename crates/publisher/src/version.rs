@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error, Release};
 
-use crate::refuse;
+use crate::refuse::{self, Stop};
 
 /// What this seller speaks, the newest first.
 pub(crate) const SUPPORTED: [&str; 2] = ["3.1", "3.0"];
@@ -13,7 +13,7 @@ pub(crate) const SUPPORTED: [&str; 2] = ["3.1", "3.0"];
 ///
 /// # Errors
 /// `VERSION_UNSUPPORTED`.
-pub(crate) fn of(arguments: &Map<String, Value>) -> Result<Release, Error> {
+pub(crate) fn of(arguments: &Map<String, Value>) -> Result<Release, Stop> {
     let named = arguments.get("adcp_version").and_then(Value::as_str);
     let major = arguments.get("adcp_major_version").and_then(Value::as_u64);
     // What is no version at all is for the schema to refuse.
@@ -27,7 +27,7 @@ pub(crate) fn of(arguments: &Map<String, Value>) -> Result<Release, Error> {
         (Some((3, 1)), None | Some(3)) | (None, None | Some(3)) => Some(Release::V3_1),
         (Some(_), _) | (None, Some(_)) => None,
     };
-    release.ok_or_else(unsupported)
+    release.ok_or_else(|| unsupported().into())
 }
 
 fn unsupported() -> Error {

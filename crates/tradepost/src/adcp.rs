@@ -15,6 +15,7 @@ use crate::store::Store;
 pub mod card;
 pub mod exchanges;
 pub mod invocation;
+pub mod listing;
 pub mod outside;
 pub mod seller;
 pub mod vault;

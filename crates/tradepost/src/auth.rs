@@ -218,6 +218,13 @@ impl Authenticator {
         outcome.map_err(|denied| self.record(address, denied))
     }
 
+    /// Whether a request shows a credential, good or bad, of a kind that is taken.
+    #[must_use]
+    pub fn is_shown(&self, headers: &HeaderMap, certificate: Option<&ClientCertificate>) -> bool {
+        self.policy.takes_bearer() && headers.contains_key(header::AUTHORIZATION)
+            || certificate.is_some() && !self.policy.certificates.is_empty()
+    }
+
     /// What a protocol says to somebody who is not let in; `None` where there is no catalog row
     /// of the protocol for it.
     #[must_use]

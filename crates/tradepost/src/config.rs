@@ -146,7 +146,7 @@ pub struct Publisher {
     /// The absolute base address under which agents reach it, without a slash at the end. When
     /// `None` the card names the first host with https, or the address where the server listens.
     pub public_url: Option<String>,
-    /// The file with what it sells; the demo's catalogue when `None`.
+    /// The file with what it sells; it sells nothing when `None`.
     pub catalogue: Option<PathBuf>,
     /// How often one caller may call.
     pub rates: Rates,

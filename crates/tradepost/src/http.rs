@@ -25,9 +25,12 @@ mod denied;
 mod grpc;
 mod health;
 pub(crate) mod intake;
+mod mcp;
 mod observe;
+mod publisher;
 mod rest;
 mod sse;
+mod turned_away;
 
 /// The address that a connection came from; the server adds it to every request.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +54,8 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route(ENDPOINT_PATH, post(jsonrpc::post))
         // Clients join paths in different ways.
         .route(&with_slash, post(jsonrpc::post))
+        .route(mcp::PATH, any(mcp::handle))
+        .route(&format!("{}/", mcp::PATH), any(mcp::handle))
         // What is below is for the binding to tell apart.
         .route(HTTP_JSON_PATH, any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/"), any(rest::handle))
@@ -65,9 +70,10 @@ pub fn router(desk: Arc<Desk>) -> Router {
 
 /// A path as the log names it: those of the router, and nothing that a caller made up.
 fn known_path(path: &str) -> Cow<'static, str> {
-    let known = [ENDPOINT_PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
+    let known = [ENDPOINT_PATH, mcp::PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
+    let posted = [ENDPOINT_PATH, mcp::PATH];
     let is = |known: &&str| {
-        path == *known || *known == ENDPOINT_PATH && path.strip_suffix('/') == Some(*known)
+        path == *known || posted.contains(known) && path.strip_suffix('/') == Some(*known)
     };
     let known = known.into_iter().find(is).or_else(|| grpc::template(path)).map(Cow::Borrowed);
     known.or_else(|| rest::template(path).map(Cow::Owned)).unwrap_or("(unknown)".into())

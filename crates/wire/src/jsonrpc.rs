@@ -33,6 +33,12 @@ impl Id {
         serde_json::value::to_raw_value(id).map_or_else(|_| Self::null(), Self)
     }
 
+    /// Whether it is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.as_json() == "null"
+    }
+
     /// The JSON text.
     #[must_use]
     pub fn as_json(&self) -> &str {
@@ -51,6 +57,17 @@ impl serde::Serialize for Id {
 pub struct Request {
     /// The id to echo.
     pub id: Id,
+    /// The method's name.
+    pub method: String,
+    /// The parameters, when there are any.
+    pub params: Option<Value>,
+}
+
+/// A well-formed request or notification.
+#[derive(Debug)]
+pub struct Message {
+    /// The id to echo; a notification has none and is not answered.
+    pub id: Option<Id>,
     /// The method's name.
     pub method: String,
     /// The parameters, when there are any.
@@ -79,38 +96,60 @@ impl Reject {
 /// # Errors
 /// What is wrong with the bytes (`E-001` to `E-013`).
 pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
+    let mut envelope = envelope(bytes)?;
+    let missing = "id is missing; notifications are not supported and not processed";
+    let id = id(envelope.id.take())?.ok_or(Reject::new(Code::InvalidRequest, missing))?;
+    let (method, params) = call(envelope, || id.clone())?;
+    Ok(Request { id, method, params })
+}
+
+/// Reads a request, or a notification, which has no id.
+///
+/// # Errors
+/// What is wrong with the bytes.
+pub fn read_message(bytes: &[u8]) -> Result<Message, Reject> {
+    let mut envelope = envelope(bytes)?;
+    let id = id(envelope.id.take())?;
+    let (method, params) = call(envelope, || id.clone().unwrap_or_else(Id::null))?;
+    Ok(Message { id, method, params })
+}
+
+fn envelope(bytes: &[u8]) -> Result<Envelope, Reject> {
     let body = guarded::<Body>(bytes, "the body is empty; send a JSON-RPC request")?;
     let invalid = |message| Reject::new(Code::InvalidRequest, message);
-    let envelope = match body {
-        Body::Object(envelope) => *envelope,
-        Body::Array => {
-            return Err(invalid("batches are not supported; send one JSON-RPC request object"));
-        }
-        Body::Other => return Err(invalid("the body must be a JSON-RPC request object")),
+    match body {
+        Body::Object(envelope) => Ok(*envelope),
+        Body::Array => Err(invalid("batches are not supported; send one JSON-RPC request object")),
+        Body::Other => Err(invalid("the body must be a JSON-RPC request object")),
+    }
+}
+
+fn id(sent: Option<Box<RawValue>>) -> Result<Option<Id>, Reject> {
+    let Some(id) = sent else {
+        return Ok(None);
     };
-    let id = match envelope.id {
-        Some(id) => match id.get().as_bytes().first() {
-            // The text is echoed, so it has to be one that every reader can decode.
-            Some(b'"') if serde_json::from_str::<String>(id.get()).is_err() => {
-                return Err(Reject::new(Code::ParseError, "id is not a valid JSON string"));
-            }
-            Some(b'"' | b'-' | b'0'..=b'9' | b'n') => Id(id),
-            Some(_) | None => return Err(invalid("id must be a string, a number or null")),
-        },
-        None => {
-            return Err(invalid(
-                "id is missing; notifications are not supported and not processed",
-            ));
+    match id.get().as_bytes().first() {
+        // The text is echoed, so it has to be one that every reader can decode.
+        Some(b'"') if serde_json::from_str::<String>(id.get()).is_err() => {
+            Err(Reject::new(Code::ParseError, "id is not a valid JSON string"))
         }
-    };
-    let invalid = |id, message| Reject { id, ..invalid(message) };
+        Some(b'"' | b'-' | b'0'..=b'9' | b'n') => Ok(Some(Id(id))),
+        Some(_) | None => {
+            Err(Reject::new(Code::InvalidRequest, "id must be a string, a number or null"))
+        }
+    }
+}
+
+/// The method and its parameters.
+fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value>), Reject> {
+    let invalid = |message| Reject { id: id(), ..Reject::new(Code::InvalidRequest, message) };
     if envelope.jsonrpc.as_ref().and_then(Value::as_str) != Some("2.0") {
-        return Err(invalid(id, "jsonrpc must be \"2.0\""));
+        return Err(invalid("jsonrpc must be \"2.0\""));
     }
     let Some(Value::String(method)) = envelope.method else {
-        return Err(invalid(id, "method must be a string"));
+        return Err(invalid("method must be a string"));
     };
-    Ok(Request { id, method, params: envelope.params })
+    Ok((method, envelope.params))
 }
 
 /// Reads a body that has no envelope, with the same limits: a binding that says the operation in

@@ -24,3 +24,8 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     });
     Ok(Reply::completed("what this seller can do", body))
 }
+
+/// Whether this seller has a feature of `core/media-buy-features.json`.
+pub(super) fn has_feature(_name: &str) -> bool {
+    false
+}

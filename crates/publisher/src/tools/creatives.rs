@@ -1,9 +1,82 @@
 //! The creative library: `sync_creatives` and `list_creatives`.
 
-use super::{Reply, Work, unsupported};
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tradepost_wire::adcp::Tool;
+
+use super::{Reply, Work};
+use crate::buy::{MediaBuy, Package, Status};
 use crate::refuse::Stop;
+use crate::shelf::{Broken, Kept, Query};
+
+mod list;
+mod sync;
 
 /// Does the work of these tools.
-pub(super) fn perform(_work: &Work<'_>) -> Result<Reply, Stop> {
-    Err(unsupported().into())
+pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    if work.ask.tool == Tool::ListCreatives { list::perform(work) } else { sync::perform(work) }
+}
+
+/// The caller's media buys, and where in them a package stands.
+struct Buys {
+    buys: Vec<Kept<MediaBuy>>,
+    places: BTreeMap<String, (usize, usize)>,
+}
+
+impl Buys {
+    fn of(work: &Work<'_>) -> Result<Self, Broken> {
+        let buys: Vec<Kept<MediaBuy>> = work.admitted.reach.all(work.shelf, &Query::default())?;
+        let mut places = BTreeMap::new();
+        for (index, buy) in buys.iter().enumerate() {
+            for (inner, package) in buy.thing.packages.iter().enumerate() {
+                places.insert(package.package_id.clone(), (index, inner));
+            }
+        }
+        Ok(Self { buys, places })
+    }
+
+    /// Every package with its buy.
+    fn packages(&self) -> impl Iterator<Item = (&Kept<MediaBuy>, &Package)> {
+        self.buys
+            .iter()
+            .flat_map(|buy| buy.thing.packages.iter().map(move |package| (buy, package)))
+    }
+
+    /// The packages that a creative of an account is assigned to. `elsewhere` says whether another
+    /// creative of the caller has the same id in the account with this id.
+    fn assigned<'a>(
+        &'a self,
+        account: Option<&'a str>,
+        creative_id: &'a str,
+        elsewhere: impl Fn(&str) -> bool + 'a,
+    ) -> impl Iterator<Item = (&'a Kept<MediaBuy>, &'a Package)> {
+        self.packages().filter(move |(buy, package)| {
+            let other = buy.record.account.as_deref();
+            assigns(package, creative_id) && (other == account || !other.is_some_and(&elsewhere))
+        })
+    }
+}
+
+/// Whether a creative is assigned to a package.
+fn assigns(package: &Package, creative_id: &str) -> bool {
+    let named = |assignment: &Value| {
+        assignment.get("creative_id").and_then(Value::as_str) == Some(creative_id)
+    };
+    package.creative_assignments.iter().any(named)
+}
+
+/// Whether a package is being delivered now.
+fn runs(buy: &MediaBuy, package: &Package, now: Timestamp) -> bool {
+    let stands = match buy.status {
+        Status::PendingStart | Status::Active => true,
+        Status::PendingCreatives
+        | Status::Paused
+        | Status::Completed
+        | Status::Rejected
+        | Status::Canceled => false,
+    };
+    let time = buy.start_time <= now && now < buy.end_time;
+    stands && time && !package.paused && package.cancellation.is_none()
 }

@@ -1,9 +1,130 @@
-//! Lists of properties: create, get, list, update, delete.
+//! Lists of properties: `create_property_list`, `get_property_list`, `list_property_lists`,
+//! `update_property_list` and `delete_property_list`.
 
-use super::{Reply, Work, unsupported};
-use crate::refuse::Stop;
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
 
-/// Does the work of these tools.
-pub(super) fn perform(_work: &Work<'_>) -> Result<Reply, Stop> {
-    Err(unsupported().into())
+use super::page::{self, Page};
+use super::{Reply, Work};
+use crate::property::{PropertyList, published};
+use crate::refuse::{self, Refusal, Stop};
+use crate::shelf::{Kept, New, Query};
+
+/// How many identifiers a page has usually, and at most (`property/get-property-list-request.json`).
+const IDENTIFIERS: (usize, usize) = (1000, 10_000);
+
+/// For how many hours a list that was resolved can be used.
+const FRESH_HOURS: i64 = 24;
+
+/// `create_property_list`.
+pub(super) fn create(work: &Work<'_>) -> Result<Reply, Stop> {
+    let arguments = &work.ask.arguments;
+    Refusal::of_all(unapplied(arguments))?;
+    let world = &work.publisher.world;
+    let mut thing =
+        PropertyList { list_id: world.fresh_id("pl"), given: given(arguments), property_count: 0 };
+    // The address for changes is given when the list is changed.
+    thing.given.remove("webhook_url");
+    thing.property_count = thing.resolve().len() as u64;
+    let (owner, account) = (work.admitted.owner(), work.admitted.account_id());
+    let new = New { id: &thing.list_id, owner, account, state: "", now: work.ask.now };
+    work.shelf.add(new, &thing)?;
+    let kept = require(work, &thing.list_id)?;
+    // The only time that the token is shown.
+    let body = json!({"list": published(&kept), "auth_token": world.fresh_id("plt")});
+    Ok(Reply::completed("the property list is there", body))
+}
+
+/// `get_property_list`.
+pub(super) fn get(work: &Work<'_>) -> Result<Reply, Stop> {
+    let kept = require(work, id(work))?;
+    let mut body = json!({"list": published(&kept)});
+    let resolve = work.ask.arguments.get("resolve").and_then(Value::as_bool).unwrap_or(true);
+    if let Some(members) = body.as_object_mut().filter(|_| resolve) {
+        let arguments = &work.ask.arguments;
+        let (usual, most) = IDENTIFIERS;
+        let scope = format!("{} {}", kept.thing.list_id, kept.record.revision);
+        let found = kept.thing.resolve();
+        let Page { items, pagination } = page::sized(found, arguments, &scope, usual, most)?;
+        let fresh = jiff::SignedDuration::from_hours(FRESH_HOURS);
+        let until = work.ask.now.checked_add(fresh).unwrap_or(work.ask.now);
+        members.insert("identifiers".to_owned(), json!(items));
+        members.insert("pagination".to_owned(), pagination);
+        members.insert("resolved_at".to_owned(), json!(work.ask.now));
+        members.insert("cache_valid_until".to_owned(), json!(until));
+    }
+    Ok(Reply::completed("the property list", body))
+}
+
+/// `list_property_lists`.
+pub(super) fn list(work: &Work<'_>) -> Result<Reply, Stop> {
+    let reach = &work.admitted.reach;
+    let mut lists: Vec<Kept<PropertyList>> = reach.all(work.shelf, &Query::default())?;
+    if let Some(account) = work.admitted.account_id() {
+        lists.retain(|list| list.record.account.as_deref() == Some(account));
+    }
+    let part = work.ask.arguments.get("name_contains").and_then(Value::as_str);
+    if let Some(part) = part.map(str::to_lowercase) {
+        lists.retain(|list| list.thing.name().to_lowercase().contains(&part));
+    }
+    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+    let Page { items, pagination } =
+        page::sized(lists, &work.ask.arguments, &scope, 50, page::MOST)?;
+    let body = json!({
+        "lists": items.iter().map(published).collect::<Vec<_>>(),
+        "pagination": pagination,
+    });
+    Ok(Reply::completed("the property lists", body))
+}
+
+/// `update_property_list`.
+pub(super) fn update(work: &Work<'_>) -> Result<Reply, Stop> {
+    let arguments = &work.ask.arguments;
+    let mut kept = require(work, id(work))?;
+    Refusal::of_all(unapplied(arguments))?;
+    kept.thing.given.extend(given(arguments));
+    // An empty address takes the address away.
+    if kept.thing.given.get("webhook_url").and_then(Value::as_str) == Some("") {
+        kept.thing.given.remove("webhook_url");
+    }
+    kept.thing.property_count = kept.thing.resolve().len() as u64;
+    work.shelf.change(&mut kept, work.ask.now)?;
+    Ok(Reply::completed("the property list is changed", json!({"list": published(&kept)})))
+}
+
+/// `delete_property_list`.
+pub(super) fn delete(work: &Work<'_>) -> Result<Reply, Stop> {
+    let kept = require(work, id(work))?;
+    work.shelf.remove(kept.record.kind, &kept.record.id)?;
+    let body = json!({"deleted": true, "list_id": kept.thing.list_id});
+    Ok(Reply::completed("the property list is gone", body))
+}
+
+fn id<'a>(work: &'a Work<'_>) -> &'a str {
+    work.ask.arguments.get("list_id").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The code names no kind of thing, and so no field is named either (`U-3`).
+fn require(work: &Work<'_>, id: &str) -> Result<Kept<PropertyList>, Stop> {
+    work.admitted.reach.require(work.shelf, id, Code::ReferenceNotFound, None)
+}
+
+fn given(arguments: &Map<String, Value>) -> Map<String, Value> {
+    let member = |name: &str| Some((name.to_owned(), arguments.get(name)?.clone()));
+    PropertyList::GIVEN.into_iter().filter_map(member).collect()
+}
+
+/// Filters that need to know more of a property than its identifier. A list that ignored them would
+/// contain what the caller has excluded.
+fn unapplied(arguments: &Map<String, Value>) -> Vec<Error> {
+    let filters = arguments.get("filters").and_then(Value::as_object);
+    let named = filters.into_iter().flat_map(Map::keys);
+    let error = |name: &String| {
+        let message = "this seller knows properties by their identifiers alone and cannot apply \
+                       this filter; exclude_identifiers it can";
+        let mut error = refuse::at(Code::UnsupportedFeature, &format!("filters.{name}"), message);
+        error.suggestion = Some("leave this filter out".to_owned());
+        error
+    };
+    named.filter(|name| *name != "exclude_identifiers").map(error).collect()
 }

@@ -1,9 +1,172 @@
-//! Sponsored conversations: `si_get_offering` and the three of a session.
+//! Sponsored conversations: `si_get_offering`, `si_initiate_session`, `si_send_message` and
+//! `si_terminate_session`. What is said is put together from the data of the offering; there is no
+//! model that writes.
 
-use super::{Reply, Work, unsupported};
-use crate::refuse::Stop;
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::Code;
 
-/// Does the work of these tools.
-pub(super) fn perform(_work: &Work<'_>) -> Result<Reply, Stop> {
-    Err(unsupported().into())
+use self::offering::Offering;
+use super::{Reply, Work};
+use crate::buy::MediaBuy;
+use crate::refuse::{self, Stop};
+use crate::session::{LIFE, Session, Status};
+use crate::shelf::{Kept, New};
+
+mod offering;
+
+/// For how many seconds what is said of an offering holds.
+const FRESH_SECONDS: u32 = 300;
+
+/// `si_get_offering`.
+pub(super) fn show(work: &Work<'_>) -> Result<Reply, Stop> {
+    let arguments = &work.ask.arguments;
+    let offering = named(work, text(arguments, "offering_id").unwrap_or_default())?;
+    let unavailable = offering.unavailable(work.ask.now);
+    let mut body = json!({
+        "available": unavailable.is_none(),
+        "ttl_seconds": FRESH_SECONDS,
+        "checked_at": work.ask.now,
+        "offering": offering.published(work.ask.now),
+        "sponsored_context": offering.sponsored(work),
+    });
+    if let Some(members) = body.as_object_mut() {
+        if let Some(reason) = unavailable {
+            members.insert("unavailable_reason".to_owned(), json!(reason));
+            let others = Offering::all(work).filter(|it| it.unavailable(work.ask.now).is_none());
+            let others: Vec<_> = others.map(|it| it.id().to_owned()).collect();
+            if !others.is_empty() {
+                members.insert("alternative_offering_ids".to_owned(), json!(others));
+            }
+        }
+        if arguments.get("include_products").and_then(Value::as_bool) == Some(true) {
+            let found = offering.products(text(arguments, "intent").unwrap_or_default());
+            let most = arguments.get("product_limit").and_then(Value::as_u64).unwrap_or(5);
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            members.insert("total_matching".to_owned(), json!(found.len()));
+            let found: Vec<_> = found.into_iter().take(most).collect();
+            members.insert("matching_products".to_owned(), json!(found));
+        }
+    }
+    Ok(Reply::completed("what is known of the offering", body))
+}
+
+/// `si_initiate_session`.
+pub(super) fn initiate(work: &Work<'_>) -> Result<Reply, Stop> {
+    let arguments = &work.ask.arguments;
+    let identity = arguments.get("identity");
+    let consent = identity.and_then(|identity| identity.get("consent_granted"));
+    let person = identity.and_then(|identity| identity.get("user"));
+    if consent.and_then(Value::as_bool) != Some(true) && person.is_some() {
+        let message = "nothing about a person is taken without consent; leave user out, or set \
+                       consent_granted when consent was given";
+        return Err(refuse::invalid("identity.user", message).into());
+    }
+    if let Some(id) = text(arguments, "media_buy_id") {
+        let reach = &work.admitted.reach;
+        reach.require::<MediaBuy>(work.shelf, id, Code::MediaBuyNotFound, Some("media_buy_id"))?;
+    }
+    let intent = text(arguments, "intent").unwrap_or_default();
+    let offering = match text(arguments, "offering_id") {
+        Some(id) => Some(named(work, id)?),
+        None => Offering::best(work, intent),
+    };
+    let session = Session {
+        session_id: work.publisher.world.fresh_id("sis"),
+        status: Status::Active,
+        offering_id: offering.as_ref().map(|offering| offering.id().to_owned()),
+        turns: 0,
+        spoken_at: work.ask.now,
+        reason: None,
+    };
+    let owner = work.admitted.reach.tenant.as_str();
+    let id = session.session_id.as_str();
+    work.shelf.add(New { id, owner, account: None, state: "", now: work.ask.now }, &session)?;
+    let mut body = json!({
+        "session_id": id,
+        "session_status": session.status,
+        "session_ttl_seconds": LIFE.as_secs(),
+        "response": offering::greeting(offering.as_ref(), intent, work.ask.now),
+        // Text and links: whatever else the host can show, there is nothing here to fill it with.
+        "negotiated_capabilities": {
+            "modalities": {"conversational": true},
+            "components": {"standard": ["text", "link"]},
+        },
+    });
+    add_sponsored(&mut body, offering.as_ref(), work);
+    Ok(Reply::completed("the conversation is open", body))
+}
+
+/// `si_send_message`.
+pub(super) fn send(work: &Work<'_>) -> Result<Reply, Stop> {
+    let arguments = &work.ask.arguments;
+    let mut kept = require(work)?;
+    if kept.thing.status.is_terminal() {
+        let message = "the conversation has ended; open another with si_initiate_session";
+        return Err(refuse::at(Code::SessionTerminated, "session_id", message).into());
+    }
+    let action = arguments.get("action_response").and_then(|action| action.get("action"));
+    let said = text(arguments, "message").or_else(|| action.and_then(Value::as_str));
+    let id = kept.thing.offering_id.clone();
+    let offering = id.and_then(|id| Offering::all(work).find(|offering| offering.id() == id));
+    kept.thing.turns = kept.thing.turns.saturating_add(1);
+    kept.thing.spoken_at = work.ask.now;
+    work.shelf.change(&mut kept, work.ask.now)?;
+    let mut body = json!({
+        "session_id": kept.thing.session_id,
+        "session_status": kept.thing.status,
+        "response": offering::answer(offering.as_ref(), said.unwrap_or_default(), work.ask.now),
+    });
+    add_sponsored(&mut body, offering.as_ref(), work);
+    Ok(Reply::completed("the answer", body))
+}
+
+/// `si_terminate_session`.
+pub(super) fn terminate(work: &Work<'_>) -> Result<Reply, Stop> {
+    let mut kept = require(work)?;
+    let reason = text(&work.ask.arguments, "reason").unwrap_or_default();
+    // Ending what has ended changes nothing.
+    if !kept.thing.status.is_terminal() {
+        let reached = matches!(reason, "handoff_transaction" | "handoff_complete");
+        kept.thing.status = if reached { Status::Complete } else { Status::Terminated };
+        kept.thing.reason = Some(reason.to_owned());
+        work.shelf.change(&mut kept, work.ask.now)?;
+    }
+    let mut body = json!({
+        "session_id": kept.thing.session_id,
+        "terminated": true,
+        "session_status": kept.thing.status,
+    });
+    let id = kept.thing.offering_id.clone();
+    let offering = id.and_then(|id| Offering::all(work).find(|offering| offering.id() == id));
+    let checkout = offering.as_ref().and_then(|offering| offering.text("checkout_url"));
+    let sold = kept.thing.reason.as_deref() == Some("handoff_transaction");
+    if let (Some(url), Some(members)) = (checkout.filter(|_| sold), body.as_object_mut()) {
+        members.insert("acp_handoff".to_owned(), json!({"checkout_url": url}));
+    }
+    Ok(Reply::completed("the conversation has ended", body))
+}
+
+/// The caller's conversation. One that has expired is not found, like one that never was.
+fn require(work: &Work<'_>) -> Result<Kept<Session>, Stop> {
+    let id = text(&work.ask.arguments, "session_id").unwrap_or_default();
+    let absent = || refuse::not_found(Code::SessionNotFound, Some("session_id"));
+    let found = work.admitted.reach.find::<Session>(work.shelf, id)?;
+    let alive = found.filter(|session| !session.thing.is_expired(work.ask.now));
+    alive.ok_or_else(|| absent().into())
+}
+
+/// The offering with this id. The parameter's name would say what was looked for (`U-3`).
+fn named<'a>(work: &'a Work<'_>, id: &str) -> Result<Offering<'a>, Stop> {
+    let absent = || refuse::not_found(Code::ReferenceNotFound, None);
+    Offering::all(work).find(|offering| offering.id() == id).ok_or_else(|| absent().into())
+}
+
+fn add_sponsored(body: &mut Value, offering: Option<&Offering<'_>>, work: &Work<'_>) {
+    if let (Some(offering), Some(members)) = (offering, body.as_object_mut()) {
+        members.insert("sponsored_context".to_owned(), offering.sponsored(work));
+    }
+}
+
+fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    arguments.get(name).and_then(Value::as_str)
 }

@@ -8,14 +8,19 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 use tradepost_publisher::ask::{Ask, Caller};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{Billing, BuyerAgent, Profile, Standing};
+use tradepost_publisher::profile::{Billing, BuyerAgent, Onboarding, Profile, Standing};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Broken, Vault};
+use tradepost_publisher::shelf::{Broken, Shelf, Vault};
+use tradepost_publisher::tools::Reply;
 use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
 use tradepost_wire::adcp::{Answer, Tool};
+
+use crate::leaks;
+
+pub(crate) mod schemas;
 
 /// The moment at which every test begins.
 pub(crate) const NOW: &str = "2026-06-01T12:00:00Z";
@@ -90,8 +95,12 @@ impl Desk {
 
     /// A publisher like this.
     pub(crate) fn of(profile: Profile) -> Self {
+        Self::on(profile, Arc::new(MemoryVault::default()))
+    }
+
+    /// A publisher like this that keeps what it keeps there.
+    pub(crate) fn on(profile: Profile, vault: Arc<dyn Vault>) -> Self {
         let world = Arc::new(FakeWorld::default());
-        let vault: Arc<dyn Vault> = Arc::new(MemoryVault::default());
         let publisher = Publisher::new(Arc::new(profile), Arc::clone(&vault), world.clone());
         Self { publisher, world, vault, now: NOW.parse().unwrap() }
     }
@@ -101,12 +110,29 @@ impl Desk {
         self.ask_as(&self.caller("acme"), tool, arguments)
     }
 
-    /// The answer to a request of somebody.
+    /// The answer to a request of somebody; it shows nothing that it must not show.
     pub(crate) fn ask_as(&self, caller: &Caller, tool: Tool, arguments: Value) -> Answer {
-        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        let ask = Ask { tool, arguments, caller: caller.clone(), now: self.now };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(self.publisher.answer(ask))
+        let ask = self.request(caller, tool, arguments.clone());
+        let answer = runtime.block_on(self.publisher.answer(ask));
+        leaks::inspect_answer(tool, &arguments, &answer);
+        answer
+    }
+
+    /// A request of somebody.
+    pub(crate) fn request(&self, caller: &Caller, tool: Tool, arguments: Value) -> Ask {
+        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        Ask { tool, arguments, caller: caller.clone(), now: self.now }
+    }
+
+    /// Puts something on the shelf, past the publisher.
+    pub(crate) fn put(&self, job: impl FnOnce(&dyn Shelf) -> Result<(), Broken> + Send + 'static) {
+        let done = self.vault.write(Box::new(move |shelf| {
+            job(shelf)?;
+            Ok(Reply::completed("", Value::Object(Map::new())))
+        }));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(done).unwrap();
     }
 
     /// Who has a credential of this name: the agent that it is mapped to, if any.
@@ -148,7 +174,9 @@ pub(crate) fn profile() -> Profile {
             principals: [id.to_owned()].into(),
             standing,
             sandbox_only,
+            live_only: id == "live",
             billing: None,
+            scope: None,
         })
     };
     Profile {
@@ -164,7 +192,9 @@ pub(crate) fn profile() -> Profile {
             agent("paused", Standing::Suspended, false),
             agent("banned", Standing::Blocked, false),
             agent("tester", Standing::Active, true),
+            agent("live", Standing::Active, false),
         ],
+        onboarding: Onboarding::default(),
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
         internals: false,

@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use tradepost_publisher::ask::{self, Ask};
 use tradepost_publisher::profile::Profile;
-use tradepost_publisher::publisher::Publisher;
+use tradepost_publisher::publisher::{self, Publisher};
 use tradepost_publisher::refuse;
 use tradepost_publisher::shelf::{Broken, Vault};
 use tradepost_publisher::world::{Lane, Wait, World};
@@ -20,6 +20,7 @@ use tradepost_wire::adcp::{Answer, Tool};
 use super::card;
 use super::exchanges::Exchanges;
 use super::invocation::{self, Form};
+use super::listing::Listing;
 use crate::aap::card::{self as cards, PublishedCard};
 use crate::auth::{Authenticator, Principal};
 use crate::clock::Clock;
@@ -61,6 +62,8 @@ pub struct PublisherAgent {
     pub card: PublishedCard,
     /// Lets callers in.
     pub auth: Authenticator,
+    /// Its tools, as MCP lists them.
+    pub listing: Listing,
     tools: Vec<Tool>,
     exchanges: Exchanges,
     clock: Clock,
@@ -88,8 +91,9 @@ impl PublisherAgent {
         let auth = Authenticator::open(&id, front.auth.clone(), store, clock)?;
         let auth = auth.with_tokens(front.tokens.clone());
         let tools = publisher.tools();
+        let listing = Listing::of(&tools);
         let (exchanges, clock) = (Exchanges::default(), clock.clone());
-        Ok(Self { publisher, front, card, auth, tools, exchanges, clock })
+        Ok(Self { publisher, front, card, auth, listing, tools, exchanges, clock })
     }
 
     /// The id in the store and in the log.
@@ -138,7 +142,7 @@ impl PublisherAgent {
     }
 
     async fn attend(&self, ask: Ask) -> Answer {
-        let context = ask.arguments.get("context").filter(|context| context.is_object()).cloned();
+        let context = ask.arguments.get("context").cloned();
         // A panic in a tool is a fault like any other: the caller learns an error id.
         match AssertUnwindSafe(self.publisher.answer(ask)).catch_unwind().await {
             Ok(answer) => answer,
@@ -146,6 +150,7 @@ impl PublisherAgent {
                 let broken = Broken::new("answering a request", "a tool panicked");
                 let error_id = self.publisher.world.report(&broken);
                 let error = refuse::with(refuse::broke(), "error_id", error_id);
+                let context = context.filter(publisher::may_be_repeated);
                 Answer { context, ..Answer::failed(error, Vec::new()) }
             }
         }

@@ -52,3 +52,6 @@ impl Vault for StoreVault {
 fn broken(fault: Fault) -> Broken {
     Broken::new("using the store", fault)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tradepost_publisher::catalogue::Catalogue;
 use tradepost_wire::catalog::Vocabulary;
 
 use super::output::Failure;
 use super::{Context, Outcome};
 use crate::config::read::{self, Mistake};
-use crate::config::{Config, Dealer, Tls};
+use crate::config::{Config, Dealer, Publisher, Tls};
 use crate::signing::key::SigningKey;
 use crate::tls;
 
@@ -25,8 +26,9 @@ pub struct Arguments {
 /// # Errors
 /// When the file cannot be read or has mistakes.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let config = load(&arguments.path, &context.environment)?;
+    let mut config = load(&arguments.path, &context.environment)?;
     check_keys(&config)?;
+    load_catalogues(&mut config)?;
     if context.output.is_json() {
         context.output.document(&summary(&config));
         return Ok(());
@@ -43,6 +45,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             if rooftops.len() == 1 { "rooftop" } else { "rooftops" },
             rooftops.join(", "),
         ));
+    }
+    for Publisher { profile, .. } in &config.publishers {
+        let products = profile.catalogue.products.len();
+        let noun = if products == 1 { "product" } else { "products" };
+        context
+            .output
+            .line(format!("publisher {} ({}): {products} {noun}", profile.id, profile.name));
     }
     context.output.line(match &config.server.tls {
         None => format!("listens on {}", config.server.listen),
@@ -100,6 +109,43 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
             ..failure
         },
     })
+}
+
+/// Reads what publishers sell.
+///
+/// # Errors
+/// Every mistake in the catalogues, and every one that cannot be read.
+pub fn load_catalogues(config: &mut Config) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    for publisher in &mut config.publishers {
+        let Some(path) = &publisher.catalogue else {
+            continue;
+        };
+        let name = path.display();
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) => {
+                lines.push(format!(
+                    "publisher {}: cannot read {name}: {error}",
+                    publisher.profile.id
+                ));
+                continue;
+            }
+        };
+        match Catalogue::parse(&text) {
+            Ok(catalogue) => publisher.profile.catalogue = catalogue,
+            Err(mistakes) => lines.extend(mistakes.iter().map(|mistake| {
+                let place = if mistake.pointer.is_empty() { "/" } else { &mistake.pointer };
+                format!("{name}: {place}: {}", mistake.message)
+            })),
+        }
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::usage("publishers.catalogue cannot be used")
+        .hint("correct what is named; paths begin at the working directory");
+    Err(Failure { data: Some(json!({"catalogues": lines})), lines, ..failure })
 }
 
 /// Says what is wrong with the files of TLS.

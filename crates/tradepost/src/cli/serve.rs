@@ -123,6 +123,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         config.server.listen = listen;
     }
     check_config::check_keys(&config)?;
+    check_config::load_catalogues(&mut config)?;
     start_log(&config.server)?;
     let clock = Clock::system();
     let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
@@ -154,6 +155,7 @@ fn demo_publisher() -> Config {
         let token = |(text, name): &(&'static str, &str)| {
             (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
         };
+        publisher.profile.catalogue = tradepost_publisher::demo::catalogue();
         publisher.front.tokens = DEMO_TOKENS.iter().map(token).collect();
     }
     config

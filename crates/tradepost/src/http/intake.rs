@@ -13,7 +13,7 @@ use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::Refusal;
 
 use super::Peer;
-use crate::auth::Denied;
+use crate::auth::{Denied, Principal};
 use crate::desk::{Agent, Caller, Desk};
 use crate::tls::client::ClientCertificate;
 
@@ -148,6 +148,16 @@ pub(super) async fn caller(desk: &Desk, agent: &Agent, parts: &Parts) -> Result<
     let certificate = parts.extensions.get::<ClientCertificate>();
     let principal = agent.auth().authenticate(address, &parts.headers, certificate, now).await?;
     Ok(Caller { address, principal })
+}
+
+/// Who calls for something that is open to everybody: whoever shows a credential is judged all the
+/// same.
+pub(super) async fn visitor(desk: &Desk, agent: &Agent, parts: &Parts) -> Result<Caller, Denied> {
+    let certificate = parts.extensions.get::<ClientCertificate>();
+    if agent.auth().is_shown(&parts.headers, certificate) {
+        return caller(desk, agent, parts).await;
+    }
+    Ok(Caller { address: address(desk, parts), principal: Principal::anonymous() })
 }
 
 fn address(desk: &Desk, parts: &Parts) -> IpAddr {

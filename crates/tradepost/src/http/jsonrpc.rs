@@ -16,7 +16,7 @@ use tradepost_wire::jsonrpc::{self, Id};
 
 use super::answers::{Dialect, Parcel, context_of, stamp_error, told, unstamped};
 use super::observe::Stamp;
-use super::{answers, denied, host, intake, not_found, sse};
+use super::{answers, denied, host, intake, not_found, publisher, sse};
 use crate::desk::{Agent, Answer, Binding, Caller, Desk, Incoming, Outcome};
 use crate::fault::Fault;
 
@@ -28,9 +28,11 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
         return not_found().await;
     };
     let (mut response, mut stamp) = match intake::receive(&desk, &parts.headers, body).await {
-        Ok(bytes) => match intake::caller(&desk, agent, &parts).await {
-            Ok(caller) => answer(&desk, agent, &caller, &parts, &bytes).await,
-            Err(denied) => denied::respond(&desk, agent, &JsonRpc(&Id::null()), denied),
+        Ok(bytes) => match agent {
+            Agent::Publisher(publisher) => {
+                publisher::answer(&desk, agent, publisher, &parts, &bytes).await
+            }
+            Agent::Dealer(_) | Agent::Conformance(_) => admit(&desk, agent, &parts, &bytes).await,
         },
         Err((status, message)) => {
             let refusal = ProtocolRefusal::new(unread(agent, status), message);
@@ -57,20 +59,33 @@ fn unread(agent: &Agent, status: StatusCode) -> Code {
     }
 }
 
-async fn answer(
+async fn admit(desk: &Desk, agent: &Agent, parts: &Parts, bytes: &[u8]) -> Parcel {
+    let caller = match intake::caller(desk, agent, parts).await {
+        Ok(caller) => caller,
+        Err(denied) => return denied::respond(desk, agent, &JsonRpc(&Id::null()), denied),
+    };
+    match read(bytes) {
+        Ok(envelope) => answer(desk, agent, &caller, parts, envelope).await,
+        Err(refused) => refused,
+    }
+}
+
+/// The envelope, or what is said to one that is none.
+pub(super) fn read(bytes: &[u8]) -> Result<jsonrpc::Request, Parcel> {
+    jsonrpc::read(bytes).map_err(|reject| {
+        let refusal = ProtocolRefusal::new(reject.code, reject.message);
+        JsonRpc(&reject.id).protocol(&refusal, None)
+    })
+}
+
+/// Has a request of a caller that was let in answered.
+pub(super) async fn answer(
     desk: &Desk,
     agent: &Agent,
     caller: &Caller,
     parts: &Parts,
-    bytes: &[u8],
+    envelope: jsonrpc::Request,
 ) -> Parcel {
-    let envelope = match jsonrpc::read(bytes) {
-        Ok(envelope) => envelope,
-        Err(reject) => {
-            let refusal = ProtocolRefusal::new(reject.code, reject.message);
-            return JsonRpc(&reject.id).protocol(&refusal, None);
-        }
-    };
     let id = &envelope.id;
     let activated = intake::activated_extensions(&parts.headers);
     let request = intake::check_version(agent, parts)
@@ -138,7 +153,7 @@ fn respond(
 }
 
 /// Errors as members of an envelope with this id. The HTTP status is 200 where none is asked for.
-struct JsonRpc<'a>(&'a Id);
+pub(super) struct JsonRpc<'a>(pub(super) &'a Id);
 
 impl Dialect for JsonRpc<'_> {
     fn protocol(&self, refusal: &ProtocolRefusal, status: Option<StatusCode>) -> Parcel {
@@ -215,7 +230,7 @@ fn error_body(refusal: &ProtocolRefusal) -> ErrorBody<'_, ProtocolRefusal> {
     }
 }
 
-fn succeed(id: &Id, result: impl Serialize) -> Response {
+pub(super) fn succeed(id: &Id, result: impl Serialize) -> Response {
     answers::write(&Success { jsonrpc: "2.0", id, result }, 0)
 }
 

@@ -1,7 +1,7 @@
 //! Requests of AdCP checked as published: every violated constraint at once, with a JSON Pointer,
 //! the JSON Schema keyword and a sentence that never repeats a value (AdCP I-1 to I-8, O-4, O-5).
 //!
-//! The rules are data, in a notation of our own (`rules/*.rules`; [`notation`] explains it): the
+//! The rules are data, in a notation of our own (`rules/*.rules`; `notation` explains it): the
 //! facts of the published schemas [`VERSION`], and none of their text. Tests prove them equal.
 //! Members that no rule names are accepted exactly where the schemas accept them.
 

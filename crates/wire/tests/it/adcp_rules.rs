@@ -7,9 +7,11 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Error, MAX_BYTES};
 use tradepost_wire::adcp::rules::{self, Internals, Issues, MAX_ISSUES};
-use tradepost_wire::adcp::tool::{Key, Tool};
+use tradepost_wire::adcp::tool::Tool;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::problem::clip;
+
+use crate::mutate::TEXTS;
 
 mod answers;
 mod damage;
@@ -124,9 +126,8 @@ fn the_table_of_tools_is_that_of_the_schemas() {
         let required = schema["required"]
             .as_array()
             .is_some_and(|names| names.iter().any(|name| name == "idempotency_key"));
-        assert_eq!(tool.key() == Key::Required, required, "{tool}");
-        let changes = schema["x-mutates-state"] == json!(true);
-        assert_eq!(tool.is_read_only(), !changes, "{tool}");
+        assert_eq!(tool.keyed(), required, "{tool}");
+        assert_eq!(json!(tool.mutates()), *schema.get("x-mutates-state").unwrap_or(&json!(false)));
     }
 }
 
@@ -148,6 +149,86 @@ fn the_schemas_that_are_shown_judge_as_the_rules_do() {
     }
 }
 
+/// Texts that are nearly in a format, by shapes that ask for one.
+#[test]
+fn formats_are_those_of_the_validator() {
+    const TEMPLATES: &[&str] = &[
+        "https://a.example/{x}",
+        "{x}",
+        "{+x,y}",
+        "{#x*}",
+        "{x:3}",
+        "{x:0}",
+        "{x:12345}",
+        "{x:}",
+        "{}",
+        "{x",
+        "x}",
+        "{x}}",
+        "{{x}}",
+        "{x y}",
+        "{x-y}",
+        "{x.y}",
+        "{.x}",
+        "{x..y}",
+        "{%41}",
+        "{%4}",
+        "%",
+        "%4",
+        "%41",
+        "a b",
+        "é",
+        "{é}",
+        "{x,}",
+        "{,x}",
+        "{=x}",
+        "{|x}",
+        "{$x}",
+        "<",
+        "\"",
+        "'",
+        "^",
+        "`",
+        "\\",
+        "{x*:3}",
+        "{?x,y*}",
+        "${MACRO}",
+        "[MACRO]",
+        "%%MACRO%%",
+        "",
+    ];
+    let value = |format: &str, text: &str| match format {
+        "date" => json!({"start": text, "end": "2026-05-01"}),
+        "date-time" => json!({"start": text, "end": "2026-05-01T00:00:00Z"}),
+        "uri" => json!({"type": "agent", "agent_url": text}),
+        _ => json!({"asset_type": "url", "url": text}),
+    };
+    for (format, shape) in [
+        ("date", "core/date-range"),
+        ("date-time", "core/datetime-range"),
+        ("uri", "core/destination"),
+        ("uri-template", "core/assets/url-asset"),
+    ] {
+        let schema = json!({"format": format});
+        let validator = judge::options().build(&schema).unwrap();
+        let mut verdicts = BTreeSet::new();
+        for text in TEXTS.iter().chain(TEMPLATES) {
+            let theirs = validator.is_valid(&json!(text));
+            let ours = rules::check_shape(shape, &value(format, text), Internals::Off).is_ok();
+            assert_eq!(ours, theirs, "{format} {text:?}");
+            verdicts.insert(ours);
+        }
+        assert_eq!(verdicts.len(), 2, "{format}");
+    }
+}
+
+/// The shapes of the requests of all tools, those included that no seller of ours has.
+fn requests() -> impl Iterator<Item = &'static str> {
+    let is_part =
+        |name: &str| matches!(name, "core/pagination-request" | "media-buy/package-request");
+    rules::shapes().filter(move |name| name.ends_with("-request") && !is_part(name))
+}
+
 /// How often each verdict was reached.
 #[derive(Default)]
 struct Tally {
@@ -159,23 +240,23 @@ struct Tally {
 fn damaged_requests_get_the_verdict_of_the_published_schemas() {
     let Some(judge) = judge::judge() else { return };
     let mut random = sample::Random::new(2026);
-    let mut tallies: BTreeMap<Tool, Tally> = BTreeMap::new();
-    for tool in Tool::ALL.iter().copied() {
-        let Some(validator) = judge.validator(tool.request()) else {
+    let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+    for tool in requests() {
+        let Some(validator) = judge.validator(tool) else {
             println!("not proven: {tool}");
             continue;
         };
         let names = judge.names();
         let tally = tallies.entry(tool).or_default();
-        let seeds = sample::valid(judge, tool.request(), &validator, 24, &mut random);
+        let seeds = sample::valid(judge, tool, &validator, 16, &mut random);
         assert!(!seeds.is_empty(), "{tool}: {} valid requests", seeds.len());
-        for case in 0..700 {
+        for case in 0..400 {
             let mut request = seeds[case % seeds.len()].clone();
             let damages = if case < seeds.len() { 0 } else { 1 + random.below(3) };
             for _ in 0..damages {
                 damage::damage(&mut request, names, &mut random);
             }
-            let ours = rules::check(tool, &request, Internals::On);
+            let ours = rules::check_shape(tool, &request, Internals::On);
             let theirs = validator.is_valid(&request);
             assert_eq!(ours.is_ok(), theirs, "{tool} {request:#}\n{ours:#?}");
             match ours {
@@ -190,7 +271,7 @@ fn damaged_requests_get_the_verdict_of_the_published_schemas() {
     }
     for (tool, Tally { valid, invalid }) in tallies {
         println!("{tool}: {valid} valid, {invalid} not");
-        assert!(valid > 10 && invalid > 100, "{tool}: {valid} {invalid}");
+        assert!(valid > 10 && invalid > 50, "{tool}: {valid} {invalid}");
     }
 }
 
@@ -222,6 +303,7 @@ fn is_sound(judge: &Judge, issues: &Issues, request: &Value) {
         assert!(found.is_some(), "{id} {place}: {issue:?}");
         for (property, value) in &issue.discriminator {
             assert!(!value.is_object() && !value.is_array(), "{issue:?}");
+            assert!(!value.to_string().contains(damage::MARK), "{issue:?}");
             // It is what was sent, at the place or around it (I-3).
             let mut around = issue.pointer.match_indices('/').map(|(end, _)| &issue.pointer[..end]);
             let mut sent =

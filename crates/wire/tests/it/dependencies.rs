@@ -73,6 +73,16 @@ fn buyer_has_never_heard_of_the_server() {
 }
 
 #[test]
+fn the_publisher_has_never_heard_of_a_transport_or_a_database() {
+    let found = of_crate("publisher");
+    assert!(found.contains(&"tradepost-wire".to_owned()), "the manifest was not understood");
+    let forbidden = ["tokio", "axum", "hyper", "reqwest", "rmcp", "rusqlite", "tracing"];
+    for name in forbidden.into_iter().chain(["tradepost", "tradepost-buyer"]) {
+        assert!(!found.contains(&name.to_owned()), "tradepost-publisher must not depend on {name}");
+    }
+}
+
+#[test]
 fn every_spelling_of_a_dependency_is_seen() {
     let manifest = r#"
         [dependencies]

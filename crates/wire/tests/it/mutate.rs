@@ -289,7 +289,7 @@ fn numbers() -> Vec<Value> {
     texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
 }
 
-const TEXTS: &[&str] = &[
+pub(crate) const TEXTS: &[&str] = &[
     // Words of every vocabulary, and none.
     "new",
     "used",

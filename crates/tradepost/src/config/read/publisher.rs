@@ -6,7 +6,10 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde_json::Value;
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{Billing, BuyerAgent, Profile, Standing};
+use tradepost_publisher::profile::{
+    Authorization, Billing, BuyerAgent, Onboarding, Profile, Review, Standing,
+};
+use tradepost_wire::adcp::Tool;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
@@ -52,6 +55,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "agents" => agents: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::list(v, at, p, (0, None), buyer_agent)
         },
+        optional "onboarding" => onboarding: read_onboarding,
         optional "replay_ttl" => replay_ttl: duration(HOUR, WEEK),
         optional "internals" => internals: parse::boolean,
         optional "rates" => rates: read_rates,
@@ -75,6 +79,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         billing: billing.unwrap_or_else(|| vec![Billing::Operator]),
         payment_terms: payment_terms.unwrap_or_else(|| vec!["net_30".to_owned()]),
         agents: agents.unwrap_or_default().into_iter().map(Arc::new).collect(),
+        onboarding: onboarding.unwrap_or_default(),
         replay_ttl: replay_ttl.unwrap_or(SignedDuration::from_hours(24)),
         catalogue: Catalogue::default(),
         internals: internals.unwrap_or(false),
@@ -121,7 +126,9 @@ fn buyer_agent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Bu
         },
         optional "standing" => standing: read_standing,
         optional "sandbox_only" => sandbox_only: parse::boolean,
+        optional "live_only" => live_only: parse::boolean,
         optional "billing" => billing: billing_list,
+        optional "scope" => scope: read_scope,
     });
     Some(BuyerAgent {
         id: id?,
@@ -129,8 +136,52 @@ fn buyer_agent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Bu
         principals: credentials.unwrap_or_default().into_iter().collect(),
         standing: standing.unwrap_or(Standing::Active),
         sandbox_only: sandbox_only.unwrap_or(false),
+        live_only: live_only.unwrap_or(false),
         billing: billing.map(|billing| billing.into_iter().collect()),
+        scope,
     })
+}
+
+fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Authorization> {
+    read_object!(value, at, problems, closed {
+        optional "tasks" => tasks: values::words::<Tool>,
+        optional "read_only" => read_only: parse::boolean,
+    });
+    Some(Authorization {
+        allowed_tasks: tasks.map(|tasks| tasks.iter().map(ToString::to_string).collect()),
+        read_only: read_only.unwrap_or(false),
+        ..Authorization::default()
+    })
+}
+
+fn read_onboarding(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Onboarding> {
+    read_object!(value, at, problems, closed {
+        optional "strangers" => strangers: parse::boolean,
+        optional "implicit" => implicit: parse::boolean,
+        optional "review" => review: read_review,
+        optional "operators" => operators: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (1, None), values::host)
+        },
+        optional "houses" => houses: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), values::host)
+        },
+    });
+    let default = Onboarding::default();
+    Some(Onboarding {
+        strangers: strangers.unwrap_or(default.strangers),
+        implicit: implicit.unwrap_or(default.implicit),
+        review,
+        operators: operators.map(|operators| operators.into_iter().collect()),
+        houses: houses.unwrap_or_default().into_iter().collect(),
+    })
+}
+
+fn read_review(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Review> {
+    read_object!(value, at, problems, closed {
+        required "message" => message: line(500),
+        optional "url" => url: values::web_page,
+    });
+    Some(Review { message: message?, url })
 }
 
 fn read_standing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Standing> {

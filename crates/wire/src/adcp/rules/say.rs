@@ -26,7 +26,8 @@ pub(super) fn has_format(format: Format, text: &str) -> bool {
     }
 }
 
-/// RFC 6570 §2: literals, and expressions in braces.
+/// RFC 6570 §2: literals, and expressions in braces. The apostrophe is a literal, as erratum 6937
+/// has it.
 fn is_uri_template(text: &str) -> bool {
     let mut rest = text;
     while let Some((literal, after)) = rest.split_once('{') {
@@ -40,7 +41,7 @@ fn is_uri_template(text: &str) -> bool {
 }
 
 fn is_literal(text: &str) -> bool {
-    let excluded = |c: char| c <= ' ' || c == '\u{7f}' || "\"'<>\\^`{|}".contains(c);
+    let excluded = |c: char| c <= ' ' || c == '\u{7f}' || "\"<>\\^`{|}".contains(c);
     !text.chars().any(excluded) && escapes_are_whole(text)
 }
 

@@ -28,7 +28,7 @@ pub(super) fn whole(book: &Book, name: &str) -> Option<Value> {
     references(book, &shape.node, &mut wanted);
     let definition = |name: &&'static str| {
         let node = &book.referred(name).node;
-        ((*name).replace('/', "."), Value::Object(write(node, Draft::Current)))
+        (local(name), Value::Object(write(node, Draft::Current)))
     };
     let definitions: Map<String, Value> = wanted.iter().map(definition).collect();
     if !definitions.is_empty() {
@@ -129,10 +129,15 @@ fn value(node: &Node, draft: Draft) -> Value {
 
 fn reference(name: &str, draft: Draft) -> String {
     match (draft, name.split_once('#')) {
-        (Draft::Current, _) => format!("#/$defs/{}", name.replace('/', ".").replace('#', "%23")),
+        (Draft::Current, _) => format!("#/$defs/{}", local(name)),
         (Draft::Seven, Some((_, part))) => format!("#/$defs/{part}"),
         (Draft::Seven, None) => format!("/schemas/{}/{name}.json", super::VERSION),
     }
+}
+
+/// The name of a shape as one that needs no escape in a reference.
+fn local(name: &str) -> String {
+    name.replace(['/', '#'], ".")
 }
 
 fn count(count: Count, least: &str, most: &str, out: &mut Map<String, Value>) {

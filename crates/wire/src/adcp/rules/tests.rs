@@ -175,8 +175,8 @@ fn no_schema_that_is_shown_refers_to_another_document() {
         let text = schema.to_string();
         for reference in text.split("\"$ref\":\"").skip(1) {
             let reference = reference.split('"').next().unwrap_or_default();
-            let pointer = reference.strip_prefix('#').unwrap().replace("%23", "#");
-            assert!(schema.pointer(&pointer).is_some(), "{tool} {reference}");
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(schema.pointer(pointer).is_some(), "{tool} {reference}");
         }
     }
 }

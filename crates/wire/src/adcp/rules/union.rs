@@ -49,7 +49,13 @@ impl<'b> Walk<'b> {
             }
             candidates.retain(survives);
         }
-        let variant = path.variant(tags, value);
+        // Only values that a constant vouches for are repeated: what else was sent under the name
+        // may be anything.
+        let vouched = |tag: &&'static str| {
+            candidates.iter().any(|(_, branch)| self.book.constant(branch, tag).is_some())
+        };
+        let tags: Vec<_> = tags.iter().copied().filter(vouched).collect();
+        let variant = path.variant(&tags, value);
         let path = if tags.is_empty() { path } else { &variant };
         let weighed: Vec<(Weight, usize, &'b Node)> = candidates
             .into_iter()

@@ -65,7 +65,7 @@ pub(super) struct Walk<'b> {
 impl<'b> Walk<'b> {
     /// A walk that lists every problem.
     pub(super) fn new(book: &'b Book, internals: bool) -> Self {
-        Self { aim: Aim::List, ..Self::of(book, Aim::List, internals) }
+        Self::of(book, Aim::List, internals)
     }
 
     fn of(book: &'b Book, aim: Aim, internals: bool) -> Self {

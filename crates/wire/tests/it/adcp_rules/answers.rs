@@ -12,7 +12,8 @@ fn said(tool: Tool, request: &Value) -> String {
     };
     let mut out = String::new();
     for issue in issues.listed() {
-        out += &format!("{} {}: {}\n", issue.pointer, issue.keyword, issue.message);
+        let pointer = if issue.pointer.is_empty() { "(root)" } else { &issue.pointer };
+        out += &format!("{pointer} {}: {}\n", issue.keyword, issue.message);
         if let (Some(id), Some(place)) = (&issue.schema_id, &issue.schema_path) {
             out += &format!("    {id}{place}\n");
         }
@@ -157,7 +158,7 @@ fn values_of_another_type_or_size_say_what_is_accepted() {
         Tool::GetProducts,
         &json!("text"),
         expect![[r#"
-             type: must be an object
+            (root) type: must be an object
                 /schemas/3.1.19/media-buy/get-products-request.json#/type
         "#]],
     );
@@ -288,6 +289,15 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
             /schemas/3.1.19/core/audience-selector.json#/oneOf
     "#]],
     );
+}
+
+/// What is sent under the name of a constant of another branch is not repeated.
+#[test]
+fn only_values_that_a_constant_vouches_for_are_repeated() {
+    let selector = json!({"type": "description", "value_type": "a secret"});
+    let request = json!({"plans": [{"audience": {"include": [selector]}}]});
+    let said = said(Tool::SyncPlans, &request);
+    assert!(said.contains("type = \"description\"") && !said.contains("secret"), "{said}");
 }
 
 #[test]

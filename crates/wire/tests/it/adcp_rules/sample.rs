@@ -104,8 +104,8 @@ impl<'s> Sampler<'s> {
                 (target, target)
             }
             (pointer, _) => {
-                let pointer = pointer.unwrap().replace("%23", "#");
-                (document, document.pointer(&pointer).unwrap())
+                let pointer = pointer.unwrap();
+                (document, document.pointer(pointer).unwrap())
             }
         }
     }

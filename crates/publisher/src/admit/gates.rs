@@ -1,0 +1,337 @@
+//! The gates, each a function of what it looks at: how the relationship with the buyer agent
+//! stands (`G-*`), what the caller may do (`R-*`), how the account stands. Who asks them, and in
+//! which order, is in [`admit`](super).
+
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::account::{Account, Status};
+use crate::profile::{Authorization, BuyerAgent, Standing};
+use crate::refuse::{self, Stop};
+
+/// How many refused fields are named one by one.
+const MAX_FIELDS: usize = 50;
+
+/// How many permitted fields are named in `details`, which have to stay small (`Z-4`).
+const MAX_PERMITTED: usize = 12;
+
+/// The relationship with the caller (`G-1` to `G-7`). An agent that is no friend and a credential
+/// that is nobody's cost the same work: none. What a seller can do is no secret.
+pub(crate) fn standing(
+    tool: Tool,
+    agent: Option<&BuyerAgent>,
+    strangers: bool,
+) -> Result<(), Stop> {
+    if tool == Tool::GetAdcpCapabilities {
+        return Ok(());
+    }
+    let Some(agent) = agent else {
+        // Nothing here may tell a credential that is mapped to nobody whether anybody is (`G-2`).
+        let message = "the seller does not permit this; a person has to settle it with the seller";
+        return if strangers {
+            Ok(())
+        } else {
+            Err(refuse::error(Code::PermissionDenied, message).into())
+        };
+    };
+    match agent.standing {
+        Standing::Active => Ok(()),
+        Standing::Suspended => {
+            let message = "this buyer agent's relationship with the seller is suspended; a person \
+                           has to settle it with the seller";
+            Err(refuse::error(Code::AgentSuspended, message).into())
+        }
+        Standing::Blocked => {
+            let message = "this buyer agent's relationship with the seller has been ended; a person \
+                           has to settle it with the seller";
+            Err(refuse::error(Code::AgentBlocked, message).into())
+        }
+    }
+}
+
+/// An agent that may work with sandbox accounts alone (`G-1`).
+pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<(), Stop> {
+    if sandbox || !agent.is_some_and(|agent| agent.sandbox_only) {
+        return Ok(());
+    }
+    let message = "this buyer agent is provisioned for sandbox accounts alone";
+    let error = refuse::error(Code::PermissionDenied, message);
+    let error = refuse::with(error, "scope", "agent");
+    Err(refuse::with(error, "reason", "sandbox_only").into())
+}
+
+/// Whether a task is for finding out what else one may do: permitted to everybody, or else nobody
+/// could follow the hint of `R-2`.
+#[must_use]
+pub(crate) fn is_introspection(tool: Tool) -> bool {
+    matches!(tool, Tool::GetAdcpCapabilities | Tool::ListAccounts)
+}
+
+/// Whether the caller may call a task at all (`R-2`, `R-4`, `R-11`). `account` is the id of the one
+/// that the request is for, when it names one.
+pub(crate) fn scope(
+    tool: Tool,
+    granted: Option<&Authorization>,
+    account: Option<&str>,
+) -> Result<(), Stop> {
+    let Some(granted) = granted else {
+        return Ok(());
+    };
+    if is_introspection(tool) {
+        return Ok(());
+    }
+    let tasks = granted.allowed_tasks.as_ref();
+    if tasks.is_some_and(|tasks| !tasks.contains(tool.name())) {
+        let message = "the caller may not call this task for this account; authorization in \
+                       list_accounts says what it may call";
+        let error = refuse::error(Code::ScopeInsufficient, message);
+        let mut hint = json!({"task": "list_accounts"});
+        if let (Some(account), Some(hint)) = (account, hint.as_object_mut()) {
+            hint.insert("account".to_owned(), json!({"account_id": account}));
+        }
+        return Err(refuse::with(error, "introspection_hint", hint).into());
+    }
+    if granted.read_only && changes(tool) {
+        let message = "the caller may read this account and change nothing";
+        return Err(refuse::error(Code::ReadOnlyScope, message).into());
+    }
+    Ok(())
+}
+
+/// Which members of the request the caller may not set: one error each, with its exact path
+/// (`R-1`, `R-6`). What a task that changes nothing is asked for is never a matter of permission.
+pub(crate) fn fields(
+    tool: Tool,
+    granted: Option<&Authorization>,
+    arguments: &Map<String, Value>,
+) -> Vec<Error> {
+    let Some(permitted) = granted.and_then(|granted| granted.field_scopes.get(tool.name())) else {
+        return Vec::new();
+    };
+    if !changes(tool) {
+        return Vec::new();
+    }
+    let permitted: Vec<&str> = permitted.iter().map(String::as_str).collect();
+    let error = |field: String| {
+        let message = "the caller may not set this field for this account; leave it out";
+        let error = refuse::at(Code::FieldNotPermitted, &field, message);
+        let error = refuse::with(error, "task", tool.name());
+        if permitted.len() > MAX_PERMITTED {
+            return error;
+        }
+        refuse::with(error, "permitted_fields", json!(permitted))
+    };
+    refused_fields(arguments, &permitted).into_iter().take(MAX_FIELDS).map(error).collect()
+}
+
+/// Whether a task changes anything that is somebody's business. Looking for products may leave
+/// proposals behind, and is looking all the same.
+fn changes(tool: Tool) -> bool {
+    tool.mutates() && tool != Tool::GetProducts
+}
+
+/// What every request has, whoever sends it (`R-11`); ids are, too.
+const FRAMING: &[&str] = &[
+    "account",
+    "adcp_major_version",
+    "adcp_version",
+    "buyer_ref",
+    "context",
+    "cursor",
+    "dry_run",
+    "ext",
+    "format_option_ref",
+    "governance_context",
+    "idempotency_key",
+    "max_results",
+    "pagination",
+    "po_number",
+    "push_notification_config",
+    "revision",
+];
+
+fn is_framing(name: &str) -> bool {
+    FRAMING.contains(&name) || name.ends_with("_id") || name.ends_with("_ids")
+}
+
+/// The members that are not among the permitted ones, in path notation. A permitted member may be
+/// named with its parent (`packages.budget`). Of a list of objects, the members of each object are
+/// named, because they are what has to be left out.
+fn refused_fields(arguments: &Map<String, Value>, permitted: &[&str]) -> Vec<String> {
+    let mut refused = Vec::new();
+    for (name, value) in arguments {
+        if is_framing(name) || permitted.contains(&name.as_str()) {
+            continue;
+        }
+        let prefix = format!("{name}.");
+        let nested: Vec<&str> = permitted.iter().filter_map(|p| p.strip_prefix(&prefix)).collect();
+        let before = refused.len();
+        let mut look = |at: String, item: &Map<String, Value>| {
+            for member in item.keys() {
+                if !is_framing(member) && !nested.contains(&member.as_str()) {
+                    refused.push(format!("{at}.{member}"));
+                }
+            }
+        };
+        match value {
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(item) = item.as_object() {
+                        look(format!("{name}[{index}]"), item);
+                    }
+                }
+            }
+            Value::Object(item) if !nested.is_empty() => look(name.clone(), item),
+            Value::Object(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_) => {}
+        }
+        if refused.len() == before && nested.is_empty() {
+            refused.push(name.clone());
+        }
+    }
+    refused
+}
+
+/// What a task needs an account for (Accounts, "Operations by Account Status").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// To know about it.
+    Know,
+    /// To look at what was bought and made.
+    Look,
+    /// To find something new.
+    Discover,
+    /// To change what is there.
+    Manage,
+    /// To spend.
+    Spend,
+}
+
+fn use_of(tool: Tool, arguments: &Map<String, Value>) -> Use {
+    match tool {
+        Tool::GetAdcpCapabilities
+        | Tool::ListCreativeFormats
+        | Tool::SyncAccounts
+        | Tool::ListAccounts
+        | Tool::ComplyTestController => Use::Know,
+        Tool::GetMediaBuys
+        | Tool::GetMediaBuyDelivery
+        | Tool::ListCreatives
+        | Tool::CheckGovernance
+        | Tool::GetPropertyList
+        | Tool::ListPropertyLists
+        | Tool::GetTaskStatus
+        | Tool::ListTasks => Use::Look,
+        Tool::GetProducts | Tool::GetSignals | Tool::SiGetOffering => Use::Discover,
+        // More packages are more spend.
+        Tool::UpdateMediaBuy if arguments.contains_key("new_packages") => Use::Spend,
+        Tool::UpdateMediaBuy
+        | Tool::SyncCreatives
+        | Tool::SyncAudiences
+        | Tool::SyncEventSources
+        | Tool::LogEvent
+        | Tool::SyncGovernance
+        | Tool::SyncPlans
+        | Tool::SiInitiateSession
+        | Tool::SiSendMessage
+        | Tool::SiTerminateSession
+        | Tool::CreatePropertyList
+        | Tool::UpdatePropertyList
+        | Tool::DeletePropertyList => Use::Manage,
+        Tool::CreateMediaBuy | Tool::ActivateSignal => Use::Spend,
+    }
+}
+
+/// Whether an account that stands like this can be used for a task. `field` is the member that
+/// named it, for what is as if it were not there.
+pub(crate) fn status(
+    tool: Tool,
+    arguments: &Map<String, Value>,
+    account: &Account,
+    field: &str,
+) -> Result<(), Stop> {
+    let wanted = use_of(tool, arguments);
+    match (account.status, wanted) {
+        (Status::Active, _)
+        | (_, Use::Know)
+        | (Status::PaymentRequired, Use::Look | Use::Discover | Use::Manage)
+        | (Status::Suspended, Use::Look) => Ok(()),
+        (Status::PendingApproval, Use::Look | Use::Discover | Use::Manage | Use::Spend) => {
+            Err(setup_required(account).into())
+        }
+        (Status::PaymentRequired, Use::Spend) => {
+            let message = "the account has an outstanding balance; the buyer has to settle it";
+            Err(refuse::error(Code::AccountPaymentRequired, message).into())
+        }
+        (Status::Suspended, Use::Discover | Use::Manage | Use::Spend) => {
+            let message = "the account is suspended; a person has to settle it with the seller";
+            Err(refuse::error(Code::AccountSuspended, message).into())
+        }
+        (
+            Status::Rejected | Status::Closed,
+            Use::Look | Use::Discover | Use::Manage | Use::Spend,
+        ) => Err(refuse::not_found(Code::AccountNotFound, Some(field)).into()),
+    }
+}
+
+fn setup_required(account: &Account) -> Error {
+    let message = "the account has to be set up before it can be used; see details";
+    let error = refuse::error(Code::AccountSetupRequired, message);
+    let setup = account.setup.as_ref();
+    let part = |name: &str| setup.and_then(|setup| setup.get(name)).cloned();
+    let error = match part("url") {
+        Some(url) => refuse::with(error, "setup_url", url),
+        None => error,
+    };
+    match part("message") {
+        Some(step) => refuse::with(error, "setup_steps", json!([step])),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn refused(arguments: Value, permitted: &[&str]) -> Vec<String> {
+        refused_fields(arguments.as_object().unwrap(), permitted)
+    }
+
+    #[test]
+    fn fields_are_refused_by_the_path_that_has_to_be_left_out() {
+        let arguments = json!({
+            "media_buy_id": "mb", "revision": 2, "idempotency_key": "k", "ext": {},
+            "reporting_webhook": {"url": "https://b.example"}, "paused": true,
+            "packages": [
+                {"package_id": "p1", "budget": 5, "paused": false},
+                {"package_id": "p2"},
+            ],
+            "invoice_recipient": {"legal_name": "B"}, "keywords": ["a"],
+        });
+        let check = |permitted: &[&str], expected: Expect| {
+            expected.assert_eq(&refused(arguments.clone(), permitted).join(" "));
+        };
+        check(
+            &["reporting_webhook"],
+            expect!["paused packages[0].budget packages[0].paused invoice_recipient keywords"],
+        );
+        check(
+            &["reporting_webhook", "paused", "packages.budget", "invoice_recipient.legal_name"],
+            expect!["packages[0].paused keywords"],
+        );
+        check(
+            &["reporting_webhook", "paused", "packages", "invoice_recipient", "keywords"],
+            expect![""],
+        );
+        // Of a list that sets nothing but ids, the list itself has to go.
+        expect!["packages"]
+            .assert_eq(&refused(json!({"packages": [{"package_id": "p"}]}), &[]).join(" "));
+    }
+}

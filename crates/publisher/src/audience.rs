@@ -1,0 +1,83 @@
+//! Audiences, as they are kept. The id of a record is made of tenant, account and the id that the
+//! caller chose. Of a member nothing is kept by which it could be found: a digest that tells it from
+//! the others.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::shelf::{Kind, Thing};
+
+/// On which terms a publisher takes audiences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Terms {
+    /// The smallest audience that can be targeted; at least 1.
+    pub minimum_size: u64,
+    /// For how long an audience that has changed is being processed.
+    pub processing_seconds: u32,
+}
+
+impl Default for Terms {
+    /// Every audience that has a member, at once.
+    fn default() -> Self {
+        Self { minimum_size: 1, processing_seconds: 0 }
+    }
+}
+
+/// An audience.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Audience {
+    /// The id that the caller chose.
+    pub audience_id: String,
+    /// Its name, description, tags and so on, as they were given.
+    pub given: Map<String, Value>,
+    /// Digests of its members.
+    pub members: BTreeSet<String>,
+    /// How many members were ever sent for it.
+    pub uploaded: u64,
+    /// The smallest audience that can be targeted.
+    pub minimum_size: u64,
+    /// When what has changed last is processed.
+    pub ready_at: Timestamp,
+    /// When it was synced last.
+    pub synced_at: Timestamp,
+}
+
+/// How an audience stands (`audience-status`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It is being taken in.
+    Processing,
+    /// It can be targeted.
+    Ready,
+    /// It is smaller than what can be targeted (`AUDIENCE_TOO_SMALL`).
+    TooSmall,
+}
+
+impl Thing for Audience {
+    const KIND: Kind = Kind::Audience;
+}
+
+impl Audience {
+    /// How many members it has.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.members.len() as u64
+    }
+
+    /// How it stands now.
+    #[must_use]
+    pub fn status_at(&self, now: Timestamp) -> Status {
+        if now < self.ready_at {
+            Status::Processing
+        } else if self.size() < self.minimum_size {
+            Status::TooSmall
+        } else {
+            Status::Ready
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What is on offer: the catalogue, and what a sandbox has put beside it. Products and formats are
+//! the publisher's own, so that every caller sees the same.
+
+use serde_json::{Map, Value};
+
+use super::{Catalogue, Format, Product, same_format};
+use crate::publisher::Publisher;
+use crate::shelf::{Broken, Query, Shelf};
+
+impl Publisher {
+    /// The product with this id: one that lies on the shelf stands before one of the catalogue.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn product(&self, shelf: &dyn Shelf, id: &str) -> Result<Option<Product>, Broken> {
+        // Both places are looked at, whatever the first one says.
+        let laid = shelf.find::<Product>(id)?.map(|kept| kept.thing);
+        let printed = self.profile.catalogue.product(id).cloned();
+        Ok(laid.or(printed))
+    }
+
+    /// All products: those of the catalogue in its order, then those beside it in the order of
+    /// making.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn products(&self, shelf: &dyn Shelf) -> Result<Vec<Product>, Broken> {
+        let mut products = self.profile.catalogue.products.clone();
+        for kept in shelf.all::<Product>(&Query::default())? {
+            let known = products.iter_mut().find(|product| product.id() == kept.thing.id());
+            match known {
+                Some(product) => *product = kept.thing,
+                None => products.push(kept.thing),
+            }
+        }
+        Ok(products)
+    }
+
+    /// All creative formats, in the same order.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Map<String, Value>>, Broken> {
+        let mut formats = self.profile.catalogue.formats.clone();
+        for Format(laid) in shelf.all(&Query::default())?.into_iter().map(|kept| kept.thing) {
+            let id = laid.get("format_id").and_then(Value::as_object);
+            let same = |format: &&mut Map<String, Value>| {
+                let known = format.get("format_id").and_then(Value::as_object);
+                known.zip(id).is_some_and(|(one, other)| same_format(one, other))
+            };
+            match formats.iter_mut().find(same) {
+                Some(format) => *format = laid,
+                None => formats.push(laid),
+            }
+        }
+        Ok(formats)
+    }
+
+    /// The format that a format id means.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn format(
+        &self,
+        shelf: &dyn Shelf,
+        id: &Map<String, Value>,
+    ) -> Result<Option<Map<String, Value>>, Broken> {
+        let means = |format: &Map<String, Value>| {
+            let known = format.get("format_id").and_then(Value::as_object);
+            known.is_some_and(|known| same_format(known, id))
+        };
+        Ok(self.formats(shelf)?.into_iter().find(means))
+    }
+}
+
+impl Catalogue {
+    /// The product with this id.
+    #[must_use]
+    pub fn product(&self, id: &str) -> Option<&Product> {
+        self.products.iter().find(|product| product.id() == id)
+    }
+}

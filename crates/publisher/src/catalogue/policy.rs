@@ -1,0 +1,59 @@
+//! What may not be advertised: categories with the words that give them away.
+
+use serde::Deserialize;
+use serde_json::json;
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::Catalogue;
+use crate::refuse;
+
+/// A rule on what may not be advertised.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// Its id, for machines.
+    pub policy_id: String,
+    /// Where it can be read.
+    #[serde(default)]
+    pub policy_url: Option<String>,
+    /// What it forbids, in a sentence.
+    pub rule: String,
+    /// Words and phrases that give it away, in small letters; a phrase has its words in a row.
+    pub words: Vec<String>,
+}
+
+impl Catalogue {
+    /// The policies that a text violates. A deliberately simple reading: a word of the policy
+    /// stands in the text as a whole word.
+    #[must_use]
+    pub fn forbids(&self, text: &str) -> Vec<&Policy> {
+        let text = words(text).collect::<Vec<_>>().join(" ");
+        let text = format!(" {text} ");
+        let has = |word: &String| text.contains(&format!(" {word} "));
+        self.policies.iter().filter(|policy| policy.words.iter().any(has)).collect()
+    }
+
+    /// The refusal of a text that violates a policy: one for each policy. `field` is the member
+    /// with the text.
+    #[must_use]
+    pub fn violations(&self, field: &str, text: &str) -> Vec<Error> {
+        let refusal = |policy: &Policy| {
+            let message = "what is to be advertised is against the seller's advertising policy; \
+                           see details";
+            let mut error = refuse::at(Code::PolicyViolation, field, message);
+            error = refuse::with(error, "policy_id", policy.policy_id.clone());
+            if let Some(url) = &policy.policy_url {
+                error = refuse::with(error, "policy_url", url.clone());
+            }
+            refuse::with(error, "violated_rules", json!([policy.rule]))
+        };
+        self.forbids(text).into_iter().map(refusal).collect()
+    }
+}
+
+/// The words of a text, in small letters.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+}

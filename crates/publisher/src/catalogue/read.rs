@@ -1,0 +1,377 @@
+//! Reading a catalogue: one JSON document, in which every mistake is found at once. The message of
+//! a mistake is for whoever wrote the file.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::complete::CHANNELS;
+use super::{Catalogue, Product, Signal, maps, same_format, text};
+
+/// A mistake in a catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// A JSON Pointer into the document.
+    pub pointer: String,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.pointer, self.message)
+    }
+}
+
+/// What a document may have.
+const MEMBERS: [&str; 10] = [
+    "agent_url",
+    "portfolio",
+    "proposals",
+    "policies",
+    "products",
+    "formats",
+    "signals",
+    "offerings",
+    "creatives",
+    "audiences",
+];
+
+/// The pricing models of `enums/pricing-model.json`.
+const MODELS: [&str; 9] = ["cpm", "vcpm", "cpc", "cpcv", "cpv", "cpp", "cpa", "flat_rate", "time"];
+
+/// What `core/reporting-capabilities.json` requires.
+const REPORTING: [&str; 6] = [
+    "available_reporting_frequencies",
+    "expected_delay_minutes",
+    "timezone",
+    "supports_webhooks",
+    "available_metrics",
+    "date_range_support",
+];
+
+impl Catalogue {
+    /// Reads a catalogue. Products, formats, signals and offerings stand there as they are
+    /// published; what only the publisher knows of a product or a signal is its member `terms`. A
+    /// format id without `agent_url` means a format of this catalogue.
+    ///
+    /// # Errors
+    /// Every mistake, in the order of the document's parts.
+    pub fn parse(document: &str) -> Result<Self, Vec<Mistake>> {
+        let mut reader = Reader::default();
+        let catalogue = reader.catalogue(document);
+        if reader.0.is_empty() { Ok(catalogue) } else { Err(reader.0) }
+    }
+}
+
+#[derive(Default)]
+struct Reader(Vec<Mistake>);
+
+impl Reader {
+    fn mistake(&mut self, pointer: &str, message: impl Into<String>) {
+        self.0.push(Mistake { pointer: pointer.to_owned(), message: message.into() });
+    }
+
+    fn catalogue(&mut self, document: &str) -> Catalogue {
+        let members = match serde_json::from_str(document) {
+            Ok(Value::Object(members)) => members,
+            Ok(_) => {
+                self.mistake("", "must be an object");
+                return Catalogue::default();
+            }
+            Err(error) => {
+                self.mistake("", format!("is no JSON: {error}"));
+                return Catalogue::default();
+            }
+        };
+        for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
+            self.mistake(
+                &format!("/{name}"),
+                format!("is not known; known are {}", MEMBERS.join(", ")),
+            );
+        }
+        let agent_url = self.text(&members, "agent_url", "").to_owned();
+        if !agent_url.is_empty()
+            && !agent_url.starts_with("https://")
+            && !agent_url.starts_with("http://")
+        {
+            self.mistake("/agent_url", "must be an address that begins with https://");
+        }
+        let mut catalogue = Catalogue {
+            portfolio: self.typed(&members, "portfolio", "").unwrap_or_default(),
+            proposals: self.typed(&members, "proposals", ""),
+            policies: self.typed(&members, "policies", "").unwrap_or_default(),
+            creatives: self.typed(&members, "creatives", "").unwrap_or_default(),
+            audiences: self.typed(&members, "audiences", "").unwrap_or_default(),
+            agent_url,
+            ..Catalogue::default()
+        };
+        for (index, policy) in catalogue.policies.iter().enumerate() {
+            if policy.words.is_empty() || policy.words.iter().any(String::is_empty) {
+                let pointer = format!("/policies/{index}/words");
+                self.mistake(&pointer, "must have at least one word, and none that is empty");
+            }
+        }
+        catalogue.formats = self.formats(&members, &catalogue.agent_url);
+        catalogue.products = self.products(&members, &catalogue);
+        catalogue.signals = self.signals(&members, &catalogue.agent_url);
+        catalogue.offerings = self.offerings(&members);
+        catalogue
+    }
+
+    fn formats(&mut self, members: &Map<String, Value>, agent: &str) -> Vec<Map<String, Value>> {
+        let mut formats: Vec<Map<String, Value>> = Vec::new();
+        for (at, mut format) in self.list(members, "formats") {
+            self.text(&format, "name", &at);
+            let pointer = format!("{at}/format_id");
+            if let Some(id) = self.format_id(format.get("format_id"), &pointer, agent) {
+                let known = |known: &Map<String, Value>| {
+                    known.get("format_id").and_then(Value::as_object) == Some(&id)
+                };
+                if formats.iter().any(known) {
+                    self.mistake(&pointer, "is the id of another format too");
+                }
+                format.insert("format_id".to_owned(), id.into());
+            }
+            formats.push(format);
+        }
+        formats
+    }
+
+    /// A format id with its agent.
+    fn format_id(
+        &mut self,
+        id: Option<&Value>,
+        at: &str,
+        agent: &str,
+    ) -> Option<Map<String, Value>> {
+        let Some(Value::Object(id)) = id else {
+            self.mistake(at, "must be an object with an id");
+            return None;
+        };
+        let mut id = id.clone();
+        if self.text(&id, "id", at).is_empty() {
+            return None;
+        }
+        id.entry("agent_url").or_insert_with(|| agent.into());
+        Some(id)
+    }
+
+    fn products(&mut self, members: &Map<String, Value>, catalogue: &Catalogue) -> Vec<Product> {
+        let mut ids = BTreeSet::new();
+        let mut products = Vec::new();
+        for (at, mut published) in self.list(members, "products") {
+            let terms = self.typed(&published, "terms", &at).unwrap_or_default();
+            published.remove("terms");
+            let id = self.text(&published, "product_id", &at).to_owned();
+            if !id.is_empty() && !ids.insert(id) {
+                self.mistake(&format!("{at}/product_id"), "is the id of another product too");
+            }
+            self.text(&published, "name", &at);
+            self.text(&published, "description", &at);
+            self.one_of(&published, "delivery_type", &at, &["guaranteed", "non_guaranteed"]);
+            if maps(published.get("publisher_properties")).next().is_none() {
+                self.mistake(&at, "must have at least one of publisher_properties");
+            }
+            let channels = published.get("channels").and_then(Value::as_array);
+            for (index, channel) in channels.into_iter().flatten().enumerate() {
+                if !channel.as_str().is_some_and(|channel| CHANNELS.contains(&channel)) {
+                    let known = CHANNELS.join(", ");
+                    self.mistake(
+                        &format!("{at}/channels/{index}"),
+                        format!("must be one of {known}"),
+                    );
+                }
+            }
+            self.reporting(&published, &at);
+            self.product_formats(&mut published, &at, catalogue);
+            let product = Product { published, terms };
+            self.prices(&product.published, &at);
+            for (index, rate) in product.terms.rates.iter().enumerate() {
+                let at = format!("{at}/terms/rates/{index}");
+                let prices = json!({"pricing_options": rate.pricing_options});
+                self.prices(prices.as_object().unwrap_or(&Map::new()), &at);
+            }
+            products.push(product);
+        }
+        products
+    }
+
+    fn reporting(&mut self, published: &Map<String, Value>, at: &str) {
+        let at = format!("{at}/reporting_capabilities");
+        match published.get("reporting_capabilities").and_then(Value::as_object) {
+            None => self.mistake(&at, "must be an object"),
+            Some(reporting) => {
+                for name in REPORTING.iter().filter(|name| !reporting.contains_key(**name)) {
+                    self.mistake(&at, format!("lacks {name}"));
+                }
+            }
+        }
+    }
+
+    fn product_formats(
+        &mut self,
+        published: &mut Map<String, Value>,
+        at: &str,
+        catalogue: &Catalogue,
+    ) {
+        let listed = published.get("format_ids").and_then(Value::as_array).cloned();
+        let Some(listed) = listed.filter(|listed| !listed.is_empty()) else {
+            if !published.contains_key("format_options") {
+                self.mistake(at, "must have format_ids");
+            }
+            return;
+        };
+        let mut formats = Vec::new();
+        for (index, id) in listed.iter().enumerate() {
+            let at = format!("{at}/format_ids/{index}");
+            let Some(id) = self.format_id(Some(id), &at, &catalogue.agent_url) else {
+                continue;
+            };
+            let known = catalogue.formats.iter().filter_map(|format| format.get("format_id"));
+            let mut known = known.filter_map(Value::as_object);
+            let ours = text(&id, "agent_url") == catalogue.agent_url;
+            if ours && !known.any(|known| same_format(known, &id)) {
+                self.mistake(&at, "is no format of this catalogue");
+            }
+            formats.push(Value::Object(id));
+        }
+        published.insert("format_ids".to_owned(), formats.into());
+    }
+
+    fn prices(&mut self, members: &Map<String, Value>, at: &str) {
+        let mut ids = BTreeSet::new();
+        let mut any = false;
+        for (at, price) in self.items(members, "pricing_options", at) {
+            any = true;
+            let id = self.text(&price, "pricing_option_id", &at).to_owned();
+            if !id.is_empty() && !ids.insert(id) {
+                self.mistake(&format!("{at}/pricing_option_id"), "is the id of another price too");
+            }
+            self.one_of(&price, "pricing_model", &at, &MODELS);
+            let currency = text(&price, "currency");
+            if currency.len() != 3 || !currency.chars().all(|letter| letter.is_ascii_uppercase()) {
+                let message = "must be a currency in three capital letters (ISO 4217)";
+                self.mistake(&format!("{at}/currency"), message);
+            }
+            for name in ["fixed_price", "floor_price", "min_spend_per_package"] {
+                let amount = price.get(name);
+                if amount.is_some_and(|amount| amount.as_f64().is_none_or(|n| n < 0.0)) {
+                    self.mistake(&format!("{at}/{name}"), "must be an amount that is not negative");
+                }
+            }
+            if price.contains_key("fixed_price") && price.contains_key("floor_price") {
+                self.mistake(
+                    &at,
+                    "has fixed_price and floor_price; a price is fixed or found by bidding",
+                );
+            }
+        }
+        if !any {
+            self.mistake(&format!("{at}/pricing_options"), "must have at least one price");
+        }
+    }
+
+    fn signals(&mut self, members: &Map<String, Value>, agent: &str) -> Vec<Signal> {
+        let mut handles = BTreeSet::new();
+        let mut signals = Vec::new();
+        for (at, mut published) in self.list(members, "signals") {
+            let terms = self.typed(&published, "terms", &at).unwrap_or_default();
+            published.remove("terms");
+            let handle = self.text(&published, "signal_agent_segment_id", &at).to_owned();
+            self.text(&published, "name", &at);
+            self.text(&published, "description", &at);
+            self.one_of(&published, "signal_type", &at, &["marketplace", "custom", "owned"]);
+            published.entry("signal_ref").or_insert_with(|| {
+                json!({"scope": "signal_source", "signal_source_url": agent, "signal_id": handle})
+            });
+            if !handle.is_empty() && !handles.insert(handle) {
+                let at = format!("{at}/signal_agent_segment_id");
+                self.mistake(&at, "is the handle of another signal too");
+            }
+            signals.push(Signal { published, terms });
+        }
+        signals
+    }
+
+    fn offerings(&mut self, members: &Map<String, Value>) -> Vec<Map<String, Value>> {
+        let mut ids = BTreeSet::new();
+        let mut offerings = Vec::new();
+        for (at, offering) in self.list(members, "offerings") {
+            self.text(&offering, "name", &at);
+            let id = self.text(&offering, "offering_id", &at).to_owned();
+            if !id.is_empty() && !ids.insert(id) {
+                self.mistake(&format!("{at}/offering_id"), "is the id of another offering too");
+            }
+            offerings.push(offering);
+        }
+        offerings
+    }
+
+    /// A member that must be a text with something in it.
+    fn text<'a>(&mut self, members: &'a Map<String, Value>, name: &str, at: &str) -> &'a str {
+        let text = text(members, name);
+        if text.is_empty() {
+            self.mistake(&format!("{at}/{name}"), "must be a text that is not empty");
+        }
+        text
+    }
+
+    fn one_of(&mut self, members: &Map<String, Value>, name: &str, at: &str, known: &[&str]) {
+        if !known.contains(&text(members, name)) {
+            self.mistake(&format!("{at}/{name}"), format!("must be one of {}", known.join(", ")));
+        }
+    }
+
+    /// A member that is read into a type.
+    fn typed<T: DeserializeOwned>(
+        &mut self,
+        members: &Map<String, Value>,
+        name: &str,
+        at: &str,
+    ) -> Option<T> {
+        match T::deserialize(members.get(name)?) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.mistake(&format!("{at}/{name}"), error.to_string());
+                None
+            }
+        }
+    }
+
+    /// The objects of a list of the document, with their pointers.
+    fn list(
+        &mut self,
+        members: &Map<String, Value>,
+        name: &str,
+    ) -> Vec<(String, Map<String, Value>)> {
+        self.items(members, name, "")
+    }
+
+    fn items(
+        &mut self,
+        members: &Map<String, Value>,
+        name: &str,
+        at: &str,
+    ) -> Vec<(String, Map<String, Value>)> {
+        let listed = match members.get(name) {
+            None => return Vec::new(),
+            Some(Value::Array(listed)) => listed,
+            Some(_) => {
+                self.mistake(&format!("{at}/{name}"), "must be a list");
+                return Vec::new();
+            }
+        };
+        let mut objects = Vec::new();
+        for (index, item) in listed.iter().enumerate() {
+            let at = format!("{at}/{name}/{index}");
+            match item {
+                Value::Object(members) => objects.push((at, members.clone())),
+                _ => self.mistake(&at, "must be an object"),
+            }
+        }
+        objects
+    }
+}

@@ -1,0 +1,121 @@
+//! What a publisher demands of creatives: who reviews them, what they may not contain, and what has
+//! to be known about how they were made.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The demands of a publisher; of a catalogue that says nothing, none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Who looks at a creative before it runs.
+    pub review: Review,
+    /// Whether a format is known by its id alone, whichever agent has defined it. Otherwise
+    /// `format_id.agent_url` has to be that of a known format.
+    pub formats_by_id: bool,
+    /// What is forbidden.
+    pub forbidden: Vec<Forbidden>,
+    /// What has to be known of every creative; products may demand more.
+    pub provenance: Provenance,
+}
+
+/// Who looks at a creative before it runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Review {
+    /// Nobody: what the rules let pass is approved at once.
+    #[default]
+    None,
+    /// A machine, which approves after so many seconds.
+    After(u32),
+    /// A person.
+    Person,
+}
+
+/// Something that creatives may not contain, besides the words of the catalogue's policies.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Forbidden {
+    /// The id of the policy.
+    pub policy_id: String,
+    /// Where the policy can be read.
+    pub policy_url: Option<String>,
+    /// What the caller is told about it, such as `tobacco is not advertised here`.
+    pub reason: String,
+    /// Tags.
+    pub categories: Vec<String>,
+    /// Domains of links, with everything below them.
+    pub landing_domains: Vec<String>,
+}
+
+/// What has to be known about how a creative was made (`creative_policy` of a product).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Provenance {
+    /// Anything at all.
+    pub required: bool,
+    /// Whether a machine has made it.
+    pub digital_source_type: bool,
+    /// Whether that has to be disclosed, and where.
+    pub disclosure: bool,
+    /// That the declaration is embedded in the content itself.
+    pub embedded: bool,
+    /// The agents that may be named as verifiers; any when `None`.
+    pub verifiers: Option<Vec<String>>,
+}
+
+impl Review {
+    /// How long the review takes; `None` when there is none, or when a person decides.
+    #[must_use]
+    pub const fn takes(self) -> Option<Duration> {
+        match self {
+            Self::None | Self::Person => None,
+            Self::After(seconds) => Some(Duration::from_secs(seconds as u64)),
+        }
+    }
+}
+
+impl Provenance {
+    /// What a product's published `creative_policy` demands.
+    #[must_use]
+    pub fn of(published: &Map<String, Value>) -> Self {
+        let flag = |name: &str| published.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let finer = published.get("provenance_requirements");
+        let fine = |name: &str| {
+            finer.and_then(|finer| finer.get(name)).and_then(Value::as_bool).unwrap_or(false)
+        };
+        let verifiers = published.get("accepted_verifiers").and_then(Value::as_array);
+        let url = |verifier: &Value| {
+            verifier.get("agent_url").and_then(Value::as_str).map(ToOwned::to_owned)
+        };
+        let required = flag("provenance_required");
+        // Finer demands count only where provenance is demanded at all.
+        Self {
+            required,
+            digital_source_type: required && fine("require_digital_source_type"),
+            disclosure: required && fine("require_disclosure_metadata"),
+            embedded: required && fine("require_embedded_provenance"),
+            verifiers: verifiers.map(|all| all.iter().filter_map(url).collect()),
+        }
+    }
+
+    /// What both demand.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let verifiers = match (self.verifiers, other.verifiers) {
+            (Some(mine), Some(theirs)) => {
+                Some(mine.into_iter().filter(|url| theirs.contains(url)).collect())
+            }
+            (mine, theirs) => mine.or(theirs),
+        };
+        Self {
+            required: self.required || other.required,
+            digital_source_type: self.digital_source_type || other.digital_source_type,
+            disclosure: self.disclosure || other.disclosure,
+            embedded: self.embedded || other.embedded,
+            verifiers,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Proposals of media plans, as they are kept: drafts with indicative prices, and committed ones
+//! whose prices are firm and whose inventory is held until they expire.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::Code;
+
+use crate::refuse::{self, Stop};
+use crate::resolve::Reach;
+use crate::shelf::{Kept, Kind, Shelf, Thing};
+
+/// A proposal. Its id is that of its record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// Its id.
+    pub proposal_id: String,
+    /// Its name for people.
+    pub name: String,
+    /// Why it is made like this.
+    pub description: String,
+    /// How it stands.
+    pub status: Status,
+    /// When its prices, or the hold of its inventory, end.
+    pub expires_at: Timestamp,
+    /// How the budget is divided; the percentages sum up to 100.
+    pub allocations: Vec<Allocation>,
+    /// What it was priced against.
+    pub envelope: Envelope,
+    /// The insertion order of a committed proposal, by id; the buyer refers to it and need not
+    /// sign it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_id: Option<String>,
+}
+
+/// How a proposal stands (`enums/proposal-status.json`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Its prices are indicative.
+    Draft,
+    /// Its prices are firm and its inventory is held.
+    Committed,
+}
+
+/// What a product gets of a proposal's budget.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Allocation {
+    /// The product.
+    pub product_id: String,
+    /// At which price.
+    pub pricing_option_id: String,
+    /// How much of the budget, in whole percent.
+    pub percentage: u32,
+    /// Why.
+    pub rationale: String,
+}
+
+/// What a proposal was priced against; a purchase outside it has to be quoted anew
+/// (`REQUOTE_REQUIRED`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Envelope {
+    /// The currency of its prices (ISO 4217).
+    pub currency: String,
+    /// The budget that the brief named, in that currency.
+    pub budget: Option<f64>,
+    /// The least with which every product gets what it costs at least.
+    pub minimum: Option<f64>,
+    /// The first day of the flight, when one was named (`2026-07-01`).
+    pub start_date: Option<String>,
+    /// The last day of the flight, when one was named.
+    pub end_date: Option<String>,
+    /// Where it is to run, when that was named (ISO 3166-1 alpha-2).
+    pub countries: Vec<String>,
+}
+
+/// How much more than the budget that it was priced against a proposal can carry.
+const HEADROOM: f64 = 1.2;
+
+impl Thing for Proposal {
+    const KIND: Kind = Kind::Proposal;
+}
+
+impl Proposal {
+    /// Whether it can no longer be refined, finalized or bought.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at <= now
+    }
+
+    /// The member of a purchase that is outside of what the proposal was priced against:
+    /// `total_budget`, `start_time` or `end_time`. A budget in another currency is outside too.
+    #[must_use]
+    pub fn outside(
+        &self,
+        budget: f64,
+        currency: &str,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Vec<&'static str> {
+        let envelope = &self.envelope;
+        let mut outside = Vec::new();
+        let most = envelope.budget.map(|budget| budget * HEADROOM);
+        let too_much = most.is_some_and(|most| budget > most);
+        let too_little = envelope.minimum.is_some_and(|least| budget < least);
+        if currency != envelope.currency || too_much || too_little {
+            outside.push("total_budget");
+        }
+        let day = |moment: Timestamp| moment.to_string().chars().take(10).collect::<String>();
+        if envelope.start_date.as_ref().is_some_and(|first| day(start) < *first) {
+            outside.push("start_time");
+        }
+        if envelope.end_date.as_ref().is_some_and(|last| day(end) > *last) {
+            outside.push("end_time");
+        }
+        outside
+    }
+
+    /// How a budget is divided, in the order of the allocations. What is lost in rounding to cents
+    /// goes to the first.
+    #[must_use]
+    pub fn divide(&self, budget: f64) -> Vec<(&Allocation, f64)> {
+        let share =
+            |allocation: &Allocation| (budget * f64::from(allocation.percentage)).round() / 100.0;
+        let mut shares: Vec<_> = self.allocations.iter().map(|part| (part, share(part))).collect();
+        let rest = budget - shares.iter().map(|(_, share)| share).sum::<f64>();
+        if let Some((_, first)) = shares.first_mut() {
+            *first = ((*first + rest) * 100.0).round() / 100.0;
+        }
+        shares
+    }
+
+    /// As it is published (`core/proposal.json`).
+    #[must_use]
+    pub fn published(&self) -> Value {
+        let allocations = self.allocations.iter().enumerate().map(|(index, part)| {
+            json!({
+                "product_id": part.product_id,
+                "allocation_percentage": part.percentage,
+                "pricing_option_id": part.pricing_option_id,
+                "rationale": part.rationale,
+                "sequence": index + 1,
+            })
+        });
+        let mut shown = Map::new();
+        shown.insert("proposal_id".to_owned(), self.proposal_id.clone().into());
+        shown.insert("name".to_owned(), self.name.clone().into());
+        shown.insert("description".to_owned(), self.description.clone().into());
+        shown.insert("allocations".to_owned(), allocations.collect());
+        shown.insert("proposal_status".to_owned(), json!(self.status));
+        shown.insert("expires_at".to_owned(), self.expires_at.to_string().into());
+        let mut guidance = Map::new();
+        guidance.insert("currency".to_owned(), self.envelope.currency.clone().into());
+        if let Some(least) = self.envelope.minimum {
+            guidance.insert("min".to_owned(), json!(least));
+        }
+        if let Some(budget) = self.envelope.budget {
+            guidance.insert("recommended".to_owned(), json!(budget));
+            guidance.insert("max".to_owned(), json!(budget * HEADROOM));
+        }
+        shown.insert("total_budget_guidance".to_owned(), guidance.into());
+        if let Some(io_id) = &self.io_id {
+            let order = json!({"io_id": io_id, "requires_signature": false});
+            shown.insert("insertion_order".to_owned(), order);
+        }
+        shown.into()
+    }
+}
+
+/// The caller's proposal with this id, when it has not expired. `field` is the member that named
+/// it.
+///
+/// # Errors
+/// `PROPOSAL_NOT_FOUND` and `PROPOSAL_EXPIRED`.
+pub(crate) fn current(
+    reach: &Reach,
+    shelf: &dyn Shelf,
+    id: &str,
+    field: &str,
+    now: Timestamp,
+) -> Result<Kept<Proposal>, Stop> {
+    let kept: Kept<Proposal> = reach.require(shelf, id, Code::ProposalNotFound, Some(field))?;
+    if kept.thing.is_expired(now) {
+        let message = "the proposal was good until a moment that has passed; ask for another";
+        return Err(refuse::at(Code::ProposalExpired, field, message).into());
+    }
+    Ok(kept)
+}
+
+/// The caller's proposal with this id, when it can be bought.
+///
+/// # Errors
+/// `PROPOSAL_NOT_FOUND`, `PROPOSAL_EXPIRED` and `PROPOSAL_NOT_COMMITTED`.
+pub(crate) fn committed(
+    reach: &Reach,
+    shelf: &dyn Shelf,
+    id: &str,
+    field: &str,
+    now: Timestamp,
+) -> Result<Kept<Proposal>, Stop> {
+    let kept = current(reach, shelf, id, field, now)?;
+    match kept.thing.status {
+        Status::Committed => Ok(kept),
+        Status::Draft => {
+            let message = "the proposal is a draft; finalize it with get_products before buying";
+            Err(refuse::at(Code::ProposalNotCommitted, field, message).into())
+        }
+    }
+}

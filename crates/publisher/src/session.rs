@@ -1,0 +1,75 @@
+//! Sponsored conversations, as they are kept: how they stand, and about which offering they are. Of
+//! what people say in them, and of who they are, nothing is kept.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::shelf::{Kind, Thing};
+
+/// After how long a conversation in which nobody speaks is over.
+pub const LIFE: SignedDuration = SignedDuration::from_mins(30);
+
+/// A conversation. Its id is that of its record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// Its id.
+    pub session_id: String,
+    /// How it stands.
+    pub status: Status,
+    /// The offering that it is about, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offering_id: Option<String>,
+    /// How often the host has spoken.
+    pub turns: u32,
+    /// When the host spoke last.
+    pub spoken_at: Timestamp,
+    /// Why it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// How a conversation stands (`si-session-status`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It goes on.
+    Active,
+    /// The host is to take the person to the checkout.
+    PendingHandoff,
+    /// It came to its aim.
+    Complete,
+    /// It was ended before.
+    Terminated,
+}
+
+impl Status {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::PendingHandoff => "pending_handoff",
+            Self::Complete => "complete",
+            Self::Terminated => "terminated",
+        }
+    }
+
+    /// Whether nothing comes after it.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Complete | Self::Terminated)
+    }
+}
+
+impl Thing for Session {
+    const KIND: Kind = Kind::Session;
+}
+
+impl Session {
+    /// Whether nobody has spoken for too long. What has ended does not expire, so that it can still
+    /// be told from what never was.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        !self.status.is_terminal() && now.duration_since(self.spoken_at) > LIFE
+    }
+}

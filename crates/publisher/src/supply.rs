@@ -1,0 +1,105 @@
+//! What the ad server has on offer, and what a caller is told when it cannot be asked (`Y-1`,
+//! `Y-2`). Nothing of the ad server's own words reaches a caller.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tradepost_wire::adcp::error::{Code, Error};
+
+use crate::publisher::Publisher;
+use crate::refuse::{self, Stop};
+use crate::shelf::{Broken, Kind, Shelf, Thing};
+use crate::world::{Supply, Unavailable};
+
+/// For how long the test controller's `force_upstream_unavailable` holds, in seconds: long enough
+/// for the steps of a scenario, and over before the next one.
+pub const OUTAGE_SECONDS: i64 = 10;
+
+/// An outage of something behind the publisher that the test controller has feigned
+/// (`force_upstream_unavailable`). It lies under [`Outage::id`] of the tenant that asked for it,
+/// and holds for that tenant alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// The name of what cannot be asked, as the controller was told.
+    pub upstream: String,
+    /// The tool that does without; `*` for all.
+    pub tool: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+impl Thing for Outage {
+    const KIND: Kind = Kind::Directive;
+}
+
+impl Outage {
+    /// The id of the record of a tenant's outage: `upstream:` and the tenant.
+    #[must_use]
+    pub fn id(tenant: &str) -> String {
+        format!("upstream:{tenant}")
+    }
+
+    /// The tenant's outage that holds for a tool now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn of(
+        shelf: &dyn Shelf,
+        tenant: &str,
+        tool: &str,
+        now: Timestamp,
+    ) -> Result<Option<Self>, Broken> {
+        let found = shelf.find::<Self>(&Self::id(tenant))?.map(|kept| kept.thing);
+        Ok(found.filter(|outage| {
+            (outage.tool == tool || outage.tool == "*")
+                && now.duration_since(outage.since).as_secs() < OUTAGE_SECONDS
+        }))
+    }
+
+    /// What the caller is told: what the publisher knows is from before the outage.
+    pub(crate) fn warning(&self, now: Timestamp) -> Error {
+        let age = now.duration_since(self.since).as_secs().unsigned_abs();
+        stale(&self.upstream, age, None)
+    }
+}
+
+/// Asks the ad server.
+///
+/// # Errors
+/// `SERVICE_UNAVAILABLE` when it does not answer, and `CONFIGURATION_ERROR` when it is not set up.
+pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, Stop> {
+    let error = match publisher.world.inventory().await {
+        Ok(supply) => return Ok(supply),
+        Err(Unavailable::Down { retry_after }) => {
+            let message = "the seller cannot ask its ad server for the moment; send the same again";
+            let mut error = refuse::error(Code::ServiceUnavailable, message);
+            error.retry_after = retry_after.map(|seconds| seconds.clamp(1, 3600));
+            error
+        }
+        // What has to be set is for the log; the world has written it there.
+        Err(Unavailable::Misconfigured { setting: _ }) => {
+            let message = "the seller's ad server is not set up; the seller's operator has to set \
+                           it up";
+            refuse::error(Code::ConfigurationError, message)
+        }
+    };
+    Err(error.into())
+}
+
+/// What the caller is told about what was asked earlier; nothing when it is fresh.
+pub(crate) fn warning(supply: &Supply) -> Option<Error> {
+    let cause = supply.stale.as_ref()?;
+    Some(stale(&cause.upstream, supply.age_seconds, Some(cause.freshness_target_seconds)))
+}
+
+fn stale(upstream: &str, age_seconds: u64, target_seconds: Option<u64>) -> Error {
+    let message = "availability is from an earlier answer, because what knows it cannot be asked";
+    let mut error = refuse::error(Code::StaleResponse, message);
+    error.severity = Some("warning".to_owned());
+    error = refuse::with(error, "served_from_cache", true);
+    error = refuse::with(error, "cache_age_seconds", age_seconds);
+    if let Some(seconds) = target_seconds {
+        error = refuse::with(error, "freshness_target_seconds", seconds);
+    }
+    refuse::with(error, "upstream", json!({"name": upstream}))
+}

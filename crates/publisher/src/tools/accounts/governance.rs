@@ -1,0 +1,83 @@
+//! `sync_governance`: the governance agent of an account, which is asked before money is committed.
+//! Its credential is kept and never shown.
+
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::Error;
+
+use super::{Reply, Work, errors, reasons, tally};
+use crate::account::{Account, Governance};
+use crate::admit::{self, Phase, gates};
+use crate::refuse::{self, Stop};
+use crate::shelf::Kept;
+
+/// Replies.
+pub(in crate::tools) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let rows = work.ask.arguments.get("accounts").and_then(Value::as_array);
+    let mut done: Vec<String> = Vec::new();
+    let mut results = Vec::new();
+    for row in rows.into_iter().flatten() {
+        let reference = row.get("account").unwrap_or(&Value::Null);
+        let result = match row_of(work, row, reference, &mut done) {
+            Ok(agent) => json!({
+                "account": reference,
+                "status": "synced",
+                "governance_agents": [{"url": agent.url}],
+            }),
+            Err(stop) => {
+                let errors = errors(work, reasons(stop)?)?;
+                json!({"account": reference, "status": "failed", "errors": errors})
+            }
+        };
+        results.push(result);
+    }
+    let message = tally(&results, "status");
+    Ok(Reply::completed(message, json!({"accounts": results})))
+}
+
+/// Does one row.
+fn row_of(
+    work: &Work<'_>,
+    row: &Value,
+    reference: &Value,
+    done: &mut Vec<String>,
+) -> Result<Governance, Stop> {
+    let rights = work.admitted.reach.rights();
+    let mut account = admit::account(
+        work.publisher,
+        work.ask,
+        rights,
+        reference,
+        "account",
+        work.shelf,
+        Phase::Act,
+    )?;
+    gates::sandbox_only(rights.agent(), account.thing.sandbox)?;
+    rights.permit(Some(&account.record.id))?;
+    rights.usable(&account.thing, "account")?;
+    if done.contains(&account.record.id) {
+        return Err(twice().into());
+    }
+    done.push(account.record.id.clone());
+    let agent = row.pointer("/governance_agents/0").and_then(Value::as_object);
+    let agent = agent.map(read).unwrap_or_else(|| unreachable!("the schema demands one agent"));
+    keep(work, &mut account, &agent)?;
+    Ok(agent)
+}
+
+fn keep(work: &Work<'_>, account: &mut Kept<Account>, agent: &Governance) -> Result<(), Stop> {
+    if account.thing.governance.as_ref() != Some(agent) {
+        account.thing.governance = Some(agent.clone());
+        work.shelf.change(account, work.ask.now)?;
+    }
+    Ok(())
+}
+
+fn read(agent: &Map<String, Value>) -> Governance {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
+    let credentials = agent.get("authentication").and_then(|it| it.get("credentials"));
+    Governance { url: text(agent.get("url")).unwrap_or_default(), credential: text(credentials) }
+}
+
+fn twice() -> Error {
+    refuse::invalid("account", "this account stands in the request twice; name it once")
+}

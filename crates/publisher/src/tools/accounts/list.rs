@@ -1,0 +1,62 @@
+//! `list_accounts`: the accounts that the caller may use, and what it may do with each.
+
+use serde_json::{Value, json};
+
+use super::{Reply, Work, shown};
+use crate::account::Account;
+use crate::refuse::{self, Stop};
+use crate::resolve::NaturalKey;
+use crate::shelf::Kept;
+
+/// How many accounts a page has when nothing is said.
+const PAGE: usize = 50;
+
+/// Replies.
+pub(in crate::tools) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let arguments = &work.ask.arguments;
+    let reach = &work.admitted.reach;
+    let mut accounts = reach.rights().accounts(&reach.tenant, work.shelf)?;
+    let wanted = |account: &Kept<Account>| {
+        let account = &account.thing;
+        let status = arguments.get("status").is_none_or(|status| *status == json!(account.status));
+        let sandbox = arguments.get("sandbox").and_then(Value::as_bool);
+        let named = arguments.get("account").is_none_or(|reference| is(reference, account));
+        status && named && sandbox.is_none_or(|sandbox| sandbox == account.sandbox)
+    };
+    accounts.retain(wanted);
+    let total = accounts.len();
+    let page = arguments.get("pagination");
+    if let Some(cursor) = page.and_then(|page| page.get("cursor")).and_then(Value::as_str) {
+        // The last account of the page before. Only the caller's own list is looked at, so that
+        // the ids of others do nothing here.
+        let last = accounts.iter().position(|account| account.record.id == cursor);
+        let message = "this cursor is not one of this list; begin without a cursor";
+        let last = last.ok_or_else(|| refuse::invalid("pagination.cursor", message))?;
+        accounts.drain(..=last);
+    }
+    let size = page.and_then(|page| page.get("max_results")).and_then(Value::as_u64);
+    let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(PAGE);
+    let has_more = accounts.len() > size;
+    accounts.truncate(size);
+    let pagination = match accounts.last().filter(|_| has_more) {
+        Some(last) => {
+            json!({"has_more": true, "cursor": last.record.id, "total_count": total})
+        }
+        None => json!({"has_more": false, "total_count": total}),
+    };
+    let rows: Vec<Value> =
+        accounts.iter().map(|account| Value::Object(shown(work, &account.thing))).collect();
+    let message = match rows.len() {
+        1 => "1 account".to_owned(),
+        count => format!("{count} accounts"),
+    };
+    Ok(Reply::completed(message, json!({"accounts": rows, "pagination": pagination})))
+}
+
+/// Whether a reference means an account.
+fn is(reference: &Value, account: &Account) -> bool {
+    match reference.get("account_id").and_then(Value::as_str) {
+        Some(id) => id == account.account_id,
+        None => NaturalKey::of(reference).may_mean(account),
+    }
+}

@@ -1,0 +1,357 @@
+//! `sync_accounts`: opens accounts by their natural key, changes what may be changed, and closes what
+//! is missing. A row that cannot be done is a failed row of a completed task (`B-8`).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::{Reply, Work, errors, notifications, reasons, shown, tally};
+use crate::account::{Account, Status};
+use crate::admit::{self, gates};
+use crate::buy::{self, MediaBuy};
+use crate::profile::Billing;
+use crate::refuse::{self, Refusal, Stop};
+use crate::resolve::NaturalKey;
+use crate::shelf::{Kept, Query};
+
+/// Replies.
+pub(in crate::tools) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let arguments = &work.ask.arguments;
+    let flag = |name: &str| arguments.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let tenant = work.admitted.reach.tenant.clone();
+    let query = Query { owner: Some(tenant.clone()), ..Query::default() };
+    let mut desk = Desk {
+        work,
+        dry_run: flag("dry_run"),
+        own: work.shelf.all(&query)?,
+        tenant,
+        done: BTreeSet::new(),
+    };
+    let given = arguments.get("accounts").and_then(Value::as_array);
+    let given: Vec<&Map<String, Value>> =
+        given.into_iter().flatten().filter_map(Value::as_object).collect();
+    desk.find_named(&given)?;
+    let mut rows = Vec::new();
+    for row in given {
+        rows.push(desk.row(row)?);
+    }
+    if flag("delete_missing") {
+        rows.extend(desk.close_missing()?);
+    }
+    let message = tally(&rows, "action");
+    let body = match desk.dry_run {
+        true => json!({"accounts": rows, "dry_run": true}),
+        false => json!({"accounts": rows}),
+    };
+    Ok(Reply::completed(message, body))
+}
+
+/// A request being worked off.
+struct Desk<'a> {
+    work: &'a Work<'a>,
+    dry_run: bool,
+    tenant: String,
+    /// The accounts of the tenant, those included that this request opens.
+    own: Vec<Kept<Account>>,
+    /// Whatever the request has named already, by id, or by natural key while there is none.
+    done: BTreeSet<String>,
+}
+
+/// An account after its row.
+struct Done {
+    account: Account,
+    action: &'static str,
+    warnings: Vec<&'static str>,
+}
+
+impl Desk<'_> {
+    /// A row for an account says whose it is, so that an id without an account has none: such ids
+    /// refuse the request as a whole.
+    fn find_named(&self, rows: &[&Map<String, Value>]) -> Result<(), Stop> {
+        let mut absent = Vec::new();
+        let rights = self.work.admitted.reach.rights();
+        for (index, row) in rows.iter().enumerate() {
+            let reference = row.get("account").filter(|it| it.get("account_id").is_some());
+            let field = format!("accounts[{index}].account");
+            if let Some(reference) = reference
+                && rights.account(&self.tenant, reference, &field, self.work.shelf)?.is_none()
+            {
+                absent.push(refuse::not_found(Code::AccountNotFound, Some(&field)));
+            }
+        }
+        Ok(Refusal::of_all(absent)?)
+    }
+
+    /// The answer to a row.
+    fn row(&mut self, row: &Map<String, Value>) -> Result<Value, Stop> {
+        let (identity, done) = match row.get("account") {
+            Some(reference) => {
+                let rights = self.work.admitted.reach.rights();
+                let found = rights.account(&self.tenant, reference, "account", self.work.shelf);
+                match found {
+                    Ok(Some(account)) => {
+                        (identity(&json!(account.thing)), self.settings(account, row))
+                    }
+                    Ok(None) => (identity(reference), Err(not_provisioned().into())),
+                    Err(stop) => (identity(reference), Err(stop)),
+                }
+            }
+            None => {
+                let row_value = Value::Object(row.clone());
+                (identity(&row_value), self.provision(&NaturalKey::of(&row_value), row))
+            }
+        };
+        match done {
+            Ok(done) => Ok(self.show(&done)),
+            Err(stop) => {
+                let mut shown = identity;
+                shown.insert("action".to_owned(), "failed".into());
+                shown.insert("status".to_owned(), "rejected".into());
+                shown.insert("errors".to_owned(), errors(self.work, reasons(stop)?)?);
+                Ok(Value::Object(shown))
+            }
+        }
+    }
+
+    fn show(&self, done: &Done) -> Value {
+        let mut row = shown(self.work, &done.account);
+        if self.dry_run && done.action == "created" {
+            // There is no such id: nothing was opened.
+            row.shift_remove("account_id");
+        }
+        row.insert("action".to_owned(), done.action.into());
+        if !done.warnings.is_empty() {
+            row.insert("warnings".to_owned(), json!(done.warnings));
+        }
+        Value::Object(row)
+    }
+
+    /// Opens an account, or brings the one with this key to what the row says.
+    fn provision(&mut self, key: &NaturalKey, row: &Map<String, Value>) -> Result<Done, Stop> {
+        let billing = row.get("billing").and_then(Value::as_str).and_then(Billing::from_name);
+        let billing = billing.unwrap_or_else(|| unreachable!("the schema names who can be billed"));
+        gates::sandbox_only(self.work.admitted.reach.rights().agent(), key.sandbox)?;
+        let mut problems = self.problems(row);
+        problems.extend(self.unprovisionable(key, billing));
+        Refusal::of_all(problems)?;
+        let known = self.own.iter().position(|it| !it.thing.is_over() && key.is(&it.thing));
+        match known.and_then(|place| self.own.get(place).cloned()) {
+            Some(mut account) => {
+                self.work.admitted.reach.rights().permit(Some(&account.record.id))?;
+                self.once(&account.record.id)?;
+                let before = account.thing.clone();
+                account.thing.billing = billing;
+                account.thing.implicit = false;
+                self.set(&mut account.thing, row);
+                self.finish(before, account)
+            }
+            None => self.create(key, billing, row),
+        }
+    }
+
+    fn create(
+        &mut self,
+        key: &NaturalKey,
+        billing: Billing,
+        row: &Map<String, Value>,
+    ) -> Result<Done, Stop> {
+        let profile = &self.work.publisher.profile;
+        let id = match self.dry_run {
+            true => format!("unopened:{key:?}"),
+            false => self.work.publisher.world.fresh_id("acc"),
+        };
+        self.once(&id)?;
+        let brand = row.get("brand").cloned().unwrap_or_default();
+        let mut account = Account::new(&id, brand, &key.operator, billing);
+        account.sandbox = key.sandbox;
+        account.payment_terms = profile.payment_terms.first().cloned();
+        admit::await_review(&mut account, profile.onboarding.review.as_ref());
+        self.set(&mut account, row);
+        if !self.dry_run {
+            let kept = account.clone().open(self.work.shelf, &self.tenant, self.work.ask.now)?;
+            self.own.push(kept);
+        }
+        Ok(Done { account, action: "created", warnings: Vec::new() })
+    }
+
+    /// Changes what can be changed of an account that is there.
+    fn settings(&mut self, account: Kept<Account>, row: &Map<String, Value>) -> Result<Done, Stop> {
+        let rights = self.work.admitted.reach.rights();
+        gates::sandbox_only(rights.agent(), account.thing.sandbox)?;
+        rights.permit(Some(&account.record.id))?;
+        Refusal::of_all(self.problems(row))?;
+        self.once(&account.record.id)?;
+        // What this request has done to it already is in our own list.
+        let known = self.own.iter().find(|it| it.record.id == account.record.id);
+        let mut account = known.cloned().unwrap_or(account);
+        let before = account.thing.clone();
+        self.set(&mut account.thing, row);
+        self.finish(before, account)
+    }
+
+    /// What may be set in either way of naming an account.
+    fn set(&self, account: &mut Account, row: &Map<String, Value>) {
+        if let Some(terms) = row.get("payment_terms").and_then(Value::as_str) {
+            account.payment_terms = Some(terms.to_owned());
+        }
+        if let Some(entity) = row.get("billing_entity") {
+            account.billing_entity = Some(entity.clone());
+        }
+        if let Some(configs) = row.get("notification_configs").and_then(Value::as_array) {
+            account.notification_configs.clone_from(configs);
+        }
+        if account.status == Status::PendingApproval
+            && let Some(push) = self.work.ask.arguments.get("push_notification_config")
+        {
+            account.push = Some(push.clone());
+        }
+    }
+
+    fn finish(&mut self, before: Account, mut account: Kept<Account>) -> Result<Done, Stop> {
+        let changed = account.thing != before;
+        if changed && !self.dry_run {
+            self.work.shelf.change(&mut account, self.work.ask.now)?;
+        }
+        let done = Done {
+            account: account.thing.clone(),
+            action: if changed { "updated" } else { "unchanged" },
+            warnings: Vec::new(),
+        };
+        if let Some(known) = self.own.iter_mut().find(|it| it.record.id == account.record.id) {
+            *known = account;
+        }
+        Ok(done)
+    }
+
+    /// An account can stand in a request once: which of two rows holds would be chance.
+    fn once(&mut self, id: &str) -> Result<(), Stop> {
+        if self.done.insert(id.to_owned()) {
+            return Ok(());
+        }
+        let message = "this account stands in the request twice; name it once";
+        Err(refuse::error(Code::InvalidRequest, message).into())
+    }
+
+    /// Closes what the request does not name (`delete_missing`).
+    fn close_missing(&mut self) -> Result<Vec<Value>, Stop> {
+        let mut rows = Vec::new();
+        for mut account in self.own.clone() {
+            let known = account.thing.is_over()
+                || account.thing.implicit
+                || self.done.contains(&account.record.id);
+            if known {
+                continue;
+            }
+            let before = account.thing.clone();
+            let mut warnings = Vec::new();
+            if self.work.admitted.reach.rights().permit(Some(&account.record.id)).is_err() {
+                warnings.push("not closed: the caller may not change this account");
+            } else if self.is_busy(&account.record.id)? {
+                warnings.push("not closed: media buys of this account are not over; cancel them");
+            } else {
+                account.thing.status = Status::Closed;
+            }
+            let done = self.finish(before, account)?;
+            rows.push(self.show(&Done { warnings, ..done }));
+        }
+        Ok(rows)
+    }
+
+    /// Whether media buys of an account still have something before them.
+    fn is_busy(&self, account: &str) -> Result<bool, Stop> {
+        let query = Query { account: Some(account.to_owned()), ..Query::default() };
+        let buys = self.work.shelf.all::<MediaBuy>(&query)?;
+        let now = self.work.ask.now;
+        Ok(buys.iter().any(|buy| match buy.thing.status {
+            buy::Status::Completed | buy::Status::Rejected | buy::Status::Canceled => false,
+            buy::Status::PendingCreatives
+            | buy::Status::PendingStart
+            | buy::Status::Active
+            | buy::Status::Paused => buy.thing.end_time > now,
+        }))
+    }
+
+    /// What is wrong with what may be set in either way of naming an account.
+    fn problems(&self, row: &Map<String, Value>) -> Vec<Error> {
+        let mut problems = Vec::new();
+        let terms = row.get("payment_terms").and_then(Value::as_str);
+        let accepted = &self.work.publisher.profile.payment_terms;
+        if terms.is_some_and(|terms| !accepted.iter().any(|known| known == terms)) {
+            let message = "the seller does not accept these payment terms; leave them out to be \
+                           offered the usual ones";
+            problems.push(refuse::at(Code::PaymentTermsNotSupported, "payment_terms", message));
+        }
+        if let Some(configs) = row.get("notification_configs").and_then(Value::as_array) {
+            problems.extend(notifications::problems(configs));
+        }
+        problems
+    }
+
+    /// What keeps an account from being opened.
+    fn unprovisionable(&self, key: &NaturalKey, billing: Billing) -> Vec<Error> {
+        let profile = &self.work.publisher.profile;
+        let mut problems = Vec::new();
+        if key.sandbox && !profile.sandbox {
+            let message = "this seller has no sandbox accounts";
+            problems.push(refuse::at(Code::UnsupportedFeature, "sandbox", message));
+        }
+        if key.lacks_brand(&profile.onboarding) {
+            let message = "this domain houses several brands; name one in brand.brand_id";
+            problems.push(refuse::at(Code::BrandRequired, "brand.brand_id", message));
+        }
+        problems.extend(self.unbillable(key, billing));
+        problems
+    }
+
+    /// The billing gates (`B-1` to `B-4`): what the seller can do at all, what it does for this agent,
+    /// what it does for this operator. A credential that establishes no identity learns nothing of
+    /// the latter two.
+    fn unbillable(&self, key: &NaturalKey, billing: Billing) -> Option<Error> {
+        let profile = &self.work.publisher.profile;
+        let message = "the seller does not bill that party; ask for another one in billing";
+        let error = refuse::at(Code::BillingNotSupported, "billing", message);
+        if !profile.billing.contains(&billing) {
+            let error = refuse::with(error, "scope", "capability");
+            let supported: Vec<_> = profile.billing.iter().map(|billing| billing.name()).collect();
+            return Some(refuse::with(error, "supported_billing", json!(supported)));
+        }
+        let served = admit::bills(profile, billing, &key.operator);
+        let Some(agent) = self.work.admitted.reach.rights().agent() else {
+            // Nobody can be billed of whom nobody knows who it is.
+            return (!served || billing == Billing::Agent).then_some(error);
+        };
+        let permits = |billing: Billing| {
+            agent.billing.as_ref().is_none_or(|billings| billings.contains(&billing))
+        };
+        if !permits(billing) {
+            let message = "the seller does not bill that party for what this buyer agent buys";
+            let error = refuse::at(Code::BillingNotPermittedForAgent, "billing", message);
+            let error = refuse::with(error, "rejected_billing", billing.name());
+            let others = profile.billing.iter().copied().filter(|other| permits(*other));
+            let other = others.into_iter().find(|it| admit::bills(profile, *it, &key.operator));
+            return Some(match other {
+                Some(other) => refuse::with(error, "suggested_billing", other.name()),
+                None => error,
+            });
+        }
+        (!served).then(|| refuse::with(error, "scope", "account"))
+    }
+}
+
+/// What a row repeats of the request: whose account it is.
+fn identity(of: &Value) -> Map<String, Value> {
+    let mut identity = Map::new();
+    for member in ["brand", "operator", "sandbox"] {
+        if let Some(value) = of.get(member) {
+            identity.insert(member.to_owned(), value.clone());
+        }
+    }
+    identity
+}
+
+fn not_provisioned() -> Error {
+    let message = "no account of yours fits, and a row with account opens none; open it with brand, \
+                   operator and billing";
+    refuse::at(Code::UnsupportedProvisioning, "account", message)
+}

@@ -1,0 +1,329 @@
+//! `list_creatives`: the library, as it is asked for.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::Code;
+
+use super::Buys;
+use crate::creative::{Creative, Status};
+use crate::refuse::{self, Stop};
+use crate::shelf::{Kept, Query};
+use crate::tools::page::{self, Page};
+use crate::tools::{Reply, Work};
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    #[serde(default)]
+    filters: Filters,
+    #[serde(default)]
+    sort: Sort,
+    include_assignments: Option<bool>,
+    #[serde(default)]
+    include_snapshot: bool,
+    #[serde(default)]
+    include_items: bool,
+    #[serde(default)]
+    include_variables: bool,
+    fields: Option<BTreeSet<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Filters {
+    accounts: Option<Vec<Value>>,
+    statuses: Option<Vec<Status>>,
+    tags: Option<Vec<String>>,
+    tags_any: Option<Vec<String>>,
+    name_contains: Option<String>,
+    creative_ids: Option<Vec<String>>,
+    created_after: Option<Timestamp>,
+    created_before: Option<Timestamp>,
+    updated_after: Option<Timestamp>,
+    updated_before: Option<Timestamp>,
+    assigned_to_packages: Option<Vec<String>>,
+    media_buy_ids: Option<Vec<String>>,
+    unassigned: Option<bool>,
+    has_served: Option<bool>,
+    concept_ids: Option<Vec<String>>,
+    format_ids: Option<Vec<Value>>,
+    has_variables: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Sort {
+    field: SortField,
+    direction: Direction,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SortField {
+    #[default]
+    CreatedDate,
+    UpdatedDate,
+    Name,
+    Status,
+    AssignmentCount,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Direction {
+    Asc,
+    #[default]
+    Desc,
+}
+
+/// A creative with what is shown of it besides.
+struct Row {
+    kept: Kept<Creative>,
+    status: Status,
+    account: Option<Value>,
+    /// Packages with the media buy and the moment.
+    packages: Vec<(String, String, Timestamp)>,
+}
+
+pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let args: Args = work.arguments()?;
+    if args.filters.has_served.is_some() {
+        let message = "this seller does not count what each creative has served";
+        return Err(refuse::at(Code::UnsupportedFeature, "filters.has_served", message).into());
+    }
+    let mut rows = rows(work)?;
+    rows.retain(|row| args.filters.admit(row));
+    rows.sort_by(|left, right| args.sort.compare(left, right));
+    let summary = summary(&rows);
+    let total = rows.len();
+    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+    let Page { items, pagination } =
+        page::sized(rows, &work.ask.arguments, &scope, 50, page::MOST)?;
+    let filters = work.ask.arguments.get("filters").and_then(Value::as_object);
+    let mut body = json!({
+        "query_summary": {
+            "total_matching": total,
+            "returned": items.len(),
+            "filters_applied": filters.into_iter().flat_map(Map::keys).collect::<Vec<_>>(),
+            "sort_applied": {"field": args.sort.name(), "direction": args.sort.direction()},
+        },
+        "pagination": pagination,
+        "creatives": items.iter().map(|row| args.show(row)).collect::<Vec<_>>(),
+    });
+    if let Some(members) = body.as_object_mut() {
+        members.extend(summary);
+    }
+    Ok(Reply::completed("the creatives that fit", body))
+}
+
+/// The caller's creatives: of the account that is named, or of all.
+fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
+    let named = work.admitted.account.as_ref();
+    let reach = &work.admitted.reach;
+    let mut creatives: Vec<Kept<Creative>> = reach.all(work.shelf, &Query::default())?;
+    if let Some(id) = work.admitted.account_id() {
+        creatives.retain(|creative| creative.record.account.as_deref() == Some(id));
+    }
+    let all = reach.rights().accounts(&reach.tenant, work.shelf)?;
+    let accounts: BTreeMap<String, Value> = all
+        .iter()
+        .chain(named)
+        .map(|account| (account.record.id.clone(), json!(account.thing.published())))
+        .collect();
+    let ids: BTreeSet<(String, String)> = creatives
+        .iter()
+        .filter_map(|it| Some((it.record.account.clone()?, it.thing.creative_id.clone())))
+        .collect();
+    let buys = Buys::of(work)?;
+    let row = |kept: Kept<Creative>| {
+        let id = kept.thing.creative_id.as_str();
+        let elsewhere = |account: &str| ids.contains(&(account.to_owned(), id.to_owned()));
+        let packages = buys.assigned(kept.record.account.as_deref(), id, elsewhere);
+        let packages = packages.map(|(buy, package)| {
+            let moment = kept.thing.assigned.get(&package.package_id).copied();
+            let moment = moment.unwrap_or(buy.record.created_at);
+            (package.package_id.clone(), buy.thing.media_buy_id.clone(), moment)
+        });
+        let packages = packages.collect();
+        let account = kept.record.account.as_ref().and_then(|id| accounts.get(id).cloned());
+        Row { status: kept.thing.status_at(work.ask.now), account, packages, kept }
+    };
+    Ok(creatives.into_iter().map(row).collect())
+}
+
+impl Filters {
+    fn admit(&self, row: &Row) -> bool {
+        let (creative, record) = (&row.kept.thing, &row.kept.record);
+        let given = |name: &str| creative.given.get(name);
+        let tags: BTreeSet<&str> = given("tags")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let listed = |list: &Option<Vec<String>>, id: &str| {
+            list.as_ref().is_none_or(|list| list.iter().any(|known| known == id))
+        };
+        let any = |list: &Option<Vec<String>>, ids: &[&str]| {
+            list.as_ref().is_none_or(|list| list.iter().any(|id| ids.contains(&id.as_str())))
+        };
+        let packages: Vec<&str> = row.packages.iter().map(|(id, _, _)| id.as_str()).collect();
+        let buys: Vec<&str> = row.packages.iter().map(|(_, id, _)| id.as_str()).collect();
+        let concept = given("concept_id").and_then(Value::as_str).unwrap_or_default();
+        let varies = given("variables").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+        // What is archived is shown when it is asked for alone.
+        let status = match &self.statuses {
+            Some(statuses) => statuses.contains(&row.status),
+            None => row.status != Status::Archived,
+        };
+        let part = self.name_contains.as_ref().map(|part| part.to_lowercase());
+        status
+            && self.accounts.as_ref().is_none_or(|refs| refs.iter().any(|it| row.is_of(it)))
+            && self
+                .tags
+                .as_ref()
+                .is_none_or(|all| all.iter().all(|tag| tags.contains(tag.as_str())))
+            && self
+                .tags_any
+                .as_ref()
+                .is_none_or(|any| any.iter().any(|tag| tags.contains(tag.as_str())))
+            && part.is_none_or(|part| creative.name().to_lowercase().contains(&part))
+            && listed(&self.creative_ids, &creative.creative_id)
+            && listed(&self.concept_ids, concept)
+            && self.created_after.is_none_or(|moment| record.created_at > moment)
+            && self.created_before.is_none_or(|moment| record.created_at < moment)
+            && self.updated_after.is_none_or(|moment| record.updated_at > moment)
+            && self.updated_before.is_none_or(|moment| record.updated_at < moment)
+            && any(&self.assigned_to_packages, &packages)
+            && any(&self.media_buy_ids, &buys)
+            && self.unassigned.is_none_or(|unassigned| unassigned == packages.is_empty())
+            && self.has_variables.is_none_or(|wanted| wanted == varies)
+            && self
+                .format_ids
+                .as_ref()
+                .is_none_or(|ids| given("format_id").is_some_and(|id| ids.contains(id)))
+    }
+}
+
+impl Row {
+    /// Whether it is of the account that a reference means.
+    fn is_of(&self, reference: &Value) -> bool {
+        let Some(account) = &self.account else {
+            return false;
+        };
+        let same = |name: &str| reference.get(name) == account.get(name);
+        match reference.get("account_id") {
+            Some(id) => account.get("account_id") == Some(id),
+            None => {
+                let sandbox =
+                    |of: &Value| of.get("sandbox").and_then(Value::as_bool).unwrap_or(false);
+                same("brand") && same("operator") && sandbox(reference) == sandbox(account)
+            }
+        }
+    }
+}
+
+impl Sort {
+    const fn name(&self) -> &'static str {
+        match self.field {
+            SortField::CreatedDate => "created_date",
+            SortField::UpdatedDate => "updated_date",
+            SortField::Name => "name",
+            SortField::Status => "status",
+            SortField::AssignmentCount => "assignment_count",
+        }
+    }
+
+    const fn direction(&self) -> &'static str {
+        match self.direction {
+            Direction::Asc => "asc",
+            Direction::Desc => "desc",
+        }
+    }
+
+    /// Whatever is equal stands in the order of making, so that pages do not overlap.
+    fn compare(&self, left: &Row, right: &Row) -> Ordering {
+        let (one, other) = (&left.kept, &right.kept);
+        let order = match self.field {
+            SortField::CreatedDate => one.record.created_at.cmp(&other.record.created_at),
+            SortField::UpdatedDate => one.record.updated_at.cmp(&other.record.updated_at),
+            SortField::Name => one.thing.name().cmp(other.thing.name()),
+            SortField::Status => left.status.cmp(&right.status),
+            SortField::AssignmentCount => left.packages.len().cmp(&right.packages.len()),
+        };
+        let order = order.then(one.record.place.cmp(&other.record.place));
+        if self.direction == Direction::Desc { order.reverse() } else { order }
+    }
+}
+
+impl Args {
+    fn show(&self, row: &Row) -> Value {
+        let (creative, record) = (&row.kept.thing, &row.kept.record);
+        let mut shown = Map::new();
+        let wanted = |name: &str| self.fields.as_ref().is_none_or(|fields| fields.contains(name));
+        let mut add = |name: &str, value: Option<Value>| {
+            shown.extend(value.map(|value| (name.to_owned(), value)));
+        };
+        let given = |name: &str| creative.given.get(name).cloned();
+        // The schema demands these, whatever fields are asked for.
+        add("creative_id", Some(json!(creative.creative_id)));
+        add("name", Some(json!(creative.name())));
+        add("format_id", given("format_id"));
+        add("format_kind", given("format_kind"));
+        add("status", Some(json!(row.status)));
+        add("created_date", Some(json!(record.created_at)));
+        add("updated_date", Some(json!(record.updated_at)));
+        if row.status == Status::Rejected {
+            add("rejection_reason", creative.rejection_reason.clone().map(Value::from));
+        }
+        if self.fields.is_none() {
+            add("account", row.account.clone());
+            add("assets", given("assets"));
+            add("format_option_ref", given("format_option_ref"));
+            add("provenance", given("provenance"));
+        }
+        if wanted("tags") {
+            add("tags", given("tags"));
+        }
+        if wanted("concept") {
+            add("concept_id", given("concept_id"));
+            add("concept_name", given("concept_name"));
+        }
+        if self.include_assignments.unwrap_or(true) && wanted("assignments") {
+            let package = |(id, _, moment): &(String, String, Timestamp)| json!({"package_id": id, "assigned_date": moment});
+            let packages: Vec<_> = row.packages.iter().map(package).collect();
+            let assignments =
+                json!({"assignment_count": packages.len(), "assigned_packages": packages});
+            add("assignments", Some(assignments));
+        }
+        if self.include_snapshot && wanted("snapshot") {
+            add("snapshot_unavailable_reason", Some(json!("SNAPSHOT_UNSUPPORTED")));
+        }
+        if self.include_items && wanted("items") {
+            add("items", given("items"));
+        }
+        if self.include_variables && wanted("variables") {
+            add("variables", given("variables"));
+        }
+        Value::Object(shown)
+    }
+}
+
+/// How many there are of each status and of each format.
+fn summary(rows: &[Row]) -> Map<String, Value> {
+    let (mut statuses, mut formats) = (BTreeMap::new(), BTreeMap::new());
+    for row in rows {
+        *statuses.entry(row.status.name()).or_insert(0_u32) += 1;
+        let given = &row.kept.thing.given;
+        let format = given.get("format_id").and_then(|id| id.get("id"));
+        let format = format.or_else(|| given.get("format_kind")).and_then(Value::as_str);
+        if let Some(format) = format {
+            *formats.entry(format).or_insert(0_u32) += 1;
+        }
+    }
+    let members = [("status_summary", json!(statuses)), ("format_summary", json!(formats))];
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

@@ -1,0 +1,525 @@
+//! `sync_creatives`: what is new is made, what is known is changed, and each creative gets its own
+//! result. Everything is judged before anything is put, so that a strict sync changes all or
+//! nothing and a rehearsal nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::{Buys, assigns, runs};
+use crate::account::Account;
+use crate::buy;
+use crate::creative::judge::{Formats, Judge};
+use crate::creative::policy::{Policy, Provenance};
+use crate::creative::{Creative, Status};
+use crate::refuse::{self, Refusal, Stop};
+use crate::shelf::{Broken, Kept, New, Query, own_id};
+use crate::tools::{Reply, Work};
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    creatives: Vec<Map<String, Value>>,
+    creative_ids: Option<BTreeSet<String>>,
+    #[serde(default)]
+    assignments: Vec<Assignment>,
+    #[serde(default)]
+    delete_missing: bool,
+    #[serde(default)]
+    dry_run: bool,
+    #[serde(default)]
+    validation_mode: Mode,
+}
+
+#[derive(Debug, Deserialize)]
+struct Assignment {
+    creative_id: String,
+    package_id: String,
+    weight: Option<Value>,
+    placement_ids: Option<Value>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    #[default]
+    Strict,
+    Lenient,
+}
+
+/// What becomes of a creative.
+enum Deed {
+    Create(Creative),
+    Update(Kept<Creative>, Vec<String>),
+    Keep(Kept<Creative>),
+    Archive(Kept<Creative>),
+    Remove(Kept<Creative>),
+    Fail(Vec<Error>),
+}
+
+/// A result.
+struct Item {
+    creative_id: String,
+    deed: Deed,
+    /// Packages that it is assigned to now.
+    assigned: Vec<String>,
+    /// Why it is not assigned to others, by the id of the package.
+    refused: BTreeMap<String, String>,
+}
+
+impl Item {
+    fn new(creative_id: &str, deed: Deed) -> Self {
+        let (assigned, refused) = (Vec::new(), BTreeMap::new());
+        Self { creative_id: creative_id.to_owned(), deed, assigned, refused }
+    }
+
+    fn failed(&self) -> bool {
+        matches!(self.deed, Deed::Fail(_))
+    }
+}
+
+/// A sync at work.
+struct Sync<'a> {
+    work: &'a Work<'a>,
+    account: &'a Kept<Account>,
+    policy: &'a Policy,
+    formats: Formats,
+    library: BTreeMap<String, Kept<Creative>>,
+    buys: Buys,
+    items: Vec<Item>,
+}
+
+pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let args: Args = work.arguments()?;
+    let account = work.account()?;
+    if args.delete_missing && args.creative_ids.is_some() {
+        let message = "delete_missing is about the whole library; leave creative_ids out";
+        return Err(refuse::invalid("delete_missing", message).into());
+    }
+    let query = Query {
+        owner: Some(account.record.owner.clone()),
+        account: Some(account.record.id.clone()),
+        ..Query::default()
+    };
+    let library: Vec<Kept<Creative>> = work.shelf.all(&query)?;
+    let catalogue = &work.publisher.profile.catalogue;
+    let mut sync = Sync {
+        work,
+        account,
+        policy: &catalogue.creatives,
+        formats: Formats::of(work.publisher, work.shelf)?,
+        library: library.into_iter().map(|it| (it.thing.creative_id.clone(), it)).collect(),
+        buys: Buys::of(work)?,
+        items: Vec::new(),
+    };
+    sync.judge(&args)?;
+    let unassigned = sync.assign(&args);
+    let strict = args.validation_mode == Mode::Strict;
+    let failed = sync.items.iter().any(Item::failed);
+    if strict && !failed {
+        Refusal::of_all(unassigned)?;
+    }
+    if strict && failed {
+        sync.undo();
+    }
+    let body = sync.body(args.dry_run);
+    let rehearsed = args.dry_run || strict && failed;
+    if !rehearsed {
+        sync.apply()?;
+    }
+    Ok(Reply::completed("each creative has its own result", body))
+}
+
+impl Sync<'_> {
+    fn now(&self) -> Timestamp {
+        self.work.ask.now
+    }
+
+    fn judge(&mut self, args: &Args) -> Result<(), Broken> {
+        let mut seen = BTreeSet::new();
+        for (index, given) in args.creatives.iter().enumerate() {
+            let id = given.get("creative_id").and_then(Value::as_str).unwrap_or_default();
+            if args.creative_ids.as_ref().is_some_and(|wanted| !wanted.contains(id)) {
+                continue;
+            }
+            let at = format!("creatives[{index}]");
+            let deed = if seen.insert(id.to_owned()) {
+                self.deed(id, given, &at, args)?
+            } else {
+                let message = "the same creative stands in the request twice";
+                Deed::Fail(vec![refuse::invalid(&format!("{at}.creative_id"), message)])
+            };
+            self.items.push(Item::new(id, deed));
+        }
+        if args.delete_missing {
+            let missing: Vec<Kept<Creative>> = self.library.values().cloned().collect();
+            let missing =
+                missing.into_iter().filter(|known| !seen.contains(&known.thing.creative_id));
+            for known in missing.filter(|known| known.thing.status != Status::Archived) {
+                let id = known.thing.creative_id.clone();
+                let deed = self.put_away(known);
+                self.items.push(Item::new(&id, deed));
+            }
+        }
+        Ok(())
+    }
+
+    fn deed(
+        &self,
+        id: &str,
+        given: &Map<String, Value>,
+        at: &str,
+        args: &Args,
+    ) -> Result<Deed, Broken> {
+        let known = self.library.get(id);
+        // What is left out stays as it is, except that a creative has one kind of format.
+        let mut whole = known.map(|known| known.thing.given.clone()).unwrap_or_default();
+        for (name, other) in [("format_id", "format_kind"), ("format_kind", "format_id")] {
+            if given.contains_key(name) {
+                whole.remove(other);
+            }
+        }
+        whole.extend(given.clone());
+        for member in ["status", "weight", "placement_ids", "placement_refs"] {
+            whole.remove(member);
+        }
+        let provenance = self.policy.provenance.clone().and(self.products_demand(id, args)?);
+        let catalogue = &self.work.publisher.profile.catalogue;
+        let judge = Judge { formats: &self.formats, catalogue, provenance };
+        let mut errors = judge.judge(&whole, at);
+        let Some(known) = known else {
+            if !errors.is_empty() {
+                return Ok(Deed::Fail(errors));
+            }
+            let (status, review_ends_at) = self.review();
+            return Ok(Deed::Create(Creative {
+                creative_id: id.to_owned(),
+                status,
+                rejection_reason: None,
+                review_ends_at,
+                given: whole,
+                assigned: BTreeMap::new(),
+            }));
+        };
+        let mut changes: Vec<String> = whole
+            .iter()
+            .filter(|(name, value)| known.thing.given.get(*name) != Some(*value))
+            .map(|(name, _)| name.clone())
+            .collect();
+        let now = self.now();
+        let status = known.thing.status_at(now);
+        let put_away = given.get("status").and_then(Value::as_str) == Some("archived");
+        if put_away && changes.is_empty() && status != Status::Archived {
+            return Ok(self.put_away(known.clone()));
+        }
+        let assigned = |runs: &dyn Fn(&buy::MediaBuy, &buy::Package) -> bool| {
+            self.buys
+                .packages()
+                .any(|(buy, package)| assigns(package, id) && runs(&buy.thing, package))
+        };
+        if !changes.is_empty() {
+            if assigned(&|_, package| over(package, now)) {
+                errors.push(too_late(at));
+            } else if assigned(&|buy, package| runs(buy, package, now)) {
+                errors.push(in_delivery(at));
+            }
+        }
+        if !errors.is_empty() {
+            return Ok(Deed::Fail(errors));
+        }
+        let again = status == Status::Archived && !put_away;
+        if changes.is_empty() && !again {
+            return Ok(Deed::Keep(known.clone()));
+        }
+        if again {
+            changes.push("status".to_owned());
+        }
+        let mut next = known.clone();
+        let (status, review_ends_at) = self.review();
+        next.thing.given = whole;
+        next.thing.status = status;
+        next.thing.review_ends_at = review_ends_at;
+        next.thing.rejection_reason = None;
+        Ok(Deed::Update(next, changes))
+    }
+
+    /// Archived when it is approved; gone when it never ran.
+    fn put_away(&self, known: Kept<Creative>) -> Deed {
+        let (id, now) = (known.thing.creative_id.as_str(), self.now());
+        let mut packages = self.buys.packages().filter(|(_, package)| assigns(package, id));
+        let running = packages.any(|(buy, package)| runs(&buy.thing, package, now));
+        let assigned = self.buys.packages().any(|(_, package)| assigns(package, id));
+        match known.thing.status_at(now) {
+            _ if running => Deed::Fail(vec![in_delivery("creatives")]),
+            Status::Approved => Deed::Archive(known),
+            Status::Archived => Deed::Keep(known),
+            Status::Suspended => Deed::Fail(vec![in_delivery("creatives")]),
+            Status::Processing | Status::PendingReview | Status::Rejected if assigned => {
+                Deed::Fail(vec![in_delivery("creatives")])
+            }
+            Status::Processing | Status::PendingReview | Status::Rejected => Deed::Remove(known),
+        }
+    }
+
+    fn review(&self) -> (Status, Option<Timestamp>) {
+        let review = self.policy.review;
+        match (review.takes(), review) {
+            (Some(duration), _) => {
+                let end = self.now().checked_add(duration).unwrap_or(Timestamp::MAX);
+                (Status::PendingReview, Some(end))
+            }
+            (None, crate::creative::policy::Review::Person) => (Status::PendingReview, None),
+            (None, _) => (Status::Approved, None),
+        }
+    }
+
+    /// What the products demand that a creative runs in, or is to run in.
+    fn products_demand(&self, id: &str, args: &Args) -> Result<Provenance, Broken> {
+        let mut demand = Provenance::default();
+        let wanted: BTreeSet<&str> = args
+            .assignments
+            .iter()
+            .filter(|assignment| assignment.creative_id == id)
+            .map(|assignment| assignment.package_id.as_str())
+            .collect();
+        for (_, package) in self.buys.packages() {
+            if !assigns(package, id) && !wanted.contains(package.package_id.as_str()) {
+                continue;
+            }
+            let product = self.work.publisher.product(self.work.shelf, &package.product_id)?;
+            let policy = product.as_ref().and_then(|it| it.published.get("creative_policy"));
+            if let Some(policy) = policy.and_then(Value::as_object) {
+                demand = demand.and(Provenance::of(policy));
+            }
+        }
+        Ok(demand)
+    }
+
+    /// Assigns creatives to packages, and returns why others could not be. What is named belongs to
+    /// the caller or is not there (`U-1`, `U-4`).
+    fn assign(&mut self, args: &Args) -> Vec<Error> {
+        let mut errors = Vec::new();
+        for assignment in &args.assignments {
+            let id = assignment.creative_id.as_str();
+            let index = match self.items.iter().position(|item| item.creative_id == id) {
+                Some(index) => index,
+                None => {
+                    let deed = match self.library.get(id) {
+                        Some(known) => Deed::Keep(known.clone()),
+                        None => {
+                            let missing =
+                                refuse::not_found(Code::CreativeNotFound, Some("assignments"));
+                            Deed::Fail(vec![missing])
+                        }
+                    };
+                    self.items.push(Item::new(id, deed));
+                    self.items.len() - 1
+                }
+            };
+            let done = self.assign_one(index, assignment);
+            let Some(item) = self.items.get_mut(index) else {
+                continue;
+            };
+            match done {
+                Ok(()) => item.assigned.push(assignment.package_id.clone()),
+                Err(error) => {
+                    item.refused.insert(assignment.package_id.clone(), error.message.clone());
+                    if !errors.contains(&*error) {
+                        errors.push(*error);
+                    }
+                }
+            }
+        }
+        errors
+    }
+
+    fn assign_one(&mut self, index: usize, assignment: &Assignment) -> Result<(), Box<Error>> {
+        let now = self.now();
+        let status = self.items.get(index).and_then(|item| match &item.deed {
+            Deed::Create(new) => Some(new.status_at(now)),
+            Deed::Update(known, _) | Deed::Keep(known) => Some(known.thing.status_at(now)),
+            Deed::Archive(_) | Deed::Remove(_) | Deed::Fail(_) => None,
+        });
+        let place = self.buys.places.get(&assignment.package_id).copied();
+        let package = place.and_then(|(outer, inner)| {
+            self.buys.buys.get_mut(outer).and_then(|buy| buy.thing.packages.get_mut(inner))
+        });
+        let Some(package) = package else {
+            return Err(Box::new(refuse::not_found(Code::PackageNotFound, Some("assignments"))));
+        };
+        match status {
+            None => {
+                let message = "the creative was not taken, so that it is assigned to nothing";
+                return Err(Box::new(refuse::at(Code::InvalidState, "assignments", message)));
+            }
+            Some(Status::Rejected) => {
+                let message = "a creative that was rejected cannot be assigned; revise it first";
+                return Err(Box::new(refuse::at(Code::CreativeRejected, "assignments", message)));
+            }
+            Some(Status::Archived) => {
+                let message = "an archived creative cannot be assigned; sync it again first";
+                return Err(Box::new(refuse::at(Code::InvalidState, "assignments", message)));
+            }
+            Some(
+                Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended,
+            ) => {}
+        }
+        if package.cancellation.is_some() {
+            let message = "the package is canceled";
+            return Err(Box::new(refuse::at(Code::InvalidState, "assignments", message)));
+        }
+        if over(package, now) {
+            return Err(Box::new(too_late("assignments")));
+        }
+        let mut value = json!({"creative_id": assignment.creative_id});
+        if let Some(members) = value.as_object_mut() {
+            let more =
+                [("weight", &assignment.weight), ("placement_ids", &assignment.placement_ids)];
+            for (name, member) in more {
+                members.extend(member.clone().map(|member| (name.to_owned(), member)));
+            }
+        }
+        package.creative_assignments.retain(|known| {
+            known.get("creative_id").and_then(Value::as_str) != Some(&assignment.creative_id)
+        });
+        package.creative_assignments.push(value);
+        Ok(())
+    }
+
+    /// Of a strict sync in which something failed nothing is done.
+    fn undo(&mut self) {
+        for item in &mut self.items {
+            item.assigned.clear();
+            if !item.failed() {
+                let message = "nothing of this sync was done, because other creatives in it failed; \
+                               correct them, or send validation_mode lenient";
+                item.deed = Deed::Fail(vec![refuse::error(Code::ValidationError, message)]);
+            }
+        }
+    }
+
+    fn body(&self, dry_run: bool) -> Value {
+        let now = self.now();
+        let shown = |item: &Item| {
+            let mut shown = Map::new();
+            let mut add = |name: &str, value: Value| {
+                shown.insert(name.to_owned(), value);
+            };
+            add("creative_id", json!(item.creative_id));
+            let (action, status) = match &item.deed {
+                Deed::Create(new) => ("created", Some(new.status_at(now))),
+                Deed::Update(known, changes) => {
+                    add("changes", json!(changes));
+                    ("updated", Some(known.thing.status_at(now)))
+                }
+                Deed::Keep(known) => ("unchanged", Some(known.thing.status_at(now))),
+                Deed::Archive(_) | Deed::Remove(_) => ("deleted", None),
+                Deed::Fail(errors) => {
+                    add("errors", json!(errors));
+                    ("failed", None)
+                }
+            };
+            add("action", json!(action));
+            if let Some(status) = status {
+                add("status", json!(status));
+            }
+            if !item.assigned.is_empty() {
+                add("assigned_to", json!(item.assigned));
+            }
+            if !item.refused.is_empty() {
+                add("assignment_errors", json!(item.refused));
+            }
+            Value::Object(shown)
+        };
+        let mut body = json!({"creatives": self.items.iter().map(shown).collect::<Vec<_>>()});
+        if let Some(members) = body.as_object_mut() {
+            if dry_run {
+                members.insert("dry_run".to_owned(), json!(true));
+            }
+            if self.account.thing.sandbox {
+                members.insert("sandbox".to_owned(), json!(true));
+            }
+        }
+        body
+    }
+
+    fn apply(mut self) -> Result<(), Broken> {
+        let (shelf, now) = (self.work.shelf, self.now());
+        let (owner, account) =
+            (self.account.record.owner.as_str(), self.account.record.id.as_str());
+        let mut touched = BTreeSet::new();
+        for item in self.items {
+            touched.extend(
+                item.assigned.iter().filter_map(|id| self.buys.places.get(id)).map(|at| at.0),
+            );
+            let assigned = item.assigned.into_iter().map(|package| (package, now));
+            let mut fresh = None;
+            match item.deed {
+                Deed::Create(mut new) => {
+                    new.assigned.extend(assigned);
+                    let id = own_id(owner, account, &item.creative_id);
+                    let place = New { id: &id, owner, account: Some(account), state: "", now };
+                    shelf.add(place, &new)?;
+                }
+                Deed::Update(mut known, _) => {
+                    known.thing.assigned.extend(assigned);
+                    fresh = Some(known);
+                }
+                Deed::Keep(mut known) => {
+                    let before = known.thing.assigned.len();
+                    for (package, at) in assigned {
+                        known.thing.assigned.entry(package).or_insert(at);
+                    }
+                    fresh = (known.thing.assigned.len() != before).then_some(known);
+                }
+                Deed::Archive(mut known) => {
+                    known.thing.status = Status::Archived;
+                    known.thing.review_ends_at = None;
+                    fresh = Some(known);
+                }
+                Deed::Remove(known) => {
+                    shelf.remove(known.record.kind, &known.record.id)?;
+                }
+                Deed::Fail(_) => {}
+            }
+            if let Some(mut known) = fresh {
+                shelf.change(&mut known, now)?;
+            }
+        }
+        for (index, buy) in self.buys.buys.iter_mut().enumerate() {
+            if touched.contains(&index) {
+                ready(&mut buy.thing);
+                shelf.change(buy, now)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A buy that waited for creatives and has them all waits for its beginning.
+fn ready(buy: &mut buy::MediaBuy) {
+    let mut packages = buy.packages.iter().filter(|package| package.cancellation.is_none());
+    let supplied = packages.all(|package| !package.creative_assignments.is_empty());
+    if buy.status == buy::Status::PendingCreatives && supplied {
+        buy.status = buy::Status::PendingStart;
+    }
+}
+
+/// Whether it is too late to change the creatives of a package.
+fn over(package: &buy::Package, now: Timestamp) -> bool {
+    let deadline = package.shown.get("creative_deadline").and_then(Value::as_str);
+    deadline.and_then(|text| text.parse::<Timestamp>().ok()).is_some_and(|deadline| deadline < now)
+}
+
+fn too_late(field: &str) -> Error {
+    let message = "the deadline for creatives of a package has passed; get_media_buys shows it as \
+                   creative_deadline";
+    refuse::at(Code::CreativeDeadlineExceeded, field, message)
+}
+
+fn in_delivery(field: &str) -> Error {
+    let message = "the creative is in delivery; pause its packages first, or send a new creative";
+    refuse::at(Code::InvalidState, field, message)
+}

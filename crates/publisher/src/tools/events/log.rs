@@ -1,0 +1,123 @@
+//! `log_event`: events of a source, each counted once.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::Code;
+
+use super::text;
+use crate::event::{Event, EventSource};
+use crate::refuse::{self, Stop};
+use crate::shelf::{Kept, New, Query, own_id};
+use crate::tools::{Reply, Work};
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    event_source_id: String,
+    test_event_code: Option<String>,
+    events: Vec<Map<String, Value>>,
+}
+
+pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let args: Args = work.arguments()?;
+    let source = source(work, &args.event_source_id)?;
+    let (mut processed, mut known, mut failures) = (0_u32, 0_u32, Vec::new());
+    for event in &args.events {
+        if let Some(message) = unfit(&source.thing, event) {
+            failures.push(json!({
+                "event_id": text(event, "event_id"),
+                "code": Code::InvalidRequest.to_string(),
+                "message": message,
+            }));
+        } else if args.test_event_code.is_some() || keep(work, &source, event)? {
+            processed += 1;
+        } else {
+            known += 1;
+        }
+    }
+    let mut body = json!({
+        "events_received": args.events.len(),
+        "events_processed": processed,
+    });
+    if let Some(members) = body.as_object_mut() {
+        if !failures.is_empty() {
+            members.insert("partial_failures".to_owned(), failures.into());
+        }
+        if known > 0 {
+            let warning = format!("{known} of the events were known already, and count once");
+            members.insert("warnings".to_owned(), json!([warning]));
+        }
+    }
+    Ok(Reply::completed("the events were taken", body))
+}
+
+/// The caller's source with this id: of the account that is named, or of any. The parameter's name
+/// would say what was looked for (`U-3`).
+fn source(work: &Work<'_>, id: &str) -> Result<Kept<EventSource>, Stop> {
+    let absent = || refuse::not_found(Code::ReferenceNotFound, None);
+    let reach = &work.admitted.reach;
+    if let Some(account) = &work.admitted.account {
+        let place = own_id(&account.record.owner, &account.record.id, id);
+        if let Some(found) = reach.find(work.shelf, &place)? {
+            return Ok(found);
+        }
+    }
+    let all: Vec<Kept<EventSource>> = reach.all(work.shelf, &Query::default())?;
+    let mut found: Vec<_> = all.into_iter().filter(|it| it.thing.event_source_id == id).collect();
+    match (found.pop(), found.is_empty()) {
+        (None, _) => Err(absent().into()),
+        (Some(source), true) => Ok(source),
+        (Some(_), false) => {
+            let message = "several of your accounts have such a source; name the account";
+            Err(refuse::at(Code::AccountAmbiguous, "account", message).into())
+        }
+    }
+}
+
+/// Why a source cannot have an event.
+fn unfit(source: &EventSource, event: &Map<String, Value>) -> Option<&'static str> {
+    let list = |name: &str| source.given.get(name).and_then(Value::as_array);
+    let kind = event.get("event_type")?;
+    if list("event_types").is_some_and(|kinds| !kinds.contains(kind)) {
+        return Some("the source has no events of this type; sync_event_sources says which");
+    }
+    let url = event.get("event_source_url").and_then(Value::as_str);
+    if let (Some(url), Some(domains)) = (url, list("allowed_domains")) {
+        let host = crate::creative::judge::host(url);
+        let below = |domain: &Value| {
+            domain.as_str().is_some_and(|domain| crate::creative::judge::below(&host, domain))
+        };
+        if !domains.iter().any(below) {
+            return Some("event_source_url is on none of the source's allowed_domains");
+        }
+    }
+    None
+}
+
+/// Keeps an event. Whether it is new.
+fn keep(
+    work: &Work<'_>,
+    source: &Kept<EventSource>,
+    event: &Map<String, Value>,
+) -> Result<bool, Stop> {
+    let kind = text(event, "event_type");
+    let place = own_id(&source.record.id, kind, text(event, "event_id"));
+    let owner = source.record.owner.as_str();
+    if work.shelf.whose(crate::shelf::Kind::Event, &place)?.is_some() {
+        return Ok(false);
+    }
+    let data = event.get("custom_data");
+    let number = |name: &str| data.and_then(|data| data.get(name)).and_then(Value::as_f64);
+    let currency = data.and_then(|data| data.get("currency")).and_then(Value::as_str);
+    let moment = text(event, "event_time").parse::<Timestamp>();
+    let event = Event {
+        event_type: kind.to_owned(),
+        event_time: moment.unwrap_or(work.ask.now),
+        value: number("value").or_else(|| number("order_total")),
+        currency: currency.map(ToOwned::to_owned),
+    };
+    let account = source.record.account.as_deref();
+    let new = New { id: &place, owner, account, state: kind, now: work.ask.now };
+    work.shelf.add(new, &event)?;
+    Ok(true)
+}

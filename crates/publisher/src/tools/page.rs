@@ -1,0 +1,92 @@
+//! Pages of a list: a cursor is a place in one list, and useless in another.
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use tradepost_wire::adcp::error::Error;
+use tradepost_wire::canonical;
+
+use crate::refuse;
+
+/// How many items a page has at most, and by default.
+pub(crate) const MOST: usize = 100;
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Page<T> {
+    /// Its items.
+    pub items: Vec<T>,
+    /// `pagination` of the answer.
+    pub pagination: Value,
+}
+
+/// The page that a request asks for. `scope` is what decides about the list besides the cursor: a
+/// cursor of another list is refused.
+///
+/// # Errors
+/// `INVALID_REQUEST` for a cursor that is none of this list.
+pub(crate) fn of<T>(
+    items: Vec<T>,
+    arguments: &Map<String, Value>,
+    scope: &str,
+) -> Result<Page<T>, Error> {
+    sized(items, arguments, scope, MOST, MOST)
+}
+
+/// The same where a page has another size: `usual` when nothing is asked for, and `most` at most.
+pub(crate) fn sized<T>(
+    items: Vec<T>,
+    arguments: &Map<String, Value>,
+    scope: &str,
+    usual: usize,
+    most: usize,
+) -> Result<Page<T>, Error> {
+    let pagination = arguments.get("pagination");
+    let size = pagination.and_then(|page| page.get("max_results")).and_then(Value::as_u64);
+    let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usual).clamp(1, most);
+    let cursor = pagination.and_then(|page| page.get("cursor")).and_then(Value::as_str);
+    let total = items.len();
+    let from = match cursor {
+        None => 0,
+        Some(cursor) => place(cursor, scope).filter(|from| *from <= total).ok_or_else(|| {
+            let message = "this cursor is none of this list; begin without one";
+            refuse::invalid("pagination.cursor", message)
+        })?,
+    };
+    let items: Vec<T> = items.into_iter().skip(from).take(size).collect();
+    let next = from + items.len();
+    let mut pagination = json!({"has_more": next < total, "total_count": total});
+    if let (true, Some(members)) = (next < total, pagination.as_object_mut()) {
+        members.insert("cursor".to_owned(), format!("{}.{next}", mark(scope)).into());
+    }
+    Ok(Page { items, pagination })
+}
+
+/// A short digest: equal texts have equal ones.
+pub(crate) fn mark(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What decides about a list: the members of a request that are not about pages or transport.
+pub(crate) fn scope(arguments: &Map<String, Value>, account: Option<&str>) -> String {
+    const APART: [&str; 10] = [
+        "account",
+        "adcp_major_version",
+        "adcp_version",
+        "context",
+        "ext",
+        "fields",
+        "idempotency_key",
+        "if_pricing_version",
+        "if_wholesale_feed_version",
+        "pagination",
+    ];
+    let members = arguments.iter().filter(|(name, _)| !APART.contains(&name.as_str()));
+    let members: Map<_, _> = members.map(|(name, value)| (name.clone(), value.clone())).collect();
+    format!("{}\n{}", account.unwrap_or_default(), canonical::to_string(&members.into()))
+}
+
+fn place(cursor: &str, scope: &str) -> Option<usize> {
+    let (known, from) = cursor.split_once('.')?;
+    if known == mark(scope) { from.parse().ok() } else { None }
+}

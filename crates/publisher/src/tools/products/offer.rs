@@ -1,0 +1,106 @@
+//! What is on offer to a caller at this moment.
+
+use serde_json::Value;
+
+use super::Request;
+use super::filters;
+use super::plan::Choice;
+use super::rank::{self, Fit};
+use crate::account::Account;
+use crate::catalogue::Product;
+use crate::shelf::Broken;
+use crate::tools::Work;
+
+/// What is on offer.
+#[derive(Debug)]
+pub(super) struct Offer {
+    /// What can be bought now.
+    available: Vec<Product>,
+    /// What of it fits the filters, with the caller's prices.
+    pub fitting: Vec<Product>,
+    /// How the filters worked.
+    pub diagnostics: Option<Value>,
+    /// Whether prices are the account's own.
+    pub own_prices: bool,
+    account: Option<Account>,
+    preferred: Vec<String>,
+}
+
+impl Offer {
+    /// Finds out.
+    pub(super) fn open(work: &Work<'_>, request: &Request) -> Result<Self, Broken> {
+        let account = work.admitted.account.as_ref().map(|kept| kept.thing.clone());
+        let sold_out = work.prepared.supply.as_ref().map(|supply| supply.sold_out.as_slice());
+        let sold_out = sold_out.unwrap_or_default();
+        let mut available = work.publisher.products(work.shelf)?;
+        available.retain(|product| {
+            !product.terms.sold_out
+                && !sold_out.iter().any(|id| id == product.id())
+                && !product.is_expired(work.ask.now)
+                && !product.prices_for(account.as_ref()).is_empty()
+                && request.required_policies.iter().all(|id| enforces(product, id))
+        });
+        let own = |product: &Product| account.as_ref().is_some_and(|a| product.has_rate(a));
+        let own_prices = available.iter().any(own);
+        let filtered = filters::apply(available.clone(), &request.filters, account.as_ref());
+        Ok(Self {
+            available,
+            fitting: filtered.products,
+            diagnostics: filtered.diagnostics,
+            own_prices,
+            account,
+            preferred: request.preferred_delivery_types.clone(),
+        })
+    }
+
+    /// The product with this id, when it fits.
+    pub(super) fn find(&self, id: &str) -> Option<&Product> {
+        self.fitting.iter().find(|product| product.id() == id)
+    }
+
+    /// The product with this id, when it can be bought.
+    pub(super) fn available(&self, id: &str) -> Option<&Product> {
+        self.available.iter().find(|product| product.id() == id)
+    }
+
+    /// What fits, the best first. Among equals, what needs nobody's approval goes before what does,
+    /// and then the catalogue's order holds. `brand` are words that count half.
+    pub(super) fn ranked(&self, words: &[String], brand: &[String]) -> Vec<(Product, Fit)> {
+        let mut ranked: Vec<_> = self
+            .fitting
+            .iter()
+            .map(|product| {
+                let mut fit = rank::fit(product, words);
+                let of_brand = rank::fit(product, brand);
+                fit.score = fit.score * 2 + of_brand.score + self.preference(product);
+                let new = of_brand.shared.into_iter().filter(|word| !fit.shared.contains(word));
+                let new: Vec<_> = new.collect();
+                fit.shared.extend(new);
+                (product.clone(), fit)
+            })
+            .collect();
+        ranked.sort_by_key(|(product, fit)| (std::cmp::Reverse(fit.score), product.terms.approval));
+        ranked
+    }
+
+    /// What the buyer's preference for a delivery type adds; it decides among what fits alike.
+    fn preference(&self, product: &Product) -> u32 {
+        let delivery = product.published.get("delivery_type").and_then(Value::as_str);
+        u32::from(self.preferred.first().map(String::as_str) == delivery && delivery.is_some())
+    }
+
+    /// What can stand in a plan in a currency, the best first.
+    pub(super) fn choices(&self, words: &[String], currency: &str) -> Vec<Choice> {
+        let ranked = self.ranked(words, &[]);
+        let account = self.account.as_ref();
+        ranked
+            .iter()
+            .filter_map(|(product, fit)| Choice::of(product, fit, account, currency))
+            .collect()
+    }
+}
+
+fn enforces(product: &Product, policy: &str) -> bool {
+    let known = product.published.get("enforced_policies").and_then(Value::as_array);
+    known.into_iter().flatten().any(|known| known.as_str() == Some(policy))
+}

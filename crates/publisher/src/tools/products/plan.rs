@@ -1,0 +1,303 @@
+//! Making a media plan of products, and changing it as it was asked. What is asked is read by rules
+//! that a person can foresee: shares in percent, more, less, without, each with the name of a
+//! channel. What is not understood is said to be not done.
+
+use serde_json::{Map, Value};
+
+use super::rank::{self, Fit};
+use crate::account::Account;
+use crate::catalogue::{Price, Product, currency, text, words};
+use crate::proposal::{Allocation, Envelope};
+
+/// How many products a plan has at most.
+const MOST: usize = 4;
+
+/// By how many percent "more" and "less" move a budget.
+const STEP: f64 = 20.0;
+
+/// A product that can stand in a plan: at a fixed price, without anybody's approval.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    /// It.
+    pub product: Product,
+    /// How well it fits.
+    pub fit: Fit,
+    /// Its price.
+    option: Map<String, Value>,
+}
+
+impl Choice {
+    /// The product with its first fixed price in a currency.
+    pub(super) fn of(
+        product: &Product,
+        fit: &Fit,
+        account: Option<&Account>,
+        wanted: &str,
+    ) -> Option<Self> {
+        let option = product.prices_for(account).into_iter().find(|option| {
+            matches!(Price::of(option), Price::Fixed(_)) && currency(option) == wanted
+        })?;
+        if product.terms.approval {
+            return None;
+        }
+        Some(Self { product: product.clone(), fit: fit.clone(), option: option.clone() })
+    }
+
+    fn minimum(&self) -> f64 {
+        self.product.minimum(&self.option).unwrap_or(0.0)
+    }
+}
+
+/// A plan before it is kept.
+#[derive(Debug, Clone)]
+pub(super) struct Plan(Vec<(Choice, f64)>);
+
+impl Plan {
+    /// The best of several choices, weighed by how well they fit; fewer when the budget does not
+    /// give each what it costs at least.
+    pub(super) fn balanced(choices: &[Choice], budget: Option<f64>) -> Option<Self> {
+        let mut chosen: Vec<_> = choices
+            .iter()
+            .filter(|choice| !choice.fit.shared.is_empty())
+            .take(MOST)
+            .cloned()
+            .collect();
+        while !chosen.is_empty() {
+            let plan = Self::of(chosen.iter().map(|c| (c.clone(), f64::from(c.fit.score))));
+            if budget.is_none_or(|budget| plan.minimum() <= budget) {
+                return Some(plan);
+            }
+            // Whoever needs most gives way.
+            let dearest = plan.dearest();
+            chosen.remove(dearest);
+        }
+        None
+    }
+
+    /// The best two of them, sixty to forty.
+    pub(super) fn focused(choices: &[Choice], budget: Option<f64>) -> Option<Self> {
+        let two: Vec<_> =
+            choices.iter().filter(|choice| !choice.fit.shared.is_empty()).take(2).collect();
+        let [first, second] = two.as_slice() else {
+            return None;
+        };
+        let plan = Self::of([((*first).clone(), 60.0), ((*second).clone(), 40.0)].into_iter());
+        budget.is_none_or(|budget| plan.minimum() <= budget).then_some(plan)
+    }
+
+    /// The plan that a proposal's allocations are, as far as its products are among the choices.
+    pub(super) fn restored(allocations: &[Allocation], choices: &[Choice]) -> Self {
+        let restored = allocations.iter().filter_map(|part| {
+            let choice = choices.iter().find(|choice| choice.product.id() == part.product_id)?;
+            Some((choice.clone(), f64::from(part.percentage)))
+        });
+        Self::of(restored)
+    }
+
+    fn of(shares: impl Iterator<Item = (Choice, f64)>) -> Self {
+        let mut plan = Self(shares.collect());
+        plan.scale();
+        plan
+    }
+
+    /// How many products it has.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The least budget with which every product gets what it costs at least.
+    pub(super) fn minimum(&self) -> f64 {
+        let needs = self
+            .percentages()
+            .into_iter()
+            .zip(&self.0)
+            .map(|(percent, (choice, _))| choice.minimum() * 100.0 / f64::from(percent.max(1)));
+        needs.fold(0.0, f64::max).ceil()
+    }
+
+    fn dearest(&self) -> usize {
+        let need = |share: &(Choice, f64)| share.0.minimum() / share.1.max(1.0);
+        let places = 0..self.0.len();
+        let needs = places.zip(self.0.iter().map(need));
+        needs.max_by(|one, other| one.1.total_cmp(&other.1)).map_or(0, |(place, _)| place)
+    }
+
+    /// Its allocations.
+    pub(super) fn allocations(&self) -> Vec<Allocation> {
+        let shares = self.percentages().into_iter().zip(&self.0);
+        shares
+            .filter(|(percentage, _)| *percentage > 0)
+            .map(|(percentage, (choice, _))| Allocation {
+                product_id: choice.product.id().to_owned(),
+                pricing_option_id: text(&choice.option, "pricing_option_id").to_owned(),
+                percentage,
+                rationale: choice.fit.rationale(),
+            })
+            .collect()
+    }
+
+    /// The envelope of a proposal of it.
+    pub(super) fn envelope(&self, wanted: Envelope) -> Envelope {
+        Envelope { minimum: Some(self.minimum()).filter(|least| *least > 0.0), ..wanted }
+    }
+
+    /// The shares in whole percent that sum up to 100: rounded down, and what is lost goes to the
+    /// largest remainders.
+    fn percentages(&self) -> Vec<u32> {
+        let floors: Vec<u32> = self.0.iter().map(|(_, share)| whole(*share)).collect();
+        let mut order: Vec<usize> = (0..self.0.len()).collect();
+        let rest = |place: &usize| self.0.get(*place).map_or(0.0, |(_, share)| share.fract());
+        order.sort_by(|one, other| rest(other).total_cmp(&rest(one)).then(one.cmp(other)));
+        let lost = 100_u32.saturating_sub(floors.iter().sum());
+        let lucky: Vec<usize> =
+            order.into_iter().take(usize::try_from(lost).unwrap_or_default()).collect();
+        let raised = |(place, floor): (usize, u32)| floor + u32::from(lucky.contains(&place));
+        floors.into_iter().enumerate().map(raised).collect()
+    }
+
+    fn scale(&mut self) {
+        let sum: f64 = self.0.iter().map(|(_, share)| share).sum();
+        for (_, share) in &mut self.0 {
+            *share = if sum > 0.0 { *share * 100.0 / sum } else { 0.0 };
+        }
+    }
+
+    /// Does what is asked. `choices` are what may come in.
+    pub(super) fn ask(&mut self, ask: &str, choices: &[Choice]) -> Done {
+        let mut done = Done::default();
+        for clause in clauses(ask) {
+            done.count(self.clause(&clause, choices));
+        }
+        done
+    }
+
+    /// One clause. Whether it was done, and `None` when it says nothing.
+    fn clause(&mut self, clause: &[String], choices: &[Choice]) -> Option<bool> {
+        let has = |words: &[&str]| clause.iter().any(|word| words.contains(&word.as_str()));
+        let channel = clause.iter().find(|word| rank::is_channel(word));
+        if clause.iter().all(|word| rank::telling(word).is_empty()) {
+            return None;
+        }
+        let Some(channel) = channel else {
+            return Some(false);
+        };
+        let percent = clause.iter().find_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
+        if has(&["drop", "remove", "exclude", "without", "omit"]) {
+            return Some(self.drop_channel(channel));
+        }
+        let now = self.share(channel);
+        let wanted = match percent {
+            Some(percent) if (0.0..=100.0).contains(&percent) => percent,
+            Some(_) => return Some(false),
+            None if has(&["less", "reduce", "decrease", "fewer"]) => (now - STEP).max(0.0),
+            None if has(&[
+                "more",
+                "shift",
+                "increase",
+                "add",
+                "redistribute",
+                "toward",
+                "towards",
+            ]) =>
+            {
+                (now + STEP).min(100.0)
+            }
+            None => return Some(false),
+        };
+        Some(self.set(channel, wanted, choices))
+    }
+
+    fn share(&self, channel: &str) -> f64 {
+        let named =
+            self.0.iter().filter(|(choice, _)| rank::names_channel(channel, &choice.product));
+        named.map(|(_, share)| share).sum()
+    }
+
+    fn drop_channel(&mut self, channel: &str) -> bool {
+        let stays = |share: &(Choice, f64)| !rank::names_channel(channel, &share.0.product);
+        if !self.0.iter().any(stays) || self.0.iter().all(stays) {
+            return false;
+        }
+        self.0.retain(stays);
+        self.scale();
+        true
+    }
+
+    /// Gives a channel a share, and the others the rest in the proportions that they have.
+    fn set(&mut self, channel: &str, wanted: f64, choices: &[Choice]) -> bool {
+        let is = |share: &(Choice, f64)| rank::names_channel(channel, &share.0.product);
+        if !self.0.iter().any(is) {
+            let new = choices.iter().find(|choice| rank::names_channel(channel, &choice.product));
+            let Some(new) = new.filter(|_| wanted > 0.0) else {
+                return false;
+            };
+            self.0.push((new.clone(), 1.0));
+        }
+        let inside = self.share(channel);
+        let outside: f64 = self.0.iter().map(|(_, share)| share).sum::<f64>() - inside;
+        if inside <= 0.0 || outside <= 0.0 {
+            return wanted >= 100.0;
+        }
+        for share in &mut self.0 {
+            let factor = if is(share) { wanted / inside } else { (100.0 - wanted) / outside };
+            share.1 *= factor;
+        }
+        self.0.retain(|(_, share)| *share > 0.0);
+        self.scale();
+        true
+    }
+}
+
+/// A share in percent, rounded down. Shares are from 0 to 100.
+fn whole(share: f64) -> u32 {
+    (0..=100_u32).rev().find(|percent| f64::from(*percent) <= share + 1e-9).unwrap_or(0)
+}
+
+/// How much of what was asked was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Done {
+    /// Clauses that were done.
+    pub done: u32,
+    /// Clauses that were not.
+    pub left: u32,
+}
+
+impl Done {
+    fn count(&mut self, done: Option<bool>) {
+        match done {
+            Some(true) => self.done += 1,
+            Some(false) => self.left += 1,
+            None => {}
+        }
+    }
+
+    /// The same with another's.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { done: self.done + other.done, left: self.left + other.left }
+    }
+
+    /// The status of `refinement_applied`, and what to say about it.
+    pub(super) fn status(self) -> (&'static str, &'static str) {
+        const RULES: &str = "this seller understands shares in percent, more, less and without, \
+                             each with the name of a channel";
+        match (self.done, self.left) {
+            (0, _) => ("unable", RULES),
+            (_, 0) => ("applied", "the budget is divided as asked"),
+            (_, _) => ("partial", RULES),
+        }
+    }
+}
+
+/// The clauses of what is asked, as words in small letters; a percentage keeps its sign.
+fn clauses(ask: &str) -> Vec<Vec<String>> {
+    let sentences = ask.split(['.', ';', '\n']).flat_map(|sentence| sentence.split(" and "));
+    let spelled = |sentence: &str| -> Vec<String> {
+        let spaced = sentence.split_whitespace().flat_map(|word| {
+            let trimmed =
+                word.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != '%');
+            if trimmed.ends_with('%') { vec![trimmed.to_owned()] } else { words(trimmed).collect() }
+        });
+        spaced.collect()
+    };
+    sentences.map(spelled).filter(|clause| !clause.is_empty()).collect()
+}

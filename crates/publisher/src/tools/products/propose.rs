@@ -1,0 +1,203 @@
+//! Keeping proposals: drafts for a brief, their next version, and committed ones.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
+
+use super::Request;
+use super::offer::Offer;
+use super::plan::Plan;
+use super::rank;
+use crate::catalogue::{ProposalTerms, number, text};
+use crate::proposal::{Envelope, Proposal, Status};
+use crate::refuse::{self, Stop};
+use crate::shelf::{Broken, Kept, New, Query};
+use crate::tools::Work;
+
+/// For how long an expired proposal is still known to be expired.
+const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// The states of records.
+const DRAFT: &str = "draft";
+const COMMITTED: &str = "committed";
+
+/// The proposals for a brief, as they are published; none when the publisher makes none. A draft
+/// that says the same already is proposed again rather than made anew.
+pub(super) fn for_brief(
+    work: &Work<'_>,
+    request: &Request,
+    offer: &Offer,
+    words: &[String],
+) -> Result<Vec<Value>, Stop> {
+    let Some(terms) = work.publisher.profile.catalogue.proposals else {
+        return Ok(Vec::new());
+    };
+    let wanted = envelope(request);
+    let choices = offer.choices(words, &wanted.currency);
+    let balanced = Plan::balanced(&choices, wanted.budget);
+    let focused = match &balanced {
+        Some(plan) if plan.len() > 2 => Plan::focused(&choices, wanted.budget),
+        Some(_) | None => None,
+    };
+    let plans = [
+        (
+            "Balanced plan",
+            "The budget over what fits the brief, weighed by how well it fits.",
+            balanced,
+        ),
+        ("Focused plan", "The budget on the two products that fit the brief best.", focused),
+    ];
+    let known = tidy(work)?;
+    let mut proposals = Vec::new();
+    for (name, description, plan) in plans {
+        let Some(plan) = plan else { continue };
+        let draft = Proposal {
+            proposal_id: String::new(),
+            name: name.to_owned(),
+            description: description.to_owned(),
+            status: Status::Draft,
+            expires_at: after(work.ask.now, terms.draft_hours)?,
+            allocations: plan.allocations(),
+            envelope: plan.envelope(wanted.clone()),
+            io_id: None,
+        };
+        let account = work.admitted.account_id();
+        let same = known.iter().find(|kept| {
+            let mut known = kept.thing.clone();
+            known.proposal_id = String::new();
+            known.expires_at = draft.expires_at;
+            known == draft && kept.record.account.as_deref() == account
+        });
+        match same {
+            Some(kept) => proposals.push(kept.thing.published()),
+            None => proposals.push(add(work, draft)?.published()),
+        }
+    }
+    Ok(proposals)
+}
+
+/// Keeps a new draft.
+fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Broken> {
+    draft.proposal_id = work.publisher.world.fresh_id("prop");
+    let new = New {
+        id: &draft.proposal_id,
+        owner: work.admitted.owner(),
+        account: work.admitted.account_id(),
+        state: DRAFT,
+        now: work.ask.now,
+    };
+    work.shelf.add(new, &draft)?;
+    Ok(draft)
+}
+
+/// The tenant's current drafts. What expired long ago is taken away, so that briefs leave nothing
+/// behind for good.
+fn tidy(work: &Work<'_>) -> Result<Vec<Kept<Proposal>>, Broken> {
+    let owner = Some(work.admitted.owner().to_owned());
+    let query = Query { owner, state: Some(DRAFT.to_owned()), ..Query::default() };
+    let mut current = Vec::new();
+    for kept in work.shelf.all::<Proposal>(&query)? {
+        let over = work.ask.now.duration_since(kept.thing.expires_at);
+        if over > KNOWN_FOR {
+            work.shelf.remove(kept.record.kind, &kept.record.id)?;
+        } else if !kept.thing.is_expired(work.ask.now) {
+            current.push(kept);
+        }
+    }
+    Ok(current)
+}
+
+/// Keeps the next version of a proposal: the same draft, changed. A committed proposal stays as it
+/// was agreed, and its next version is a draft of its own.
+pub(super) fn replanned(
+    work: &Work<'_>,
+    request: &Request,
+    mut kept: Kept<Proposal>,
+    plan: &Plan,
+) -> Result<Kept<Proposal>, Stop> {
+    let terms = terms(work)?;
+    let allocations = plan.allocations();
+    let envelope = plan.envelope(widened(kept.thing.envelope.clone(), request));
+    if kept.thing.allocations == allocations && kept.thing.envelope == envelope {
+        return Ok(kept);
+    }
+    let next = Proposal {
+        status: Status::Draft,
+        expires_at: after(work.ask.now, terms.draft_hours)?,
+        allocations,
+        envelope,
+        io_id: None,
+        ..kept.thing.clone()
+    };
+    match kept.thing.status {
+        Status::Draft => {
+            kept.thing = next;
+            work.shelf.change(&mut kept, work.ask.now)?;
+        }
+        Status::Committed => {
+            let added = add(work, next)?;
+            let broken = || Broken::new("reading a proposal that was just kept", "it is not there");
+            let found = work.shelf.find(&added.proposal_id)?;
+            kept = found.ok_or_else(broken)?;
+        }
+    }
+    Ok(kept)
+}
+
+/// Commits a proposal. Whether it was a draft.
+pub(super) fn commit(work: &Work<'_>, kept: &mut Kept<Proposal>) -> Result<bool, Stop> {
+    if kept.thing.status == Status::Committed {
+        return Ok(false);
+    }
+    kept.thing.status = Status::Committed;
+    kept.thing.expires_at = after(work.ask.now, terms(work)?.hold_hours)?;
+    kept.thing.io_id = Some(work.publisher.world.fresh_id("io"));
+    COMMITTED.clone_into(&mut kept.record.state);
+    work.shelf.change(kept, work.ask.now)?;
+    Ok(true)
+}
+
+/// A proposal may outlive the publisher's readiness to make more.
+fn terms(work: &Work<'_>) -> Result<ProposalTerms, Stop> {
+    work.publisher.profile.catalogue.proposals.ok_or_else(|| {
+        let message = "this seller makes no proposals any more; buy products directly";
+        refuse::error(tradepost_wire::adcp::error::Code::UnsupportedFeature, message).into()
+    })
+}
+
+fn after(now: Timestamp, hours: u32) -> Result<Timestamp, Broken> {
+    now.checked_add(SignedDuration::from_hours(i64::from(hours)))
+        .map_err(|error| Broken::new("working out when a proposal expires", error))
+}
+
+/// What a request is priced against: what its filters say, and else the money in its brief.
+fn envelope(request: &Request) -> Envelope {
+    let named = request.brief.as_deref().and_then(rank::money);
+    let from_brief = Envelope {
+        currency: named.map_or("USD", |(_, currency)| currency).to_owned(),
+        budget: named.map(|(amount, _)| amount),
+        ..Envelope::default()
+    };
+    widened(from_brief, request)
+}
+
+/// An envelope with what the filters of a request say.
+fn widened(mut envelope: Envelope, request: &Request) -> Envelope {
+    let filters = &request.filters;
+    let day = |name: &str| Some(text(filters, name).to_owned()).filter(|day| !day.is_empty());
+    if let Some(budget) = filters.get("budget_range").and_then(Value::as_object) {
+        text(budget, "currency").clone_into(&mut envelope.currency);
+        envelope.budget = number(budget, "max").or_else(|| number(budget, "min"));
+    }
+    envelope.start_date = day("start_date").or(envelope.start_date);
+    envelope.end_date = day("end_date").or(envelope.end_date);
+    let countries = countries(filters);
+    if !countries.is_empty() {
+        envelope.countries = countries;
+    }
+    envelope
+}
+
+fn countries(filters: &Map<String, Value>) -> Vec<String> {
+    let listed = filters.get("countries").and_then(Value::as_array);
+    listed.into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+}

@@ -1,0 +1,209 @@
+//! How well a product fits a text: by the words that they share. Simple, the same every time, and
+//! explained in `brief_relevance`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::catalogue::{Product, maps, text, words};
+
+/// Words that say nothing about what is wanted.
+const EMPTY: [&str; 42] = [
+    "a",
+    "across",
+    "adults",
+    "advertising",
+    "all",
+    "an",
+    "and",
+    "are",
+    "at",
+    "available",
+    "be",
+    "budget",
+    "by",
+    "campaign",
+    "flight",
+    "for",
+    "from",
+    "in",
+    "inventory",
+    "is",
+    "it",
+    "looking",
+    "more",
+    "must",
+    "no",
+    "of",
+    "on",
+    "one",
+    "or",
+    "per",
+    "product",
+    "products",
+    "q1",
+    "q2",
+    "q3",
+    "q4",
+    "show",
+    "that",
+    "the",
+    "to",
+    "us",
+    "with",
+];
+
+/// The words by which people name channels.
+const CHANNEL_WORDS: [(&str, &[&str]); 8] = [
+    ("display", &["display", "banner", "banners"]),
+    ("olv", &["video", "olv", "preroll", "instream"]),
+    ("ctv", &["ctv", "tv", "television", "video"]),
+    ("linear_tv", &["tv", "television", "linear"]),
+    ("podcast", &["podcast", "podcasts", "audio"]),
+    ("streaming_audio", &["audio", "streaming"]),
+    ("email", &["email", "newsletter", "newsletters"]),
+    ("dooh", &["dooh", "outdoor", "billboard"]),
+];
+
+/// How well a product fits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// The more, the better; 0 when they share nothing.
+    pub score: u32,
+    /// The words that they share, in the order of the text.
+    pub shared: Vec<String>,
+}
+
+impl Fit {
+    /// In words, for `brief_relevance`.
+    pub(super) fn relevance(&self) -> String {
+        if self.shared.is_empty() {
+            return "It shares no word with the brief; it is shown because it is on offer."
+                .to_owned();
+        }
+        format!("It shares with the brief: {}.", self.shared.join(", "))
+    }
+
+    /// In words, for a proposal.
+    pub(super) fn rationale(&self) -> String {
+        format!("It shares with the brief: {}.", self.shared.join(", "))
+    }
+}
+
+/// The words of a text that say something, each once.
+pub(super) fn telling(text: &str) -> Vec<String> {
+    let mut telling: Vec<String> = Vec::new();
+    for word in words(text) {
+        let short = word.len() < 2 || word.chars().all(|letter| letter.is_ascii_digit());
+        if !short && !EMPTY.contains(&word.as_str()) && !telling.contains(&word) {
+            telling.push(word);
+        }
+    }
+    telling
+}
+
+/// How well a product fits the words of a text.
+pub(super) fn fit(product: &Product, wanted: &[String]) -> Fit {
+    let weights = weights(product);
+    let mut fit = Fit::default();
+    for word in wanted {
+        if let Some(weight) = weights.get(word) {
+            fit.score += weight;
+            fit.shared.push(word.clone());
+        }
+    }
+    fit
+}
+
+/// The words of a product with what each of them counts.
+fn weights(product: &Product) -> BTreeMap<String, u32> {
+    let mut weights = BTreeMap::new();
+    let mut add = |word: String, weight: u32| {
+        let known = weights.entry(word).or_insert(0);
+        *known = weight.max(*known);
+    };
+    words(text(&product.published, "name")).for_each(|word| add(word, 3));
+    for channel in product.channels() {
+        words(channel).for_each(|word| add(word, 3));
+        channel_words(channel).iter().for_each(|word| add((*word).to_owned(), 3));
+    }
+    for properties in maps(product.published.get("publisher_properties")) {
+        let tags = properties.get("property_tags").and_then(Value::as_array);
+        let tags = tags.into_iter().flatten().filter_map(Value::as_str);
+        tags.flat_map(words).for_each(|word| add(word, 2));
+    }
+    product.terms.keywords.iter().flat_map(|word| words(word)).for_each(|word| add(word, 2));
+    let delivery: &[&str] =
+        if product.is_guaranteed() { &["guaranteed"] } else { &["auction", "auctions"] };
+    delivery.iter().for_each(|word| add((*word).to_owned(), 2));
+    words(text(&product.published, "description")).for_each(|word| add(word, 1));
+    weights
+}
+
+/// The words by which people name a channel.
+fn channel_words(channel: &str) -> &'static [&'static str] {
+    let row = CHANNEL_WORDS.iter().find(|(name, _)| *name == channel);
+    row.map_or(&[], |(_, words)| words)
+}
+
+/// Whether a word names one of a product's channels.
+pub(super) fn names_channel(word: &str, product: &Product) -> bool {
+    product.channels().any(|channel| channel == word || channel_words(channel).contains(&word))
+}
+
+/// Whether a word names any channel.
+pub(super) fn is_channel(word: &str) -> bool {
+    CHANNEL_WORDS.iter().any(|(channel, words)| *channel == word || words.contains(&word))
+}
+
+/// The first amount of money in a text: `$50K`, `€ 20,000`, `£1.5m`. Only amounts with a sign in
+/// front are read.
+pub(super) fn money(text: &str) -> Option<(f64, &'static str)> {
+    const SIGNS: [(char, &str); 3] = [('$', "USD"), ('€', "EUR"), ('£', "GBP")];
+    let (at, sign) = text.char_indices().find_map(|(at, letter)| {
+        let sign = SIGNS.iter().find(|(sign, _)| *sign == letter)?;
+        Some((at + letter.len_utf8(), sign.1))
+    })?;
+    let rest = text.get(at..)?.trim_start();
+    let digits: String = rest
+        .chars()
+        .take_while(|letter| letter.is_ascii_digit() || matches!(letter, ',' | '.'))
+        .collect();
+    let unit = rest.chars().nth(digits.chars().count());
+    let plain: String = digits.trim_end_matches(['.', ',']).replace(',', "");
+    let amount: f64 = plain.parse().ok()?;
+    let factor = match unit {
+        Some('k' | 'K') => 1_000.0,
+        Some('m' | 'M') => 1_000_000.0,
+        Some(_) | None => 1.0,
+    };
+    Some((amount * factor, sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{money, telling};
+
+    #[test]
+    fn money_is_read_with_its_sign_in_front() {
+        let table = [
+            ("Q2 flight, $50K budget", Some((50_000.0, "USD"))),
+            ("about €20,000.", Some((20_000.0, "EUR"))),
+            ("£1.5m in all", Some((1_500_000.0, "GBP"))),
+            ("$ 900, then $5", Some((900.0, "USD"))),
+            ("50K dollars", None),
+            ("a $ign", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(money(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_words_that_say_something_count() {
+        assert_eq!(
+            telling("Display and video inventory, adults 25-54, US. Display!"),
+            ["display", "video"],
+        );
+    }
+}

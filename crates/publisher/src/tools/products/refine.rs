@@ -1,0 +1,378 @@
+//! Refining: changing what was found, entry by entry, and finalizing proposals. Each entry is
+//! answered at its place in `refinement_applied`.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::offer::Offer;
+use super::plan::{Done, Plan};
+use super::{Request, propose, rank};
+use crate::catalogue::Product;
+use crate::proposal::{self, Proposal};
+use crate::refuse::{self, Refusal, Stop};
+use crate::shelf::Kept;
+use crate::tools::Work;
+
+/// An entry of `refine`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "scope", rename_all = "snake_case")]
+pub(super) enum Entry {
+    /// About the whole.
+    Request {
+        /// What is asked.
+        ask: String,
+    },
+    /// About a product.
+    Product {
+        /// Which.
+        product_id: String,
+        /// What to do with it.
+        #[serde(default)]
+        action: Action,
+        /// What is asked of it.
+        ask: Option<String>,
+    },
+    /// About a proposal.
+    Proposal {
+        /// Which.
+        proposal_id: String,
+        /// What to do with it.
+        #[serde(default)]
+        action: Action,
+        /// What is asked of it.
+        ask: Option<String>,
+    },
+}
+
+/// What to do; the schema says which of them a scope has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Action {
+    #[default]
+    Include,
+    Omit,
+    MoreLikeThis,
+    Finalize,
+}
+
+impl Entry {
+    /// What is asked, if anything is.
+    pub(super) fn ask(&self) -> Option<&str> {
+        match self {
+            Self::Request { ask } => Some(ask),
+            Self::Product { ask, .. } | Self::Proposal { ask, .. } => ask.as_deref(),
+        }
+    }
+
+    /// The entry of `refinement_applied`.
+    fn applied(&self, status: &str, notes: &str) -> Value {
+        match self {
+            Self::Request { .. } => json!({"scope": "request", "status": status, "notes": notes}),
+            Self::Product { product_id, .. } => json!({
+                "scope": "product", "product_id": product_id, "status": status, "notes": notes,
+            }),
+            Self::Proposal { proposal_id, .. } => json!({
+                "scope": "proposal", "proposal_id": proposal_id, "status": status, "notes": notes,
+            }),
+        }
+    }
+}
+
+/// What an entry is about, found.
+enum Found {
+    Request,
+    Product(Box<Product>),
+    Proposal(Box<Kept<Proposal>>),
+}
+
+/// What came of refining.
+#[derive(Debug, Default)]
+pub(super) struct Refined {
+    /// The products, in the order in which they are shown.
+    pub products: Vec<Product>,
+    /// The proposals, as they are published.
+    pub proposals: Vec<Value>,
+    /// `refinement_applied`.
+    pub applied: Vec<Value>,
+}
+
+/// Refines.
+pub(super) fn refine(work: &Work<'_>, request: &Request, offer: &Offer) -> Result<Refined, Stop> {
+    let found = find(work, &request.refine)?;
+    let finalizes =
+        |entry: &Entry| matches!(entry, Entry::Proposal { action: Action::Finalize, .. });
+    if request.refine.iter().any(finalizes) {
+        return finalize(work, request, offer, found);
+    }
+    let mut refined = Refined::default();
+    let mut omitted: Vec<String> = Vec::new();
+    let mut named = false;
+    let mut plans: Vec<(usize, Kept<Proposal>)> = Vec::new();
+    for (entry, found) in request.refine.iter().zip(found) {
+        let applied = match (entry, found) {
+            (Entry::Product { action: Action::Omit, product_id, .. }, _) => {
+                omitted.push(product_id.clone());
+                entry.applied("applied", "the product is left out")
+            }
+            (Entry::Proposal { action: Action::Omit, .. }, _) => {
+                entry.applied("applied", "the proposal is left out")
+            }
+            (Entry::Product { action, ask, .. }, Found::Product(product)) => {
+                named = true;
+                include(&mut refined, entry, *action, ask.as_deref(), &product, offer)
+            }
+            (Entry::Proposal { .. }, Found::Proposal(kept)) => {
+                named = true;
+                plans.push((refined.applied.len(), *kept));
+                Value::Null
+            }
+            (Entry::Request { .. }, _)
+            | (_, Found::Request | Found::Product(_) | Found::Proposal(_)) => Value::Null,
+        };
+        refined.applied.push(applied);
+    }
+    let overall: Vec<&str> = request
+        .refine
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Request { ask } => Some(ask.as_str()),
+            Entry::Product { .. } | Entry::Proposal { .. } => None,
+        })
+        .collect();
+    let mut of_request = vec![Done::default(); overall.len()];
+    for (place, kept) in plans {
+        let Some(entry) = request.refine.get(place) else { continue };
+        let kept = replan(
+            work,
+            request,
+            offer,
+            kept,
+            entry,
+            &overall,
+            &mut of_request,
+            &mut refined,
+            place,
+        )?;
+        for part in &kept.thing.allocations {
+            if let Some(product) = offer.find(&part.product_id) {
+                push(&mut refined.products, product);
+            }
+        }
+        refined.proposals.push(kept.thing.published());
+    }
+    if !named {
+        let words: Vec<_> = overall.iter().flat_map(|ask| rank::telling(ask)).collect();
+        refined.products =
+            offer.ranked(&words, &[]).into_iter().map(|(product, _)| product).collect();
+    }
+    refined.products.retain(|product| !omitted.iter().any(|id| id == product.id()));
+    let planned = !refined.proposals.is_empty();
+    let mut of_request = of_request.into_iter();
+    for (entry, applied) in request.refine.iter().zip(&mut refined.applied) {
+        if let Entry::Request { .. } = entry {
+            let done = of_request.next().unwrap_or_default();
+            let (status, notes) = match (planned, named) {
+                (true, _) => done.status(),
+                (false, false) => {
+                    ("partial", "the products are in the order in which they fit what is asked")
+                }
+                (false, true) => ("unable", "name a proposal to have its budget divided anew"),
+            };
+            *applied = entry.applied(status, notes);
+        }
+    }
+    Ok(refined)
+}
+
+/// What the entries are about; every problem at once.
+fn find(work: &Work<'_>, entries: &[Entry]) -> Result<Vec<Found>, Stop> {
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    for (index, entry) in entries.iter().enumerate() {
+        match entry {
+            Entry::Request { .. } => found.push(Found::Request),
+            Entry::Product { product_id, .. } => {
+                let field = format!("refine[{index}].product_id");
+                match work.publisher.product(work.shelf, product_id)? {
+                    None => problems.push(refuse::not_found(Code::ProductNotFound, Some(&field))),
+                    Some(product) if product.is_expired(work.ask.now) => {
+                        let message = "the product has left the offer; discover again";
+                        problems.push(refuse::at(Code::ProductExpired, &field, message));
+                    }
+                    Some(product) => found.push(Found::Product(Box::new(product))),
+                }
+            }
+            Entry::Proposal { proposal_id, .. } => {
+                let field = format!("refine[{index}].proposal_id");
+                let reach = &work.admitted.reach;
+                match proposal::current(reach, work.shelf, proposal_id, &field, work.ask.now) {
+                    Ok(kept) => found.push(Found::Proposal(Box::new(kept))),
+                    Err(Stop::Refused(refusal)) => {
+                        problems.push(*refusal.first);
+                        problems.extend(refusal.others);
+                    }
+                    Err(Stop::Broken(broken)) => return Err(broken.into()),
+                }
+            }
+        }
+    }
+    Refusal::of_all(problems)?;
+    Ok(found)
+}
+
+/// Includes a product, and with `more_like_this` those that are sold on the same channels.
+fn include(
+    refined: &mut Refined,
+    entry: &Entry,
+    action: Action,
+    ask: Option<&str>,
+    product: &Product,
+    offer: &Offer,
+) -> Value {
+    let Some(offered) = offer.find(product.id()) else {
+        let notes = "the product is sold out, or a filter of this request leaves it out";
+        return entry.applied("unable", notes);
+    };
+    push(&mut refined.products, offered);
+    if action == Action::MoreLikeThis {
+        let words: Vec<_> = ask.map(rank::telling).unwrap_or_default();
+        let like = |other: &Product| {
+            other.id() != product.id()
+                && other.channels().any(|channel| product.channels().any(|known| known == channel))
+        };
+        let ranked = offer.ranked(&words, &[]).into_iter().map(|(other, _)| other);
+        let mut any = false;
+        for other in ranked.filter(like) {
+            any = true;
+            push(&mut refined.products, &other);
+        }
+        return if any {
+            entry.applied("applied", "products on the same channels follow it")
+        } else {
+            entry.applied("partial", "no other product is sold on the same channels")
+        };
+    }
+    match ask {
+        None => entry.applied("applied", "the product is included"),
+        Some(_) => entry.applied(
+            "partial",
+            "the product is included as it is sold; it is not changed by asking",
+        ),
+    }
+}
+
+fn push(products: &mut Vec<Product>, product: &Product) {
+    if !products.iter().any(|known| known.id() == product.id()) {
+        products.push(product.clone());
+    }
+}
+
+/// Divides a proposal's budget anew, as its entry and the request as a whole ask.
+#[expect(clippy::too_many_arguments, reason = "one step of `refine`, taken out for its length")]
+fn replan(
+    work: &Work<'_>,
+    request: &Request,
+    offer: &Offer,
+    kept: Kept<Proposal>,
+    entry: &Entry,
+    overall: &[&str],
+    of_request: &mut [Done],
+    refined: &mut Refined,
+    place: usize,
+) -> Result<Kept<Proposal>, Stop> {
+    let words: Vec<_> =
+        entry.ask().into_iter().chain(overall.iter().copied()).flat_map(rank::telling).collect();
+    let choices = offer.choices(&words, &kept.thing.envelope.currency);
+    let mut plan = Plan::restored(&kept.thing.allocations, &choices);
+    let whole = plan.len() == kept.thing.allocations.len();
+    let mut done = Done::default();
+    if let Some(ask) = entry.ask() {
+        done = done.and(plan.ask(ask, &choices));
+    }
+    for (ask, so_far) in overall.iter().zip(of_request) {
+        *so_far = so_far.and(plan.ask(ask, &choices));
+    }
+    let (status, notes) = match (plan.len(), whole, entry.ask()) {
+        (0, _, _) => ("unable", "none of its products is on offer any more"),
+        (_, true, None) => ("applied", "the proposal is included"),
+        (_, false, None) => ("partial", "products that are no longer on offer are left out"),
+        (_, _, Some(_)) => done.status(),
+    };
+    if let Some(applied) = refined.applied.get_mut(place) {
+        *applied = entry.applied(status, notes);
+    }
+    if plan.len() == 0 {
+        return Ok(kept);
+    }
+    propose::replanned(work, request, kept, &plan)
+}
+
+/// Commits the proposals that are named, all or none: everything is checked before the first is
+/// changed, and all of it is one transaction.
+fn finalize(
+    work: &Work<'_>,
+    request: &Request,
+    offer: &Offer,
+    found: Vec<Found>,
+) -> Result<Refined, Stop> {
+    let mut kept: Vec<Kept<Proposal>> = found
+        .into_iter()
+        .filter_map(|found| match found {
+            Found::Proposal(kept) => Some(*kept),
+            Found::Request | Found::Product(_) => None,
+        })
+        .collect();
+    Refusal::of_all(finalize_problems(work, offer, &kept))?;
+    let mut refined = Refined::default();
+    for (entry, kept) in request.refine.iter().zip(&mut kept) {
+        let fresh = propose::commit(work, kept)?;
+        let notes = if fresh {
+            "the prices are firm, and the inventory is held until expires_at"
+        } else {
+            "the proposal had been committed before; its hold is as it was"
+        };
+        refined.applied.push(entry.applied("applied", notes));
+        for part in &kept.thing.allocations {
+            if let Some(product) = offer.find(&part.product_id) {
+                push(&mut refined.products, product);
+            }
+        }
+        refined.proposals.push(kept.thing.published());
+    }
+    Ok(refined)
+}
+
+fn finalize_problems(work: &Work<'_>, offer: &Offer, kept: &[Kept<Proposal>]) -> Vec<Error> {
+    let mut problems = Vec::new();
+    let granted = work.admitted.reach.rights().of(work.admitted.account_id());
+    if granted.is_some_and(|granted| granted.read_only) {
+        let message = "the caller may read this account and commit to nothing";
+        problems.push(refuse::error(Code::ReadOnlyScope, message));
+    }
+    for (index, one) in kept.iter().enumerate() {
+        let field = format!("refine[{index}].proposal_id");
+        let mut before = kept.iter().take(index);
+        if before.any(|other| other.thing.proposal_id == one.thing.proposal_id) {
+            let message = "the same proposal is named twice; name each once";
+            problems.push(refuse::invalid(&field, message));
+            continue;
+        }
+        if one.thing.allocations.iter().any(|part| offer.available(&part.product_id).is_none()) {
+            let message = "a product of the proposal is no longer on offer; refine it first";
+            problems.push(refuse::at(Code::ProductUnavailable, &field, message));
+        }
+        // Two holds of the same guaranteed inventory compete, and one check cannot promise both.
+        let guaranteed = |proposal: &Proposal| -> Vec<String> {
+            let ids = proposal.allocations.iter().map(|part| part.product_id.clone());
+            ids.filter(|id| offer.available(id).is_some_and(Product::is_guaranteed)).collect()
+        };
+        let wanted = guaranteed(&one.thing);
+        let mut before = kept.iter().take(index);
+        if before.any(|other| guaranteed(&other.thing).iter().any(|id| wanted.contains(id))) {
+            let message = "these proposals hold the same guaranteed inventory, which cannot be \
+                           promised in one request; finalize one at a time";
+            problems.push(refuse::at(Code::MultiFinalizeUnsupported, "refine", message));
+        }
+    }
+    problems
+}

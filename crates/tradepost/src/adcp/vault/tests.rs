@@ -1,0 +1,161 @@
+//! One story on both vaults: whatever is done to the shelf in memory and to that in the store,
+//! both then say the same.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tradepost_publisher::refuse::{Stop, invalid};
+use tradepost_publisher::shelf::memory::MemoryVault;
+use tradepost_publisher::shelf::{KeyRow, Kind, Query, Record, Shelf, Vault};
+use tradepost_publisher::tools::Reply;
+
+use super::StoreVault;
+use crate::store::Store;
+
+/// Something that is done.
+#[derive(Debug, Clone)]
+enum Deed {
+    Put { kind: usize, id: usize, owner: usize, account: Option<usize>, state: usize, word: u8 },
+    Remove { kind: usize, id: usize },
+    Remember { scope: usize, key: usize, word: u8 },
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let small = 0..3_usize;
+    let put = (small.clone(), small.clone(), small.clone(), prop::option::of(small.clone()));
+    prop_oneof![
+        4 => (put, small.clone(), any::<u8>()).prop_map(|((kind, id, owner, account), state, word)| {
+            Deed::Put { kind, id, owner, account, state, word }
+        }),
+        1 => (small.clone(), small.clone()).prop_map(|(kind, id)| Deed::Remove { kind, id }),
+        1 => (small.clone(), small, any::<u8>())
+            .prop_map(|(scope, key, word)| Deed::Remember { scope, key, word }),
+    ]
+}
+
+const KINDS: [Kind; 3] = [Kind::Account, Kind::MediaBuy, Kind::Task];
+
+fn moment(seconds: usize) -> Timestamp {
+    Timestamp::from_second(i64::try_from(seconds).unwrap()).unwrap()
+}
+
+fn carry_out(shelf: &dyn Shelf, deed: &Deed) {
+    match *deed {
+        Deed::Put { kind, id, owner, account, state, word } => shelf
+            .put(Record {
+                kind: KINDS[kind],
+                id: format!("thing {id}"),
+                owner: format!("tenant {owner}"),
+                account: account.map(|account| format!("account {account}")),
+                state: format!("state {state}"),
+                revision: u64::from(word),
+                body: json!({"word": word, "text": "é\u{0}\"'", "number": 1e300}),
+                created_at: moment(id),
+                updated_at: moment(usize::from(word)),
+                place: 0,
+            })
+            .unwrap(),
+        Deed::Remove { kind, id } => {
+            shelf.remove(KINDS[kind], &format!("thing {id}")).unwrap();
+        }
+        Deed::Remember { scope, key, word } => {
+            let row = KeyRow { hash: [word; 32], reply: json!([word]), used_at: moment(key) };
+            shelf.remember(&format!("scope {scope}"), &format!("key {key}"), row).unwrap();
+        }
+    }
+}
+
+/// Everything that can be asked. Places differ where things were removed, so only their order is
+/// told.
+fn everything(vault: &dyn Vault) -> Vec<String> {
+    let mut told = Vec::new();
+    let mut tell = |shelf: &dyn Shelf| {
+        for kind in KINDS {
+            for id in 0..3 {
+                let id = format!("thing {id}");
+                told.push(format!("{:?}", shelf.whose(kind, &id).unwrap()));
+                let record = shelf.get(kind, &id).unwrap();
+                told.push(format!("{:?}", record.map(|record| Record { place: 0, ..record })));
+            }
+            for number in 0..3 {
+                let queries = [
+                    Query { owner: Some(format!("tenant {number}")), ..Query::default() },
+                    Query { account: Some(format!("account {number}")), ..Query::default() },
+                    Query { state: Some(format!("state {number}")), ..Query::default() },
+                    Query { limit: number, ..Query::default() },
+                ];
+                for query in queries {
+                    let ids: Vec<_> = shelf.list(kind, &query).unwrap();
+                    let ids: Vec<_> = ids.into_iter().map(|record| record.id).collect();
+                    told.push(format!("{query:?} {ids:?}"));
+                }
+            }
+        }
+        for scope in 0..3 {
+            for key in 0..3 {
+                let row = shelf.key(&format!("scope {scope}"), &format!("key {key}")).unwrap();
+                told.push(format!("{row:?}"));
+            }
+        }
+    };
+    vault.read(&mut tell).unwrap();
+    told
+}
+
+fn write(vault: &dyn Vault, deeds: Vec<Deed>, refuse: bool) {
+    let job = move |shelf: &dyn Shelf| {
+        for deed in &deeds {
+            carry_out(shelf, deed);
+        }
+        if refuse {
+            return Err(Stop::from(invalid("x", "no")));
+        }
+        Ok(Reply::completed("", Value::Null))
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let done = runtime.block_on(vault.write(Box::new(job)));
+    assert_eq!(matches!(done, Err(Stop::Refused(_))), refuse);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_store_and_the_memory_tell_the_same_story(
+        chapters in prop::collection::vec((prop::collection::vec(deed(), 1..6), any::<bool>()), 1..6)
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(folder.path()).unwrap());
+        let kept = StoreVault::new(Arc::clone(&store), "one");
+        let other = StoreVault::new(store, "another");
+        let memory = MemoryVault::default();
+        let untouched = everything(&other);
+        for (deeds, refuse) in chapters {
+            write(&kept, deeds.clone(), refuse);
+            write(&memory, deeds, refuse);
+            prop_assert_eq!(everything(&kept), everything(&memory));
+        }
+        prop_assert_eq!(everything(&other), untouched);
+    }
+}
+
+#[test]
+fn whoever_only_reads_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = StoreVault::new(Arc::new(Store::open(folder.path()).unwrap()), "one");
+    let mut refused = false;
+    let mut job = |shelf: &dyn Shelf| {
+        refused = shelf.remove(Kind::Account, "thing").is_err()
+            && shelf
+                .remember(
+                    "scope",
+                    "key",
+                    KeyRow { hash: [0; 32], reply: Value::Null, used_at: moment(0) },
+                )
+                .is_err();
+    };
+    vault.read(&mut job).unwrap();
+    assert!(refused);
+}

@@ -1,0 +1,121 @@
+//! What a publisher's callers hear when a request is turned away before it reaches a tool: a
+//! JSON-RPC error of the numbers that AdCP reserves, with the error object in `data` (AdCP transport
+//! errors, "MCP Binding"), and the HTTP status that says the same. Both bindings say it alike.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use serde_json::{Map, Value, json};
+use tradepost_publisher::publisher;
+use tradepost_publisher::refuse;
+use tradepost_publisher::shelf::Broken;
+use tradepost_publisher::world::Wait;
+use tradepost_wire::adcp::error::{Code, Error, Release};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::jsonrpc::Id;
+
+use super::answers::{self, Parcel, unstamped};
+use super::json_response;
+use super::observe::Stamp;
+use crate::adcp::seller::PublisherAgent;
+use crate::auth::Denied;
+
+/// The number of requests without an accepted credential.
+const UNAUTHENTICATED: i32 = -32028;
+
+/// The number of those that come too often.
+const RATE_LIMITED: i32 = -32029;
+
+/// The number of those that cannot be looked at now.
+const UNAVAILABLE: i32 = -32027;
+
+/// An answer in place of a tool's.
+pub(super) struct TurnedAway {
+    status: StatusCode,
+    number: i32,
+    error: Error,
+    challenge: Option<String>,
+    error_id: Option<String>,
+}
+
+impl TurnedAway {
+    fn new(status: StatusCode, number: i32, error: Error) -> Self {
+        Self { status, number, error, challenge: None, error_id: None }
+    }
+
+    /// Somebody who is not let in.
+    pub(super) fn denied(agent: &PublisherAgent, denied: Denied) -> Self {
+        let challenge = agent.auth.challenge(&denied);
+        let unauthenticated = |code, message| Self {
+            challenge,
+            ..Self::new(StatusCode::UNAUTHORIZED, UNAUTHENTICATED, refuse::error(code, message))
+        };
+        match denied {
+            Denied::Missing => {
+                let message = "this needs a credential; send one in the Authorization header";
+                unauthenticated(Code::AuthMissing, message)
+            }
+            Denied::Invalid { .. } => {
+                let message = "the credential is not accepted; ask the seller for a valid one";
+                unauthenticated(Code::AuthInvalid, message)
+            }
+            Denied::Expired => {
+                let message = "the credential has expired; get a new one";
+                unauthenticated(Code::AuthInvalid, message)
+            }
+            Denied::Scope { .. } => {
+                let message = "the credential does not permit this";
+                let error = refuse::error(Code::PermissionDenied, message);
+                Self::new(StatusCode::FORBIDDEN, UNAUTHENTICATED, error)
+            }
+            Denied::Limited(refusal) => {
+                let seconds = refusal.details.get("retry_after_seconds").and_then(Value::as_u64);
+                let mut error = refuse::error(
+                    Code::RateLimited,
+                    "too many attempts with credentials that are not accepted; wait and send a \
+                     valid one",
+                );
+                let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok());
+                error.retry_after = Some(seconds.unwrap_or(60).clamp(1, 3600));
+                Self::new(StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, error)
+            }
+            Denied::Unavailable(fault) => {
+                let broken = Broken::new("finding out who calls", fault.chain());
+                let error_id = agent.publisher.world.report(&broken);
+                let error = refuse::with(refuse::broke(), "error_id", error_id.clone());
+                Self {
+                    error_id: Some(error_id),
+                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, error)
+                }
+            }
+        }
+    }
+
+    /// Somebody who comes too often for what reaches no tool.
+    pub(super) fn too_often(wait: Wait) -> Self {
+        let error = refuse::rate_limited(wait, "account");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, error)
+    }
+
+    /// The answer to a request with this id and these arguments: the code is one that the named
+    /// release has (`D-6`), and the context comes back (`X-2`).
+    pub(super) fn respond(mut self, id: &Id, arguments: Option<&Map<String, Value>>) -> Parcel {
+        self.error.pin(arguments.map_or(Release::V3_1, publisher::release));
+        let mut data = json!({"adcp_error": self.error});
+        let context = arguments.and_then(|arguments| arguments.get("context"));
+        if let Some(context) = context.filter(|context| publisher::may_be_repeated(context)) {
+            data["context"] = context.clone();
+        }
+        let error = json!({"code": self.number, "message": self.error.message, "data": data});
+        let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
+        let mut response = json_response(self.status, answers::json(&body));
+        let headers = response.headers_mut();
+        let challenge = self.challenge.and_then(|text| HeaderValue::from_str(&text).ok());
+        if let Some(value) = challenge {
+            headers.insert(header::WWW_AUTHENTICATE, value);
+        }
+        if let Some(seconds) = self.error.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        let code = self.error.code.known().map_or("OK", Code::name);
+        (response, Stamp { code, error_id: self.error_id, ..unstamped() })
+    }
+}
