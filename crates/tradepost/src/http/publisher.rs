@@ -32,11 +32,7 @@ pub(super) async fn answer(
     let is_open = data.and_then(|data| data.get("skill")).and_then(Value::as_str)
         == Some(Tool::GetAdcpCapabilities.name());
     let arguments = data.and_then(arguments);
-    let caller = if is_open {
-        intake::visitor(desk, agent, parts).await
-    } else {
-        intake::caller(desk, agent, parts).await
-    };
+    let caller = intake::publisher_caller(desk, agent, publisher, parts, bytes, is_open).await;
     let caller = match caller {
         Ok(caller) => caller,
         Err(denied) => {
