@@ -13,6 +13,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::aap::card::PublishedCard;
 use crate::aap::seller::Seller;
+use crate::adcp::notices::Notices;
 use crate::adcp::seller::PublisherAgent;
 use crate::auth::{Authenticator, Denied, Principal};
 use crate::clock::Clock;
@@ -350,6 +351,16 @@ impl Desk {
     /// Why not.
     pub async fn check(&self) -> Result<(), Fault> {
         self.store.check().await
+    }
+
+    /// What delivers the notifications of publishers, once somebody runs it.
+    #[must_use]
+    pub fn notices(&self) -> Vec<Arc<Notices>> {
+        let of = |agent: &Agent| match agent {
+            Agent::Publisher(publisher) => publisher.notices.clone(),
+            Agent::Dealer(_) | Agent::Conformance(_) => None,
+        };
+        self.agents.iter().filter_map(of).collect()
     }
 
     /// Lets every agent take over what other processes have changed. To be called now and then, and
