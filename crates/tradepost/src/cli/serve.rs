@@ -57,6 +57,10 @@ pub struct Arguments {
     /// credentials are no secret.
     #[arg(long, conflicts_with_all = ["demo", "config", "conformance"])]
     demo_publisher: bool,
+    /// Where the demo publisher's brand.json is reached with https, to which the address here has
+    /// none.
+    #[arg(long, value_name = "URL", requires = "demo_publisher")]
+    brand_json_url: Option<String>,
     /// The agent that the official conformance kits of A2A are run against, in place of dealers.
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
@@ -116,7 +120,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let mut config = match arguments.conformance {
         // Its limits are the demo's; it has no dealers.
         Some(_) => Config { dealers: Vec::new(), publishers: Vec::new(), ..read::demo() },
-        None if arguments.demo_publisher => demo_publisher(),
+        None if arguments.demo_publisher => demo_publisher(arguments.brand_json_url.as_deref()),
         None => arguments.dealers.load(&context.environment)?,
     };
     if let Some(listen) = arguments.listen {
@@ -149,12 +153,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 /// The demo publisher, with credentials that everybody may know.
-fn demo_publisher() -> Config {
+fn demo_publisher(brand_json_url: Option<&str>) -> Config {
     let mut config = read::demo_publisher();
     for publisher in &mut config.publishers {
         let token = |(text, name): &(&'static str, &str)| {
             (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
         };
+        publisher.brand_json_url = brand_json_url.map(ToOwned::to_owned);
         publisher.profile.catalogue = tradepost_publisher::demo::catalogue();
         publisher.front.tokens = DEMO_TOKENS.iter().map(token).collect();
     }
