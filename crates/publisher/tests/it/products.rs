@@ -76,94 +76,95 @@ fn a_product_is_shown_whole_with_its_prices_and_without_the_publishers_own_terms
         &gazette(),
         brief,
         &expect![[r#"
-        {
-          "status": "completed",
-          "message": "1 product fits",
-          "products": [
             {
-              "product_id": "daily_podcast",
-              "name": "The Daily Gazette podcast",
-              "description": "A spoken spot at the beginning of the daily news podcast.",
-              "publisher_properties": [
+              "status": "completed",
+              "message": "1 product fits",
+              "products": [
                 {
-                  "publisher_domain": "gazette.example",
-                  "selection_type": "by_tag",
-                  "property_tags": [
-                    "podcast"
-                  ]
-                }
-              ],
-              "channels": [
-                "podcast"
-              ],
-              "delivery_type": "guaranteed",
-              "format_ids": [
-                {
-                  "id": "audio_30s",
-                  "agent_url": "https://ads.gazette.example"
-                }
-              ],
-              "pricing_options": [
-                {
-                  "pricing_option_id": "cpm_fixed_eur",
-                  "pricing_model": "cpm",
-                  "currency": "EUR",
-                  "fixed_price": 20
-                }
-              ],
-              "reporting_capabilities": {
-                "available_reporting_frequencies": [
-                  "daily"
-                ],
-                "expected_delay_minutes": 240,
-                "timezone": "UTC",
-                "supports_webhooks": false,
-                "available_metrics": [
-                  "impressions",
-                  "spend",
-                  "completed_views",
-                  "completion_rate"
-                ],
-                "date_range_support": "date_range"
-              },
-              "forecast": {
-                "method": "modeled",
-                "currency": "USD",
-                "forecast_range_unit": "availability",
-                "points": [
-                  {
-                    "metrics": {
-                      "impressions": {
-                        "low": 320000,
-                        "mid": 400000,
-                        "high": 480000
-                      }
+                  "product_id": "daily_podcast",
+                  "name": "The Daily Gazette podcast",
+                  "description": "A spoken spot at the beginning of the daily news podcast.",
+                  "publisher_properties": [
+                    {
+                      "publisher_domain": "gazette.example",
+                      "selection_type": "by_tag",
+                      "property_tags": [
+                        "podcast"
+                      ]
                     }
+                  ],
+                  "channels": [
+                    "podcast"
+                  ],
+                  "delivery_type": "guaranteed",
+                  "format_ids": [
+                    {
+                      "id": "audio_30s",
+                      "agent_url": "https://ads.gazette.example"
+                    }
+                  ],
+                  "pricing_options": [
+                    {
+                      "pricing_option_id": "cpm_fixed_eur",
+                      "pricing_model": "cpm",
+                      "currency": "EUR",
+                      "fixed_price": 20
+                    }
+                  ],
+                  "reporting_capabilities": {
+                    "available_reporting_frequencies": [
+                      "daily"
+                    ],
+                    "expected_delay_minutes": 240,
+                    "timezone": "UTC",
+                    "supports_webhooks": false,
+                    "available_metrics": [
+                      "impressions",
+                      "spend",
+                      "completed_views",
+                      "completion_rate"
+                    ],
+                    "date_range_support": "date_range"
+                  },
+                  "forecast": {
+                    "method": "modeled",
+                    "currency": "USD",
+                    "forecast_range_unit": "availability",
+                    "points": [
+                      {
+                        "metrics": {
+                          "impressions": {
+                            "low": 320000,
+                            "mid": 400000,
+                            "high": 480000
+                          }
+                        }
+                      }
+                    ]
+                  },
+                  "brief_relevance": "It shares with the brief: podcast."
+                }
+              ],
+              "filter_diagnostics": {
+                "semantics": "any",
+                "total_candidates": 10,
+                "excluded_by": {
+                  "channels": {
+                    "count": 9
+                  },
+                  "pricing_currencies": {
+                    "count": 9
                   }
-                ]
+                }
               },
-              "brief_relevance": "It shares with the brief: podcast."
-            }
-          ],
-          "filter_diagnostics": {
-            "semantics": "any",
-            "total_candidates": 10,
-            "excluded_by": {
-              "channels": {
-                "count": 9
+              "pagination": {
+                "has_more": false,
+                "total_count": 1
               },
-              "pricing_currencies": {
-                "count": 9
-              }
-            }
-          },
-          "pagination": {
-            "has_more": false,
-            "total_count": 1
-          },
-          "cache_scope": "public",
-          "adcp_version": "3.1"
-        }"#]],
+              "cache_scope": "public",
+              "wholesale_feed_version": "3e478bfc9ef601da",
+              "adcp_version": "3.1"
+            }"#]],
     );
 }
 
@@ -599,4 +600,55 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
     let format = json!({"agent_url": "https://ads.gazette.example", "id": "video_60s"});
     let formats = fitting(&desk, Tool::ListCreativeFormats, json!({"format_ids": [format]}));
     assert_eq!(formats["formats"][0]["format_id"]["id"], "video_60s");
+}
+
+#[test]
+fn a_list_of_properties_leaves_out_what_runs_elsewhere() {
+    let desk = gazette();
+    let made = |domain: &str, key: &str| {
+        let asked = json!({
+            "name": "where it may run",
+            "base_properties": [{"selection_type": "identifiers",
+                "identifiers": [{"type": "domain", "value": domain}]}],
+            "idempotency_key": key,
+        });
+        let answer = desk.ask(Tool::CreatePropertyList, asked).document();
+        answer["list"]["list_id"].as_str().unwrap().to_owned()
+    };
+    let browse = |id: &str| {
+        let list = json!({"agent_url": "https://ads.gazette.example", "list_id": id});
+        products(&desk, json!({"buying_mode": "wholesale", "property_list": list}))
+    };
+    let here = made("gazette.example", "11111111-1111-4111-8111-111111111111");
+    let elsewhere = made("other.example", "22222222-2222-4222-8222-222222222222");
+    let document = browse(&here);
+    assert_eq!((ids(&document).len(), &document["property_list_applied"]), (10, &json!(true)));
+    assert_eq!(ids(&browse(&elsewhere)).len(), 0);
+    assert_eq!(code(&browse("pl_unknown")), ("REFERENCE_NOT_FOUND".to_owned(), String::new()));
+}
+
+#[test]
+fn an_account_with_prices_of_its_own_sees_them_and_nobody_else_does() {
+    let desk = gazette();
+    let asked = |operator: &str| {
+        let account = json!({"brand": {"domain": "acmeoutdoor.example"}, "operator": operator,
+            "billing": "operator"});
+        desk.ask(
+            Tool::SyncAccounts,
+            json!({"accounts": [account],
+            "idempotency_key": format!("sync-accounts-{operator}")}),
+        );
+        let account = json!({"brand": {"domain": "acmeoutdoor.example"}, "operator": operator});
+        let document = products(
+            &desk,
+            json!({"buying_mode": "wholesale", "account": account,
+            "filters": {"channels": ["display"], "is_fixed_price": false}}),
+        );
+        let product = document["products"].as_array().unwrap().iter();
+        let mut product = product.filter(|product| product["product_id"] == "outdoor_display");
+        let floor = product.next().unwrap()["pricing_options"][0]["floor_price"].clone();
+        (floor, document["cache_scope"].clone())
+    };
+    assert_eq!(asked("northwind-media.example"), (json!(3), json!("account")));
+    assert_eq!(asked("pinnacle-agency.example"), (json!(4), json!("public")));
 }
