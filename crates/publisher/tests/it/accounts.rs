@@ -47,7 +47,10 @@ fn sync(desk: &Desk, principal: &str, request: Value) -> Value {
 #[test]
 fn an_account_is_opened_once_and_brought_to_what_is_declared() {
     let desk = Desk::new();
-    desk.check(Tool::SyncAccounts, rows(json!([spark("operator")])), &expect![[r#"
+    desk.check(
+        Tool::SyncAccounts,
+        rows(json!([spark("operator")])),
+        &expect![[r#"
         {
           "status": "completed",
           "message": "1 created",
@@ -105,26 +108,47 @@ fn an_account_is_opened_once_and_brought_to_what_is_declared() {
           ],
           "replayed": false,
           "adcp_version": "3.1"
-        }"#]]);
+        }"#]],
+    );
     compare(
         &sync(&desk, "acme", with(2, json!({}), json!([spark("operator")]))),
-        &expect![[r#"{"account_id":"acc_1","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"unchanged"}"#]],
+        &expect![[
+            r#"{"account_id":"acc_1","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"unchanged"}"#
+        ]],
     );
     let changed = json!([{
         "brand": {"domain": "nova.example", "brand_id": "spark"}, "operator": "pinnacle.example",
         "billing": "agent", "payment_terms": "net_30",
         "billing_entity": {"legal_name": "Nova GmbH", "bank": {"account_holder": "Nova", "iban": "DE02120300000000202051"}},
     }]);
-    compare(&sync(&desk, "acme", with(3, json!({}), changed.clone())), &expect![[r#"{"account_id":"acc_1","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"agent","billing_entity":{"legal_name":"Nova GmbH"},"payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"updated"}"#]]);
-    compare(&sync(&desk, "acme", with(4, json!({}), changed)), &expect![[r#"{"account_id":"acc_1","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"agent","billing_entity":{"legal_name":"Nova GmbH"},"payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"unchanged"}"#]]);
+    compare(
+        &sync(&desk, "acme", with(3, json!({}), changed.clone())),
+        &expect![[
+            r#"{"account_id":"acc_1","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"agent","billing_entity":{"legal_name":"Nova GmbH"},"payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"updated"}"#
+        ]],
+    );
+    compare(
+        &sync(&desk, "acme", with(4, json!({}), changed)),
+        &expect![[
+            r#"{"account_id":"acc_1","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"agent","billing_entity":{"legal_name":"Nova GmbH"},"payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"unchanged"}"#
+        ]],
+    );
     // The sandbox is part of the key, and so are the brand and the tenant.
     let others = json!([
         {"brand": {"domain": "nova.example", "brand_id": "spark"}, "operator": "pinnacle.example",
             "billing": "operator", "sandbox": true},
         {"brand": {"domain": "nova.example"}, "operator": "nova.example", "billing": "operator"},
     ]);
-    compare(&sync(&desk, "acme", with(5, json!({}), others)), &expect![[r#"
+    compare(
+        &sync(&desk, "acme", with(5, json!({}), others)),
+        &expect![[r#"
         {"account_id":"acc_2","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":true,"action":"created"}
-        {"account_id":"acc_3","name":"nova.example","status":"active","brand":{"domain":"nova.example"},"operator":"nova.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"created"}"#]]);
-    compare(&sync(&desk, "nova", rows(json!([spark("operator")]))), &expect![[r#"{"account_id":"acc_4","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"created"}"#]]);
+        {"account_id":"acc_3","name":"nova.example","status":"active","brand":{"domain":"nova.example"},"operator":"nova.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"created"}"#]],
+    );
+    compare(
+        &sync(&desk, "nova", rows(json!([spark("operator")]))),
+        &expect![[
+            r#"{"account_id":"acc_4","name":"spark (nova.example) c/o pinnacle.example","status":"active","brand":{"domain":"nova.example","brand_id":"spark"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"created"}"#
+        ]],
+    );
 }

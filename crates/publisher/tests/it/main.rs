@@ -9,11 +9,17 @@
 )]
 
 mod accounts;
+mod budgets;
+mod buys;
 mod capabilities;
+mod delivery;
 mod formats;
+mod governance;
 mod leaks;
 mod products;
 mod proposals;
 mod signals;
 mod support;
+mod tasks;
+mod updates;
 mod upstream;
