@@ -12,6 +12,7 @@ mod accounts;
 mod budgets;
 mod buys;
 mod capabilities;
+mod catalogue;
 mod delivery;
 mod formats;
 mod governance;
