@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Tool;
 
-use super::{Reply, Work};
+use super::{Reply, Work, controller};
 use crate::catalogue::{Catalogue, Product, text};
 use crate::creative::policy::Review;
 use crate::profile::Profile;
@@ -94,6 +94,10 @@ fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
     let specialisms = specialisms(catalogue);
     if !specialisms.is_empty() {
         sections.push(("specialisms", json!(specialisms)));
+    }
+    if tools.contains(&Tool::ComplyTestController) {
+        let scenarios = controller::scenarios();
+        sections.push(("compliance_testing", json!({"scenarios": scenarios})));
     }
     let own_prices = catalogue.products.iter().any(|product| !product.terms.rates.is_empty());
     let versioning = json!({

@@ -228,6 +228,7 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
         "signals",
         "creative",
         "specialisms",
+        "compliance_testing",
         "wholesale_feed_versioning",
     ];
     let shown: serde_json::Map<_, _> = sections

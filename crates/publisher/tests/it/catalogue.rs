@@ -51,7 +51,8 @@ fn what_is_no_object_of_json_is_said_to_be_none() {
         : must be an object
         : is no JSON: EOF while parsing an object at line 1 column 1
         /agent_url: must be a text that is not empty
-    "#]].assert_eq(&(mistakes("[]") + &mistakes("{") + &mistakes("{}")));
+    "#]]
+    .assert_eq(&(mistakes("[]") + &mistakes("{") + &mistakes("{}")));
 }
 
 #[test]
