@@ -6,11 +6,13 @@ use super::{Reply, Work};
 use crate::refuse::Stop;
 use crate::version;
 
+mod signing;
+
 /// Replies.
 pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     let profile = &work.publisher.profile;
     let billing: Vec<_> = profile.billing.iter().map(|billing| billing.name()).collect();
-    let body = json!({
+    let mut body = json!({
         "adcp": {
             "major_versions": [3],
             "supported_versions": version::SUPPORTED,
@@ -22,6 +24,9 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
         "supported_protocols": ["media_buy"],
         "account": {"supported_billing": billing},
     });
+    if let Some(members) = body.as_object_mut() {
+        members.extend(signing::sections(&profile.signing, &work.publisher.tools()));
+    }
     Ok(Reply::completed("what this seller can do", body))
 }
 
