@@ -385,6 +385,16 @@ impl Desk {
         refreshed.into_iter().collect()
     }
 
+    /// Lets publishers do what has come due without anybody asking. To be called every second or so.
+    pub async fn tick(&self) {
+        for agent in &self.agents {
+            match agent {
+                Agent::Publisher(publisher) => publisher.tick().await,
+                Agent::Dealer(_) | Agent::Conformance(_) => {}
+            }
+        }
+    }
+
     /// Ends streams, which nobody could wait for when the process stops. What else is in progress
     /// goes on.
     pub fn close_streams(&self) {

@@ -179,6 +179,11 @@ impl PublisherAgent {
         }
     }
 
+    /// Does what has come due without anybody asking.
+    pub async fn tick(&self) {
+        self.publisher.tick(self.clock.now()).await;
+    }
+
     /// Counts a request that reaches no tool.
     ///
     /// # Errors

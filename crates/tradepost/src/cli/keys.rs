@@ -16,6 +16,7 @@ use super::output::table::{self, Column, Fit};
 use super::{Context, Outcome, dealers, import};
 use crate::auth::key::{Fresh, is_name};
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::config::read::parse_duration;
 use crate::gate::Scope;
 use crate::store::{ApiKey, Store};
@@ -60,6 +61,9 @@ struct Create {
     /// Whose key it is; not needed when the configuration has one dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
+    /// The publisher whose key it is, instead of a dealer.
+    #[arg(long, value_name = "ID", conflicts_with = "dealer")]
+    publisher: Option<String>,
     /// The caller's name: its limits, leads and idempotency keys are kept under it.
     #[arg(long, value_parser = name)]
     name: String,
@@ -97,7 +101,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 
 fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     let config = arguments.dealers.load(&context.environment)?;
-    let dealer = import::pick(&config, arguments.dealer.as_deref())?;
+    let (seller_id, takes_keys) = seller(&config, arguments)?;
     let expires_at = arguments.expires.as_deref().map(|text| end(text, now)).transpose()?;
     // The server may never have run: its folder is made here then.
     let store = Store::open(&arguments.place.data).map_err(|fault| Failure::fault(&fault))?;
@@ -105,7 +109,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     let scopes: BTreeSet<_> = arguments.scopes.iter().copied().collect();
     let key = ApiKey {
         id: fresh.id,
-        dealer_id: dealer.id.clone(),
+        dealer_id: seller_id.clone(),
         name: arguments.name.clone(),
         hash: fresh.hash,
         scopes: Some(scopes).filter(|scopes| !scopes.is_empty()),
@@ -130,14 +134,42 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
         context.output.line(&fresh.text);
         context.output.talk("this is the only time that the key is shown; it is kept hashed");
     }
-    if !dealer.auth.api_keys {
+    if !takes_keys {
         context.output.talk(format!(
-            "note: the configuration of {} does not accept keys yet; set api_keys = true in \
-             [dealers.auth]",
-            dealer.id
+            "note: the configuration of {seller_id} does not accept keys yet; set api_keys = true in \
+             its auth",
         ));
     }
     Ok(())
+}
+
+/// Whose key is made, and whether keys are accepted there. A publisher that is alone need not be
+/// named.
+fn seller(config: &Config, arguments: &Create) -> Result<(String, bool), Failure> {
+    let publishers = &config.publishers;
+    let alone = config.dealers.is_empty() && arguments.dealer.is_none();
+    let publisher = match (arguments.publisher.as_deref(), publishers.as_slice()) {
+        (Some(id), _) => {
+            let found = publishers.iter().find(|publisher| publisher.profile.id == id);
+            let ids: Vec<_> = publishers.iter().map(|known| known.profile.id.as_str()).collect();
+            let absent = || Failure::usage("the configuration has no such publisher");
+            let hint = format!("its publishers are: {}", ids.join(", "));
+            Some(found.ok_or_else(|| absent().hint(hint))?)
+        }
+        (None, [only]) if alone => Some(only),
+        (None, [_, ..]) if alone => {
+            return Err(Failure::usage("the configuration has several publishers")
+                .hint("name one with --publisher"));
+        }
+        (None, _) => None,
+    };
+    match publisher {
+        Some(known) => Ok((known.profile.id.clone(), known.front.auth.api_keys)),
+        None => {
+            let dealer = import::pick(config, arguments.dealer.as_deref())?;
+            Ok((dealer.id.clone(), dealer.auth.api_keys))
+        }
+    }
 }
 
 fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {

@@ -280,6 +280,7 @@ fn open(
 async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
     loop {
         tokio::time::sleep(REFRESH).await;
+        desk.tick().await;
         let (desk, tls) = (Arc::clone(&desk), tls.clone());
         // Building an index takes a while; requests must not wait for it.
         let refreshed = tokio::task::spawn_blocking(move || {
