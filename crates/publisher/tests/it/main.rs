@@ -9,14 +9,20 @@
 )]
 
 mod accounts;
+mod budgets;
+mod buys;
 mod capabilities;
+mod delivery;
 mod formats;
 mod gates;
+mod governance;
 mod idempotency;
 mod leaks;
 mod products;
 mod proposals;
 mod signals;
 mod support;
+mod tasks;
 mod twins;
+mod updates;
 mod upstream;

@@ -614,3 +614,13 @@ fn a_blocked_agent_and_a_credential_that_is_nobodys_cost_the_same() {
         assert_eq!(work("paused"), work("stranger"), "{tool}");
     }
 }
+
+#[test]
+fn print_unreached() {
+    for (tool, request) in probes() {
+        let (answer, calls) = asked(tool, &request, NOTHING);
+        if !calls.iter().any(|call| call.contains(HERE)) {
+            println!("{tool} {} -> {}", place(&request, "").unwrap(), answer.chars().take(330).collect::<String>());
+        }
+    }
+}
