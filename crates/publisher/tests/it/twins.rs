@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tradepost_publisher::account::Account;
-use tradepost_publisher::profile::Billing;
+use tradepost_publisher::profile::{Billing, Profile};
 use tradepost_publisher::refuse::Stop;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{
@@ -21,7 +21,7 @@ use tradepost_publisher::world::Later;
 use tradepost_wire::adcp::{Tool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
 
-use crate::support::{Desk, profile};
+use crate::support::{Desk, profile, shop};
 
 /// Stands for the identifier in a request.
 const HERE: &str = "$HERE";
@@ -111,7 +111,8 @@ impl Vault for Recorder {
 fn furnished() -> (Desk, Calls) {
     let calls = Calls::default();
     let vault = Recorder { vault: MemoryVault::default(), calls: Arc::clone(&calls) };
-    let desk = Desk::on(profile(), Arc::new(vault));
+    let profile = Profile { catalogue: shop::catalogue(), ..profile() };
+    let desk = Desk::on(profile, Arc::new(vault));
     let now = desk.now;
     desk.put(move |shelf| {
         let account = |id: &str| {
@@ -178,7 +179,8 @@ fn probes() -> Vec<(Tool, Value)> {
     let brand = json!({"domain": "a.example"});
     let agent = json!([{"url": "https://g.example", "authentication":
         {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]);
-    let package = json!({"product_id": "p", "budget": 10, "pricing_option_id": "o"});
+    let mut package = shop::package(json!({}));
+    package.as_object_mut().unwrap().remove("creative_assignments");
     let with = |base: &Value, members: Value| {
         let mut base = base.clone();
         for (name, value) in members.as_object().unwrap() {
@@ -615,12 +617,34 @@ fn a_blocked_agent_and_a_credential_that_is_nobodys_cost_the_same() {
     }
 }
 
+/// Where an identifier is looked for in a list of the caller's own, so that the shelf is not asked for it.
+const IN_OWN_LIST: &[(Tool, &str)] = &[
+    (Tool::CreateMediaBuy, "packages[].product_id"),
+    (Tool::UpdateMediaBuy, "packages[].package_id"),
+    (Tool::UpdateMediaBuy, "new_packages[].product_id"),
+    (Tool::SyncCreatives, "creative_ids"),
+    (Tool::ListCreatives, "filters.accounts[].account_id"),
+    (Tool::ListCreatives, "filters.creative_ids"),
+    (Tool::ListCreatives, "filters.media_buy_ids"),
+    (Tool::LogEvent, "event_source_id"),
+    (Tool::ListAccounts, "account.account_id"),
+    (Tool::ListAccounts, "pagination.cursor"),
+    (Tool::ListTasks, "filters.task_ids"),
+];
+
 #[test]
-fn print_unreached() {
+fn every_probe_gets_as_far_as_its_lookup() {
+    let mut short = Vec::new();
     for (tool, request) in probes() {
+        let at = place(&request, "").unwrap();
         let (answer, calls) = asked(tool, &request, NOTHING);
-        if !calls.iter().any(|call| call.contains(HERE)) {
-            println!("{tool} {} -> {}", place(&request, "").unwrap(), answer.chars().take(330).collect::<String>());
+        let absent = answer.contains("does not have that task");
+        let reached = calls.iter().any(|call| call.contains(HERE));
+        let listed = calls.iter().any(|call| call.starts_with("list"))
+            && IN_OWN_LIST.iter().any(|(known, path)| *known == tool && *path == at);
+        if !(absent || reached || listed) {
+            short.push(format!("{tool} {at}: {answer}"));
         }
     }
+    assert!(short.is_empty(), "{}", short.join("\n"));
 }
