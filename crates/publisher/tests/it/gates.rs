@@ -491,7 +491,8 @@ fn a_lent_account_can_be_used_for_what_it_was_lent_for_and_nothing_else() {
         pause(&desk, "acme", "acc_own", &made, 2),
         pause(&desk, "acme", "acc_own", "mb_none", 3),
     ];
-    expect!["SCOPE_INSUFFICIENT READ_ONLY_SCOPE MEDIA_BUY_NOT_FOUND MEDIA_BUY_NOT_FOUND"].assert_eq(&tried.join(" "));
+    expect!["SCOPE_INSUFFICIENT READ_ONLY_SCOPE MEDIA_BUY_NOT_FOUND MEDIA_BUY_NOT_FOUND"]
+        .assert_eq(&tried.join(" "));
     // And without the reading, it is not seen either.
     let desk = lending(scope(&["create_media_buy"], &[], false));
     buy(&desk, "nova", "acc_lent", "bbbbbbbb");

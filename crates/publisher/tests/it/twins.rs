@@ -528,13 +528,27 @@ fn filled(value: &Value, id: &str) -> Value {
     }
 }
 
-/// The answer to a request and what the shelf was asked, with the identifier taken out.
+/// Everything that is `nova`'s, as it lies there.
+fn foreign(desk: &Desk) -> Vec<Record> {
+    let query = Query { owner: Some("agent:nova".to_owned()), ..Query::default() };
+    let listed = desk.vault.look(|shelf| -> Result<Vec<Record>, Broken> {
+        let lists = Kind::ALL.iter().map(|kind| shelf.list(*kind, &query));
+        Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
+    });
+    listed.unwrap()
+}
+
+/// The answer to a request and what the shelf was asked, with the identifier taken out. What is
+/// another's is as it was.
 fn asked(tool: Tool, request: &Value, id: &str) -> (String, Vec<String>) {
     let (desk, calls) = furnished();
+    let before = foreign(&desk);
+    calls.lock().unwrap().clear();
     let answer = desk.ask(tool, filled(request, id)).document().to_string();
-    let calls = std::mem::take(&mut *calls.lock().unwrap());
+    let asked = std::mem::take(&mut *calls.lock().unwrap());
+    assert_eq!(foreign(&desk), before, "{tool} {request} with {id}");
     let plain = |text: &str| text.replace(id, HERE);
-    (plain(&answer), calls.iter().map(|call| plain(call)).collect())
+    (plain(&answer), asked.iter().map(|call| plain(call)).collect())
 }
 
 #[test]
