@@ -27,10 +27,10 @@ use crate::support::{Desk, profile, shop};
 const HERE: &str = "$HERE";
 
 /// The id of a thing of every kind, all of which are `nova`'s.
-const FOREIGN: &str = "probe-foreign-000001";
+const FOREIGN: &str = "71000000000000000001";
 
 /// The id of nothing.
-const NOTHING: &str = "probe-nothing-000001";
+const NOTHING: &str = "72000000000000000002";
 
 // ---- What a shelf was asked ----
 
@@ -373,9 +373,7 @@ fn probes() -> Vec<(Tool, Value)> {
             json!({"product_id": HERE, "pricing_option_id": "o", "fixture": {}}),
         ),
         ("seed_creative", json!({"creative_id": HERE, "fixture": {}})),
-        ("seed_media_buy", json!({"media_buy_id": HERE, "fixture": {}})),
         ("seed_plan", json!({"plan_id": HERE, "fixture": {}})),
-        ("seed_account", json!({"account_id": HERE, "fixture": {}})),
     ] {
         probes.push((ComplyTestController, controller(scenario, params)));
     }
@@ -644,6 +642,7 @@ const IN_OWN_LIST: &[(Tool, &str)] = &[
     (Tool::ListAccounts, "account.account_id"),
     (Tool::ListAccounts, "pagination.cursor"),
     (Tool::ListTasks, "filters.task_ids"),
+    (Tool::ComplyTestController, "params.creative_id"),
 ];
 
 #[test]
@@ -661,4 +660,18 @@ fn every_probe_gets_as_far_as_its_lookup() {
         }
     }
     assert!(short.is_empty(), "{}", short.join("\n"));
+}
+
+/// A seed chooses an id that nobody may have yet, so that here alone a taken one has to show. Only a
+/// sandbox has it, and it changes nothing of anybody's.
+#[test]
+fn a_seed_cannot_take_what_is_anothers() {
+    let account =
+        json!({"brand": {"domain": "a.example"}, "operator": "a.example", "sandbox": true});
+    for (scenario, member) in [("seed_account", "account_id"), ("seed_media_buy", "media_buy_id")] {
+        let seed = json!({"scenario": scenario, "account": account,
+            "params": {member: HERE, "fixture": {}}});
+        let (answer, _) = asked(Tool::ComplyTestController, &seed, FOREIGN);
+        assert!(answer.contains("\"success\":false"), "{answer}");
+    }
 }
