@@ -139,7 +139,7 @@ fn desk() -> Desk {
     let desk = Desk::of(profile);
     let now = desk.now;
     desk.put(move |shelf| {
-        let mut open = |id: &str, owner: &str, status: Status, sandbox: bool| {
+        let open = |id: &str, owner: &str, status: Status, sandbox: bool| {
             let brand = json!({"domain": "a.example"});
             let mut account = Account::new(id, brand, "op.example", Billing::Operator);
             account.status = status;
