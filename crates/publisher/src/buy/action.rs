@@ -103,9 +103,7 @@ impl Action {
             Self::UpdateTargeting | Self::UpdatePacing | Self::UpdateFrequencyCaps => {
                 Some("update_packages")
             }
-            Self::UpdateCreativeAssignments | Self::RemoveCreative => {
-                Some("sync_creatives")
-            }
+            Self::UpdateCreativeAssignments | Self::RemoveCreative => Some("sync_creatives"),
             Self::Pause
             | Self::Resume
             | Self::Cancel

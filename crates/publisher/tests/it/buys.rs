@@ -188,7 +188,8 @@ fn a_buy_comes_about_and_says_what_can_be_done_with_it() {
           },
           "replayed": false,
           "adcp_version": "3.1"
-        }"#]].assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
 }
 
 #[test]
@@ -203,7 +204,9 @@ fn what_a_package_cannot_be_is_said_at_its_place() {
             ("unknown price", of(json!({"pricing_option_id": "vcpm-unknown"}))),
             (
                 "bid below the floor",
-                of(json!({"product_id": "auction", "pricing_option_id": "auction", "bid_price": 4.99})),
+                of(
+                    json!({"product_id": "auction", "pricing_option_id": "auction", "bid_price": 4.99}),
+                ),
             ),
             ("too little", of(json!({"budget": 499.99}))),
             ("nothing", of(json!({"budget": 0}))),
@@ -215,11 +218,15 @@ fn what_a_package_cannot_be_is_said_at_its_place() {
             ("catalogs", of(json!({"catalogs": [{"type": "product"}]}))),
             (
                 "before the buy",
-                of(json!({"start_time": "2026-06-30T00:00:00Z", "end_time": "2026-08-02T00:00:00Z"})),
+                of(
+                    json!({"start_time": "2026-06-30T00:00:00Z", "end_time": "2026-08-02T00:00:00Z"}),
+                ),
             ),
             (
                 "reversed",
-                of(json!({"start_time": "2026-07-20T00:00:00Z", "end_time": "2026-07-10T00:00:00Z"})),
+                of(
+                    json!({"start_time": "2026-07-20T00:00:00Z", "end_time": "2026-07-10T00:00:00Z"}),
+                ),
             ),
         ],
         &expect![[r##"
@@ -267,10 +274,13 @@ fn what_a_package_refers_to_has_to_be_the_callers() {
             ("unknown creative", shown("no-such-creative")),
             ("rejected creative", shown("ugly")),
             ("creative put away", shown("old")),
-            ("inline creative", of(json!({"creatives": [{
-                "creative_id": "c", "name": "c", "assets": {},
-                "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
-            }]}))),
+            (
+                "inline creative",
+                of(json!({"creatives": [{
+                    "creative_id": "c", "name": "c", "assets": {},
+                    "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
+                }]})),
+            ),
             ("unknown audience", aimed(json!({"audience_include": ["nobody-at-all"]}))),
             ("unknown signal", aimed(json!({"signal_targeting_groups": signal}))),
             ("unknown list of properties", aimed(json!({"property_list": list}))),
@@ -360,7 +370,8 @@ fn terms_that_the_seller_does_not_accept_are_named_with_those_that_it_does() {
         "##]],
     );
     // What it does accept holds, and is shown.
-    let accepted = measured(json!({"vendor": vendor, "max_variance_percent": 10}), json!(["credit"]));
+    let accepted =
+        measured(json!({"vendor": vendor, "max_variance_percent": 10}), json!(["credit"]));
     let answer = shop.create(accepted.clone());
     assert_eq!(
         answer["packages"][0]["measurement_terms"],
@@ -388,10 +399,7 @@ fn what_the_whole_buy_cannot_be_is_said_as_well() {
             ),
             ("over", json!({"start_time": "asap", "end_time": "2026-05-01T00:00:00Z"})),
             ("two currencies", json!({"packages": [package(json!({})), package(euro)]})),
-            (
-                "dearer than it may be",
-                json!({"total_budget": {"amount": 999, "currency": "USD"}}),
-            ),
+            ("dearer than it may be", json!({"total_budget": {"amount": 999, "currency": "USD"}})),
             ("another currency", json!({"total_budget": {"amount": 2000, "currency": "EUR"}})),
             ("no packages", json!({"packages": null})),
             (
@@ -401,10 +409,13 @@ fn what_the_whole_buy_cannot_be_is_said_as_well() {
                     "packages": [package(json!({"product_id": "dry"}))],
                 }),
             ),
-            ("an unknown proposal", json!({
-                "packages": null, "proposal_id": "prop_unknown",
-                "total_budget": {"amount": 1000, "currency": "USD"},
-            })),
+            (
+                "an unknown proposal",
+                json!({
+                    "packages": null, "proposal_id": "prop_unknown",
+                    "total_budget": {"amount": 1000, "currency": "USD"},
+                }),
+            ),
             (
                 "a webhook for artifacts",
                 json!({"artifact_webhook": {
@@ -477,7 +488,8 @@ fn nothing_is_sold_without_the_ad_server() {
 #[test]
 fn a_buy_is_found_by_its_id_from_every_account_of_the_caller_and_from_none_of_another() {
     let mut shop = Shop::new();
-    let id = shop.create(json!({"start_time": "asap", "context": {"ref": 1}}))["media_buy_id"].clone();
+    let id =
+        shop.create(json!({"start_time": "asap", "context": {"ref": 1}}))["media_buy_id"].clone();
     shop.wait(1);
     // The account of the request is another one of the caller's, opened by this request.
     let account = json!({"brand": {"domain": "test.example"}, "operator": "test.example"});
@@ -640,7 +652,8 @@ fn a_buy_is_found_by_its_id_from_every_account_of_the_caller_and_from_none_of_an
             "total_count": 1
           },
           "adcp_version": "3.1"
-        }"#]].assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
     // U-1: another tenant's and nobody's are one answer.
     let foreign = shop.ask_as("nova", Tool::GetMediaBuys, json!({"media_buy_ids": [id]}));
     let absent = shop.ask_as("nova", Tool::GetMediaBuys, json!({"media_buy_ids": ["mb_none"]}));
@@ -653,7 +666,11 @@ fn a_buy_is_found_by_its_id_from_every_account_of_the_caller_and_from_none_of_an
 #[test]
 fn buys_are_listed_by_status_and_page_by_page() {
     let mut shop = Shop::new();
-    for (start, more) in [("asap", json!({})), ("2026-07-01T00:00:00Z", json!({})), ("asap", json!({"creative_assignments": null}))] {
+    for (start, more) in [
+        ("asap", json!({})),
+        ("2026-07-01T00:00:00Z", json!({})),
+        ("asap", json!({"creative_assignments": null})),
+    ] {
         shop.create(json!({"start_time": start, "packages": [package(more)]}));
     }
     shop.create(json!({"start_time": "asap", "paused": true}));
@@ -661,7 +678,8 @@ fn buys_are_listed_by_status_and_page_by_page() {
     let mut said = String::new();
     let rows = |answer: &Value| -> Vec<String> {
         let rows = answer["media_buys"].as_array().unwrap().iter();
-        rows.map(|row| format!("{}:{}", row["media_buy_id"], row["status"]).replace('"', "")).collect()
+        rows.map(|row| format!("{}:{}", row["media_buy_id"], row["status"]).replace('"', ""))
+            .collect()
     };
     for filter in [
         json!({}),

@@ -66,8 +66,18 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
         ("the same budget", package_of(json!({"budget": 1500}))),
         ("a bid and pacing", package_of(json!({"bid_price": 9, "pacing": "asap"}))),
         ("aimed elsewhere", package_of(json!({"targeting_overlay": {"geo_countries": ["CA"]}}))),
-        ("a word", package_of(json!({"keyword_targets_add": [{"keyword": "boots", "match_type": "exact"}]}))),
-        ("no word", package_of(json!({"keyword_targets_remove": [{"keyword": "boots", "match_type": "exact"}]}))),
+        (
+            "a word",
+            package_of(
+                json!({"keyword_targets_add": [{"keyword": "boots", "match_type": "exact"}]}),
+            ),
+        ),
+        (
+            "no word",
+            package_of(
+                json!({"keyword_targets_remove": [{"keyword": "boots", "match_type": "exact"}]}),
+            ),
+        ),
         ("creatives", package_of(json!({"creative_assignments": [{"creative_id": "banner-2"}]}))),
         ("a hold", json!({"paused": true})),
         ("no hold", json!({"paused": false})),
@@ -80,7 +90,7 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
         said.push_str(&format!("{title}: {}", line(&shop.update(&id, step.clone()))));
     }
     shop.wait(24 * 40);
-    said.push_str(&format!("over: {}", line(&shop.update(&id, json!({"canceled": true})))));
+    said.push_str(&format!("canceled: {}", line(&shop.update(&id, json!({"canceled": true})))));
     expect![[r#"
         another budget: revision 2 "pending_start" 3500 of ["1500"]
         the same budget: revision 2 "pending_start" 3500 of ["1500"]
@@ -95,10 +105,15 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
         begins later: revision 11 "pending_start" 3500 of []
         one more: revision 12 "pending_start" 4200 of ["700"]
         one less: revision 13 "pending_start" 2700 of ["1500"]
-        over: revision 14 "canceled" 2700 of []
-    "#]].assert_eq(&said);
+        canceled: revision 14 "canceled" 2700 of []
+    "#]]
+    .assert_eq(&said);
     let buy = shop.buy(&id).thing;
-    let history: Vec<_> = buy.history.iter().map(|entry| format!("{} {}", entry["revision"], entry["summary"])).collect();
+    let history: Vec<_> = buy
+        .history
+        .iter()
+        .map(|entry| format!("{} {}", entry["revision"], entry["summary"]))
+        .collect();
     expect![[r#"
         [
             "1 \"the buyer created the buy\"",
@@ -116,7 +131,8 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
             "13 \"remove_packages\"",
             "14 \"cancel\"",
         ]
-    "#]].assert_debug_eq(&history);
+    "#]]
+    .assert_debug_eq(&history);
     expect![[r#"{"package_id":"pkg_2","product_id":"display","pricing_option_id":"cpm","budget":1500,"start_time":"2026-07-02T00:00:00Z","end_time":"2026-09-01T00:00:00Z","paused":false,"creative_assignments":[{"creative_id":"banner-2"}],"canceled":true,"cancellation":{"canceled_at":"2026-06-01T12:00:00Z","canceled_by":"buyer","reason":"dear"},"bid_price":9,"pacing":"asap","targeting_overlay":{"geo_countries":["CA"]}}"#]].assert_eq(&buy.packages[0].published(&buy).to_string());
 }
 
@@ -144,7 +160,8 @@ fn what_is_over_is_neither_changed_nor_canceled() {
         "##]],
     );
     let shown = shop.buy(&id).thing.cancellation.unwrap();
-    expect![[r#"{"canceled_at":"2026-06-01T12:00:00Z","canceled_by":"buyer","reason":"no need"}"#]].assert_eq(&shown.to_string());
+    expect![[r#"{"canceled_at":"2026-06-01T12:00:00Z","canceled_by":"buyer","reason":"no need"}"#]]
+        .assert_eq(&shown.to_string());
 }
 
 #[test]
@@ -160,7 +177,10 @@ fn what_cannot_be_changed_is_said_at_its_place() {
         &[
             ("nothing", json!({})),
             ("an older revision", json!({"revision": 7, "paused": true})),
-            ("an unknown package", json!({"packages": [{"package_id": "pkg_nobody", "budget": 900}]})),
+            (
+                "an unknown package",
+                json!({"packages": [{"package_id": "pkg_nobody", "budget": 900}]}),
+            ),
             ("one package twice", twice),
             ("resumed while it runs", json!({"paused": false})),
             ("canceled and changed", json!({"canceled": true, "paused": true})),
@@ -169,10 +189,16 @@ fn what_cannot_be_changed_is_said_at_its_place() {
             ("over already", json!({"end_time": "2026-05-15T00:00:00Z"})),
             ("in the past", json!({"start_time": "2026-05-15T00:00:00Z"})),
             ("outside of the buy", package_of(json!({"end_time": "2026-08-02T00:00:00Z"}))),
-            ("an unknown creative", package_of(json!({"creative_assignments": [{"creative_id": "nobody"}]}))),
+            (
+                "an unknown creative",
+                package_of(json!({"creative_assignments": [{"creative_id": "nobody"}]})),
+            ),
             ("other terms", package_of(json!({"measurement_terms": {}}))),
             ("another invoice", json!({"invoice_recipient": {"legal_name": "Somebody Else Ltd"}})),
-            ("an unknown product", json!({"new_packages": [package(json!({"product_id": "nobody-sells-it"}))]})),
+            (
+                "an unknown product",
+                json!({"new_packages": [package(json!({"product_id": "nobody-sells-it"}))]}),
+            ),
             ("another currency", json!({"new_packages": [package(json!({"product_id": "euro"}))]})),
             (
                 "many things at once",
@@ -188,7 +214,7 @@ fn what_cannot_be_changed_is_said_at_its_place() {
             # nothing
             {"code":"INVALID_REQUEST","message":"the request names nothing to change","recovery":"correctable","suggestion":"correct what field and issues name and send again","details":{"accepted_fields":["paused","canceled","start_time","end_time","packages","new_packages"]}}
             # an older revision
-            {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its present state","details":{"expected_version":7,"current_version":1}}
+            {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its present state","details":{"resource_id":"mb_1","expected_version":7,"current_version":1}}
             # an unknown package
             {"code":"PACKAGE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","field":"packages[0].package_id","suggestion":"check package_id with get_media_buys"}
             # one package twice
@@ -231,7 +257,8 @@ fn what_cannot_be_changed_is_said_at_its_place() {
 fn absent_and_anothers_are_one_answer() {
     let (shop, id) = shop();
     let change = |id: &str| {
-        let update = json!({"media_buy_id": id, "paused": true, "idempotency_key": "one-key-for-both-1"});
+        let update =
+            json!({"media_buy_id": id, "paused": true, "idempotency_key": "one-key-for-both-1"});
         shop.ask_as("nova", tradepost_wire::adcp::Tool::UpdateMediaBuy, update)
     };
     let (foreign, absent) = (change(&id), change("mb_none"));
@@ -240,12 +267,17 @@ fn absent_and_anothers_are_one_answer() {
         {"code":"MEDIA_BUY_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","field":"media_buy_id","suggestion":"check media_buy_id with get_media_buys"}
     "#]].assert_eq(&errors(&absent));
     // An unknown package, and one of another's buy.
-    let own = shop.ask_as("nova", tradepost_wire::adcp::Tool::CreateMediaBuy, Shop::order(json!({
-        "packages": [package(json!({"creative_assignments": null}))],
-    })));
+    let own = shop.ask_as(
+        "nova",
+        tradepost_wire::adcp::Tool::CreateMediaBuy,
+        Shop::order(json!({
+            "packages": [package(json!({"creative_assignments": null}))],
+        })),
+    );
     let own = own["media_buy_id"].as_str().unwrap();
     let change = |package: &str| {
-        let update = json!({"media_buy_id": own, "packages": [{"package_id": package, "budget": 900}]});
+        let update =
+            json!({"media_buy_id": own, "packages": [{"package_id": package, "budget": 900}]});
         shop.ask_as("nova", tradepost_wire::adcp::Tool::UpdateMediaBuy, update)
     };
     assert_eq!(change(&part(&shop, &id, 0)), change("pkg_nobody"));
@@ -264,7 +296,10 @@ fn a_product_says_what_can_be_done_with_its_buys() {
             ("the package canceled", package_of(json!({"canceled": true}))),
             ("more before it runs", package_of(json!({"budget": 1200}))),
             ("less", package_of(json!({"budget": 800}))),
-            ("aimed elsewhere", package_of(json!({"targeting_overlay": {"geo_countries": ["CA"]}}))),
+            (
+                "aimed elsewhere",
+                package_of(json!({"targeting_overlay": {"geo_countries": ["CA"]}})),
+            ),
             ("later", json!({"end_time": "2026-09-01T00:00:00Z"})),
         ],
         &expect![[r##"
@@ -296,16 +331,22 @@ fn creatives_are_changed_until_their_deadline() {
     assert_eq!(answer["affected_packages"][0]["creative_deadline"], "2026-06-29T00:00:00Z");
     shop.wait(24 * 29);
     let changes = change(&shop, "banner");
-    refused(&shop, &id, &[("too late", changes)], &expect![[r##"
+    refused(
+        &shop,
+        &id,
+        &[("too late", changes)],
+        &expect![[r##"
         # too late
         {"code":"CREATIVE_DEADLINE_EXCEEDED","message":"the creatives of this package could be changed until its creative_deadline","recovery":"correctable","field":"packages[0].creative_assignments","suggestion":"negotiate a later deadline with the seller"}
-    "##]]);
+    "##]],
+    );
 }
 
 #[test]
 fn a_flight_that_runs_is_not_begun_anew() {
     let mut shop = Shop::new();
-    let id = shop.create(json!({"start_time": "asap"}))["media_buy_id"].as_str().unwrap().to_owned();
+    let id =
+        shop.create(json!({"start_time": "asap"}))["media_buy_id"].as_str().unwrap().to_owned();
     shop.wait(1);
     refused(
         &shop,

@@ -89,16 +89,25 @@ pub(crate) fn catalogue() -> Catalogue {
         product("over", usd(), none(), Terms { expires_at: past, ..default() }),
         product("strict", usd(), strict, default()),
         product("early", usd(), none(), Terms { creative_lead_hours: Some(48), ..default() }),
-        product("dry", usd(), none(), Terms {
-            refused_industries: vec!["food_beverage.alcohol".to_owned()], ..default()
-        }),
-        product("soon", usd(), none(), Terms {
-            approval: true, approval_seconds: Some(60), ..default()
-        }),
+        product(
+            "dry",
+            usd(),
+            none(),
+            Terms { refused_industries: vec!["food_beverage.alcohol".to_owned()], ..default() },
+        ),
+        product(
+            "soon",
+            usd(),
+            none(),
+            Terms { approval: true, approval_seconds: Some(60), ..default() },
+        ),
         product("person", usd(), none(), Terms { approval: true, ..default() }),
-        product("never", usd(), none(), Terms {
-            approval: true, approval_seconds: Some(60), declines: true, ..default()
-        }),
+        product(
+            "never",
+            usd(),
+            none(),
+            Terms { approval: true, approval_seconds: Some(60), declines: true, ..default() },
+        ),
         product("local", usd(), none(), Terms { countries: vec!["DE".to_owned()], ..default() }),
     ];
     Catalogue { products, ..Catalogue::default() }
@@ -129,14 +138,16 @@ impl Shop {
                 Billing::Operator,
             );
             let id = "acc_nova";
-            shelf.add(New { id, owner: "agent:nova", account: Some(id), state: "", now }, &other)?;
+            shelf
+                .add(New { id, owner: "agent:nova", account: Some(id), state: "", now }, &other)?;
             for (id, status) in [
                 ("banner", Status::Approved),
                 ("banner-2", Status::PendingReview),
                 ("ugly", Status::Rejected),
                 ("old", Status::Archived),
             ] {
-                let reason = (status == Status::Rejected).then(|| "the image is blurred".to_owned());
+                let reason =
+                    (status == Status::Rejected).then(|| "the image is blurred".to_owned());
                 let creative = Creative {
                     creative_id: id.to_owned(),
                     status,
