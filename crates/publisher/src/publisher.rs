@@ -130,7 +130,10 @@ impl Publisher {
         }
         tools::before_schema(ask)?;
         let internals = if self.profile.internals { Internals::On } else { Internals::Off };
-        rules::check(ask.tool, &arguments, internals).map_err(violations)?;
+        // The test controller has an error vocabulary of its own, for this as well.
+        if ask.tool != Tool::ComplyTestController || !self.profile.sandbox {
+            rules::check(ask.tool, &arguments, internals).map_err(violations)?;
+        }
         let lane = if ask.tool.mutates() { Lane::Write } else { Lane::Read };
         self.world
             .admit(&ask.caller.principal, lane)

@@ -20,71 +20,71 @@ fn a_format_says_what_a_creative_of_it_has_to_have() {
     compare(
         &gazette().ask(Tool::ListCreativeFormats, asked),
         &expect![[r#"
-        {
-          "status": "completed",
-          "message": "1 format fits",
-          "formats": [
             {
-              "format_id": {
-                "id": "native_teaser",
-                "agent_url": "https://ads.gazette.example"
-              },
-              "name": "Native teaser",
-              "description": "A headline, a picture and a link in the look of the page.",
-              "renders": [
+              "status": "completed",
+              "message": "1 format fits",
+              "formats": [
                 {
-                  "role": "primary",
-                  "dimensions": {
-                    "min_width": 280,
-                    "max_width": 640,
-                    "unit": "px",
-                    "responsive": {
-                      "width": true,
-                      "height": true
+                  "format_id": {
+                    "id": "native_teaser",
+                    "agent_url": "https://ads.gazette.example"
+                  },
+                  "name": "Native teaser",
+                  "description": "A headline, a picture and a link in the look of the page.",
+                  "renders": [
+                    {
+                      "role": "primary",
+                      "dimensions": {
+                        "min_width": 280,
+                        "max_width": 640,
+                        "unit": "px",
+                        "responsive": {
+                          "width": true,
+                          "height": true
+                        }
+                      }
                     }
-                  }
+                  ],
+                  "assets": [
+                    {
+                      "item_type": "individual",
+                      "asset_id": "headline",
+                      "asset_type": "text",
+                      "required": true,
+                      "requirements": {
+                        "max_length": 80
+                      }
+                    },
+                    {
+                      "item_type": "individual",
+                      "asset_id": "image",
+                      "asset_type": "image",
+                      "required": true,
+                      "requirements": {
+                        "formats": [
+                          "jpg",
+                          "png"
+                        ]
+                      }
+                    },
+                    {
+                      "item_type": "individual",
+                      "asset_id": "click_url",
+                      "asset_type": "url",
+                      "required": false
+                    }
+                  ],
+                  "supported_disclosure_positions": [
+                    "prominent"
+                  ]
                 }
               ],
-              "assets": [
-                {
-                  "item_type": "individual",
-                  "asset_id": "headline",
-                  "asset_type": "text",
-                  "required": true,
-                  "requirements": {
-                    "max_length": 80
-                  }
-                },
-                {
-                  "item_type": "individual",
-                  "asset_id": "image",
-                  "asset_type": "image",
-                  "required": true,
-                  "requirements": {
-                    "formats": [
-                      "jpg",
-                      "png"
-                    ]
-                  }
-                },
-                {
-                  "item_type": "individual",
-                  "asset_id": "click_url",
-                  "asset_type": "url",
-                  "required": true
-                }
-              ],
-              "supported_disclosure_positions": [
-                "prominent"
-              ]
-            }
-          ],
-          "pagination": {
-            "has_more": false,
-            "total_count": 1
-          },
-          "adcp_version": "3.1"
-        }"#]],
+              "pagination": {
+                "has_more": false,
+                "total_count": 1
+              },
+              "adcp_version": "3.1"
+            }"#]],
     );
 }
 

@@ -76,94 +76,95 @@ fn a_product_is_shown_whole_with_its_prices_and_without_the_publishers_own_terms
         &gazette(),
         brief,
         &expect![[r#"
-        {
-          "status": "completed",
-          "message": "1 product fits",
-          "products": [
             {
-              "product_id": "daily_podcast",
-              "name": "The Daily Gazette podcast",
-              "description": "A spoken spot at the beginning of the daily news podcast.",
-              "publisher_properties": [
+              "status": "completed",
+              "message": "1 product fits",
+              "products": [
                 {
-                  "publisher_domain": "gazette.example",
-                  "selection_type": "by_tag",
-                  "property_tags": [
-                    "podcast"
-                  ]
-                }
-              ],
-              "channels": [
-                "podcast"
-              ],
-              "delivery_type": "guaranteed",
-              "format_ids": [
-                {
-                  "id": "audio_30s",
-                  "agent_url": "https://ads.gazette.example"
-                }
-              ],
-              "pricing_options": [
-                {
-                  "pricing_option_id": "cpm_fixed_eur",
-                  "pricing_model": "cpm",
-                  "currency": "EUR",
-                  "fixed_price": 20
-                }
-              ],
-              "reporting_capabilities": {
-                "available_reporting_frequencies": [
-                  "daily"
-                ],
-                "expected_delay_minutes": 240,
-                "timezone": "UTC",
-                "supports_webhooks": false,
-                "available_metrics": [
-                  "impressions",
-                  "spend",
-                  "completed_views",
-                  "completion_rate"
-                ],
-                "date_range_support": "date_range"
-              },
-              "forecast": {
-                "method": "modeled",
-                "currency": "USD",
-                "forecast_range_unit": "availability",
-                "points": [
-                  {
-                    "metrics": {
-                      "impressions": {
-                        "low": 320000,
-                        "mid": 400000,
-                        "high": 480000
-                      }
+                  "product_id": "daily_podcast",
+                  "name": "The Daily Gazette podcast",
+                  "description": "A spoken spot at the beginning of the daily news podcast.",
+                  "publisher_properties": [
+                    {
+                      "publisher_domain": "gazette.example",
+                      "selection_type": "by_tag",
+                      "property_tags": [
+                        "podcast"
+                      ]
                     }
+                  ],
+                  "channels": [
+                    "podcast"
+                  ],
+                  "delivery_type": "guaranteed",
+                  "format_ids": [
+                    {
+                      "id": "audio_30s",
+                      "agent_url": "https://ads.gazette.example"
+                    }
+                  ],
+                  "pricing_options": [
+                    {
+                      "pricing_option_id": "cpm_fixed_eur",
+                      "pricing_model": "cpm",
+                      "currency": "EUR",
+                      "fixed_price": 20
+                    }
+                  ],
+                  "reporting_capabilities": {
+                    "available_reporting_frequencies": [
+                      "daily"
+                    ],
+                    "expected_delay_minutes": 240,
+                    "timezone": "UTC",
+                    "supports_webhooks": false,
+                    "available_metrics": [
+                      "impressions",
+                      "spend",
+                      "completed_views",
+                      "completion_rate"
+                    ],
+                    "date_range_support": "date_range"
+                  },
+                  "forecast": {
+                    "method": "modeled",
+                    "currency": "USD",
+                    "forecast_range_unit": "availability",
+                    "points": [
+                      {
+                        "metrics": {
+                          "impressions": {
+                            "low": 320000,
+                            "mid": 400000,
+                            "high": 480000
+                          }
+                        }
+                      }
+                    ]
+                  },
+                  "brief_relevance": "It shares with the brief: podcast."
+                }
+              ],
+              "filter_diagnostics": {
+                "semantics": "any",
+                "total_candidates": 10,
+                "excluded_by": {
+                  "channels": {
+                    "count": 9
+                  },
+                  "pricing_currencies": {
+                    "count": 9
                   }
-                ]
+                }
               },
-              "brief_relevance": "It shares with the brief: podcast."
-            }
-          ],
-          "filter_diagnostics": {
-            "semantics": "any",
-            "total_candidates": 10,
-            "excluded_by": {
-              "channels": {
-                "count": 9
+              "pagination": {
+                "has_more": false,
+                "total_count": 1
               },
-              "pricing_currencies": {
-                "count": 9
-              }
-            }
-          },
-          "pagination": {
-            "has_more": false,
-            "total_count": 1
-          },
-          "cache_scope": "public",
-          "adcp_version": "3.1"
-        }"#]],
+              "cache_scope": "public",
+              "wholesale_feed_version": "3e478bfc9ef601da",
+              "adcp_version": "3.1"
+            }"#]],
     );
 }
 

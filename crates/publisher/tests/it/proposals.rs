@@ -166,7 +166,7 @@ fn a_budget_is_divided_anew_as_asked() {
     }
     expect![[r#"
         Shift 60% of budget to CTV. Drop the display product.
-            premium_video 20, gazette_tv 80
+            premium_video 40, gazette_tv 60
         Without display
             premium_video 62, gazette_tv 38
         More ctv

@@ -38,86 +38,53 @@ fn a_description_finds_the_signals_that_share_words_with_it() {
     compare(
         &gazette().ask(Tool::GetSignals, asked.clone()),
         &expect![[r#"
-        {
-          "status": "completed",
-          "message": "2 signals fit",
-          "signals": [
             {
-              "signal_agent_segment_id": "gz_outdoor_readers",
-              "name": "Outdoor readers",
-              "description": "Readers of at least three outdoor or travel stories in 30 days.",
-              "value_type": "binary",
-              "signal_type": "owned",
-              "data_provider": "The Gazette",
-              "coverage_percentage": 18,
-              "pricing_options": [
+              "status": "completed",
+              "message": "1 signal fits",
+              "signals": [
                 {
-                  "pricing_option_id": "signal_cpm",
-                  "model": "cpm",
-                  "cpm": 1.2,
-                  "currency": "USD"
+                  "signal_agent_segment_id": "gz_outdoor_readers",
+                  "name": "Outdoor readers",
+                  "description": "Readers of at least three outdoor or travel stories in 30 days.",
+                  "value_type": "binary",
+                  "signal_type": "owned",
+                  "data_provider": "The Gazette",
+                  "coverage_percentage": 18,
+                  "pricing_options": [
+                    {
+                      "pricing_option_id": "signal_cpm",
+                      "model": "cpm",
+                      "cpm": 1.2,
+                      "currency": "USD"
+                    }
+                  ],
+                  "methodology": "observed",
+                  "data_sources": [
+                    "web_usage"
+                  ],
+                  "signal_ref": {
+                    "scope": "signal_source",
+                    "signal_source_url": "https://ads.gazette.example",
+                    "signal_id": "gz_outdoor_readers"
+                  },
+                  "deployments": [
+                    {
+                      "type": "agent",
+                      "agent_url": "https://ads.gazette.example",
+                      "is_live": false,
+                      "estimated_activation_duration_minutes": 0
+                    }
+                  ]
                 }
               ],
-              "methodology": "observed",
-              "data_sources": [
-                "web_usage"
-              ],
-              "signal_ref": {
-                "scope": "signal_source",
-                "signal_source_url": "https://ads.gazette.example",
-                "signal_id": "gz_outdoor_readers"
+              "pagination": {
+                "has_more": false,
+                "total_count": 1
               },
-              "deployments": [
-                {
-                  "type": "agent",
-                  "agent_url": "https://ads.gazette.example",
-                  "is_live": false,
-                  "estimated_activation_duration_minutes": 0
-                }
-              ]
-            },
-            {
-              "signal_agent_segment_id": "gz_sports_fans",
-              "name": "Sports fans",
-              "description": "Readers who follow a team or come back to the sports pages every week.",
-              "value_type": "binary",
-              "signal_type": "owned",
-              "data_provider": "The Gazette",
-              "coverage_percentage": 24,
-              "pricing_options": [
-                {
-                  "pricing_option_id": "signal_cpm",
-                  "model": "cpm",
-                  "cpm": 1.5,
-                  "currency": "USD"
-                }
-              ],
-              "methodology": "observed",
-              "data_sources": [
-                "web_usage"
-              ],
-              "signal_ref": {
-                "scope": "signal_source",
-                "signal_source_url": "https://ads.gazette.example",
-                "signal_id": "gz_sports_fans"
-              },
-              "deployments": [
-                {
-                  "type": "agent",
-                  "agent_url": "https://ads.gazette.example",
-                  "is_live": false,
-                  "estimated_activation_duration_minutes": 0
-                }
-              ]
-            }
-          ],
-          "pagination": {
-            "has_more": false,
-            "total_count": 2
-          },
-          "cache_scope": "public",
-          "adcp_version": "3.1"
-        }"#]],
+              "cache_scope": "public",
+              "wholesale_feed_version": "fe1cd0c3948871b6",
+              "adcp_version": "3.1"
+            }"#]],
     );
     find(&gazette(), asked);
 }

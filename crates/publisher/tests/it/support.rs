@@ -1,5 +1,7 @@
 //! A publisher at a desk: on a shelf in memory, at a fixed moment, with identifiers that count.
 
+pub(crate) mod script;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
