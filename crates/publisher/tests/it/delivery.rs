@@ -154,7 +154,8 @@ fn what_was_reported_is_what_is_shown_day_by_day_and_package_by_package() {
             "media_buy_count": 1
           },
           "adcp_version": "3.1"
-        }"#]].assert_eq(&serde_json::to_string_pretty(&deliveries(&shop, asked)).unwrap());
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&deliveries(&shop, asked)).unwrap());
     // The end of a range is not in it.
     let mut said = String::new();
     for (start, end) in

@@ -26,6 +26,7 @@ mod plans;
 mod products;
 mod properties;
 mod proposals;
+mod purchases;
 mod sessions;
 mod signals;
 mod support;
