@@ -29,6 +29,7 @@ mod proposals;
 mod purchases;
 mod sessions;
 mod signals;
+mod storyboards;
 mod support;
 mod tasks;
 mod twins;

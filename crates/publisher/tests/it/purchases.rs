@@ -105,7 +105,8 @@ fn a_committed_proposal_becomes_a_buy_of_its_shares() {
           "proposal_id": "prop_firm",
           "replayed": false,
           "adcp_version": "3.1"
-        }"#]].assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
 }
 
 #[test]
