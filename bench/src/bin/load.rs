@@ -6,7 +6,8 @@
 //! `load ADDRESS CONNECTIONS SECONDS REQUESTS BODY=ANSWER…` sends the bodies in turn until the
 //! time is over or the number reached, and prints one line: requests, seconds, the 50th and 99th
 //! percentile of the latency in microseconds, and the errors. An answer counts as an error unless
-//! its status is 200 and it begins as the file `ANSWER` does.
+//! its status is 200 and it begins as the file `ANSWER` does. ADDRESS may have a path (`…:8080/mcp`),
+//! which is `/a2a` otherwise; a bearer token comes from the environment (`LOAD_TOKEN`).
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -28,6 +29,13 @@ const SLOWEST_MICROS: usize = 200_000;
 /// How much of an answer is compared: the envelope up to where `result` or `error` begins, before
 /// the first identifier that is new in every answer.
 const COMPARED: usize = 44;
+
+/// Where requests go.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    address: SocketAddr,
+    path: &'a str,
+}
 
 /// What is sent, and how what comes back begins.
 struct Exchange {
@@ -53,20 +61,22 @@ struct State {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [address, rest @ ..] = arguments.as_slice() else {
+    let [named, rest @ ..] = arguments.as_slice() else {
         return Err("usage: load ADDRESS once BODY | \
                     load ADDRESS CONNECTIONS SECONDS REQUESTS BODY=ANSWER..."
             .into());
     };
+    let (address, path) = named.split_once('/').unwrap_or((named, "a2a"));
     let address: SocketAddr = address.parse()?;
+    let target = Target { address, path };
     if !address.ip().is_loopback() {
         return Err("only loopback addresses can be put under load".into());
     }
     match rest {
-        [once, body] if once == "once" => print_answer(address, body).await,
+        [once, body] if once == "once" => print_answer(target, body).await,
         [connections, seconds, requests, files @ ..] if !files.is_empty() => {
             let run = Run {
-                exchanges: files.iter().map(|f| exchange(address, f)).collect::<Result<_, _>>()?,
+                exchanges: files.iter().map(|f| exchange(target, f)).collect::<Result<_, _>>()?,
                 end: Instant::now() + Duration::from_secs(seconds.parse()?),
                 state: RefCell::new(State {
                     sent: 0,
@@ -82,26 +92,30 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-async fn print_answer(address: SocketAddr, body: &str) -> Result<(), Box<dyn Error>> {
-    let mut stream = TcpStream::connect(address).await?;
+async fn print_answer(target: Target<'_>, body: &str) -> Result<(), Box<dyn Error>> {
+    let mut stream = TcpStream::connect(target.address).await?;
     let mut buffer = Vec::new();
-    let (_, body) = answer(&mut stream, &request(address, body)?, &mut buffer).await?;
+    let (_, body) = answer(&mut stream, &request(target, body)?, &mut buffer).await?;
     std::io::stdout().write_all(body)?;
     Ok(())
 }
 
-fn exchange(address: SocketAddr, files: &str) -> Result<Exchange, Box<dyn Error>> {
+fn exchange(target: Target<'_>, files: &str) -> Result<Exchange, Box<dyn Error>> {
     let (body, answer) = files.split_once('=').ok_or("write BODY=ANSWER")?;
     let mut beginning = std::fs::read(answer)?;
     beginning.truncate(COMPARED);
-    Ok(Exchange { request: request(address, body)?, beginning })
+    Ok(Exchange { request: request(target, body)?, beginning })
 }
 
-fn request(address: SocketAddr, body: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+fn request(target: Target<'_>, body: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let body = std::fs::read(body)?;
+    let Target { address, path } = target;
+    let token = std::env::var("LOAD_TOKEN").ok();
+    let credential = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
+    let credential = credential.unwrap_or_default();
     let mut request = format!(
-        "POST /a2a HTTP/1.1\r\nHost: {address}\r\nUser-Agent: tradepost-bench\r\nAccept: */*\r\n\
-         Content-Type: application/json\r\nA2A-Version: 1.0\r\nA2A-Extensions: \
+        "POST /{path} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: tradepost-bench\r\nAccept: \
+         application/json, text/event-stream, */*\r\n{credential}Content-Type: application/json\r\nA2A-Version: 1.0\r\nA2A-Extensions: \
          https://autoagentprotocol.org/extensions/aap/v1.1\r\nContent-Length: {}\r\n\r\n",
         body.len()
     )

@@ -33,8 +33,6 @@ pub enum Action {
     UpdatePacing,
     /// Show it to one person more or less often.
     UpdateFrequencyCaps,
-    /// Replace the creatives of a package.
-    ReplaceCreative,
     /// Say which creatives go where.
     UpdateCreativeAssignments,
     /// Take a creative out of a package.
@@ -43,13 +41,13 @@ pub enum Action {
     AddPackages,
     /// Cancel packages.
     RemovePackages,
-    /// Supply creatives: the older word for the three about creatives.
+    /// Supply creatives: the older word for the two about creatives.
     SyncCreatives,
 }
 
 impl Action {
     /// Every action, in the order in which they are shown.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 17] = [
         Self::Pause,
         Self::Resume,
         Self::Cancel,
@@ -62,7 +60,6 @@ impl Action {
         Self::UpdateTargeting,
         Self::UpdatePacing,
         Self::UpdateFrequencyCaps,
-        Self::ReplaceCreative,
         Self::UpdateCreativeAssignments,
         Self::RemoveCreative,
         Self::AddPackages,
@@ -86,7 +83,6 @@ impl Action {
             Self::UpdateTargeting => "update_targeting",
             Self::UpdatePacing => "update_pacing",
             Self::UpdateFrequencyCaps => "update_frequency_caps",
-            Self::ReplaceCreative => "replace_creative",
             Self::UpdateCreativeAssignments => "update_creative_assignments",
             Self::RemoveCreative => "remove_creative",
             Self::AddPackages => "add_packages",
@@ -107,9 +103,7 @@ impl Action {
             Self::UpdateTargeting | Self::UpdatePacing | Self::UpdateFrequencyCaps => {
                 Some("update_packages")
             }
-            Self::ReplaceCreative | Self::UpdateCreativeAssignments | Self::RemoveCreative => {
-                Some("sync_creatives")
-            }
+            Self::UpdateCreativeAssignments | Self::RemoveCreative => Some("sync_creatives"),
             Self::Pause
             | Self::Resume
             | Self::Cancel
@@ -143,7 +137,6 @@ impl Action {
             | Self::UpdateTargeting
             | Self::UpdatePacing
             | Self::UpdateFrequencyCaps
-            | Self::ReplaceCreative
             | Self::UpdateCreativeAssignments
             | Self::RemoveCreative
             | Self::AddPackages

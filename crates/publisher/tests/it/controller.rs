@@ -742,6 +742,7 @@ fn what_is_seeded_is_there() {
                 },
                 "operator": "test.example",
                 "billing": "operator",
+                "payment_terms": "net_30",
                 "account_scope": "brand",
                 "sandbox": true
               },

@@ -229,6 +229,7 @@ fn a_creative_is_made_kept_changed_and_put_away() {
                 },
                 "operator": "pinnacle.example",
                 "billing": "operator",
+                "payment_terms": "net_30",
                 "account_scope": "operator_brand",
                 "sandbox": false
               },
@@ -264,6 +265,7 @@ fn a_creative_is_made_kept_changed_and_put_away() {
                 },
                 "operator": "pinnacle.example",
                 "billing": "operator",
+                "payment_terms": "net_30",
                 "account_scope": "operator_brand",
                 "sandbox": false
               },

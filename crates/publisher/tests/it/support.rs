@@ -23,6 +23,7 @@ use tradepost_wire::adcp::{Answer, Tool};
 use crate::leaks;
 
 pub(crate) mod schemas;
+pub(crate) mod shop;
 
 /// The moment at which every test begins.
 pub(crate) const NOW: &str = "2026-06-01T12:00:00Z";

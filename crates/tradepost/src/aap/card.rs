@@ -176,7 +176,7 @@ pub(crate) fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
         SecurityScheme::HttpAuth(HttpAuth { description, scheme: "Bearer", bearer_format })
     };
     let key = auth.api_keys.then(|| {
-        ("apiKey", bearer("A key that the dealer has issued, as a bearer token.".to_owned(), None))
+        ("apiKey", bearer("A key that the seller has issued, as a bearer token.".to_owned(), None))
     });
     let jwt = auth.jwt.as_ref().map(|jwt| {
         let Jwt { issuer, audience, .. } = jwt;
@@ -184,7 +184,7 @@ pub(crate) fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
         ("jwt", bearer(description, Some("JWT")))
     });
     let mtls = (!auth.certificates.is_empty()).then(|| {
-        let description = "A client certificate that the dealer knows, in the TLS handshake.";
+        let description = "A client certificate that the seller knows, in the TLS handshake.";
         ("mtls", SecurityScheme::MutualTls(MutualTls { description: description.to_owned() }))
     });
     key.into_iter().chain(jwt).chain(mtls).collect()

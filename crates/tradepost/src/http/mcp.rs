@@ -189,7 +189,11 @@ async fn answer(
                 let response = Written::of(&answer).respond(&id, release);
                 (response, Stamp { code, skill: Some(tool.name()), ..unstamped() })
             }
-            Err(fail) => fail.respond(&id),
+            // A call that reaches a tool is counted there.
+            Err(fail) => match publisher.admit(&caller) {
+                Ok(()) => fail.respond(&id),
+                Err(wait) => TurnedAway::too_often(wait).respond(&id, None),
+            },
         };
     }
     protocol(publisher, &caller, release, &id, &method, &params)

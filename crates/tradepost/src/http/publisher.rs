@@ -4,7 +4,6 @@
 use axum::http::request::Parts;
 use serde_json::{Map, Value};
 use tradepost_wire::adcp::Tool;
-use tradepost_wire::catalog::Vocabulary as _;
 
 use super::answers::Parcel;
 use super::turned_away::TurnedAway;
@@ -29,8 +28,9 @@ pub(super) async fn answer(
         Err(refused) => return refused,
     };
     let data = envelope.params.as_ref().and_then(sole_data);
-    let is_open = data.and_then(|data| data.get("skill")).and_then(Value::as_str)
-        == Some(Tool::GetAdcpCapabilities.name());
+    let skill = data.and_then(|data| data.get("skill")).and_then(Value::as_str);
+    let tool = skill.and_then(|skill| publisher.tool(skill));
+    let is_open = tool == Some(Tool::GetAdcpCapabilities);
     let arguments = data.and_then(arguments);
     let caller = if is_open {
         intake::visitor(desk, agent, parts).await
@@ -43,8 +43,8 @@ pub(super) async fn answer(
             return TurnedAway::denied(publisher, denied).respond(&envelope.id, arguments);
         }
     };
-    // What sends a message is counted by the publisher.
-    if data.is_none()
+    // What calls a tool is counted there.
+    if tool.is_none()
         && let Err(wait) = publisher.admit(&caller)
     {
         return TurnedAway::too_often(wait).respond(&envelope.id, None);

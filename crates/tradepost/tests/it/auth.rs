@@ -395,7 +395,7 @@ fn the_card_declares_what_is_accepted_and_requires_what_is_required() {
     let declared =
         format!("{}\n{}\n", required["securitySchemes"], required["securityRequirements"]);
     expect![[r#"
-        {"apiKey":{"httpAuthSecurityScheme":{"description":"A key that the dealer has issued, as a bearer token.","scheme":"Bearer"}}}
+        {"apiKey":{"httpAuthSecurityScheme":{"description":"A key that the seller has issued, as a bearer token.","scheme":"Bearer"}}}
         [{"schemes":{"apiKey":{"list":[]}}}]
     "#]]
     .assert_eq(&declared);

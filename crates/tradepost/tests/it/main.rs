@@ -9,6 +9,7 @@
     reason = "a test that meets what it does not expect has to fail, and nobody imports it"
 )]
 
+mod adcp;
 mod adf;
 mod appointments;
 mod auth;

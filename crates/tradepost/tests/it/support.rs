@@ -23,6 +23,7 @@ pub mod dealer;
 pub mod h2;
 pub mod layout;
 pub mod proxy;
+pub mod publisher;
 pub mod schemas;
 pub mod tls;
 pub mod webhook;

@@ -54,7 +54,6 @@ impl Change {
             | Action::Cancel
             | Action::UpdatePacing
             | Action::UpdateFrequencyCaps
-            | Action::ReplaceCreative
             | Action::UpdateCreativeAssignments
             | Action::RemoveCreative
             | Action::RemovePackages

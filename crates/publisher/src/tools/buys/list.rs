@@ -111,7 +111,7 @@ fn row(
 ) -> Result<Map<String, Value>, Broken> {
     let (buy, now) = (&kept.thing, work.ask.now);
     let mut row = buy::summary(kept, actions, now);
-    row.remove("media_buy_status");
+    row.shift_remove("media_buy_status");
     let mut put = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             row.insert(name.to_owned(), value);

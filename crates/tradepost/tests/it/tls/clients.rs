@@ -155,7 +155,7 @@ fn without_a_certificate_the_caller_hears_that_one_is_wanted_and_can_read_the_ca
     check("1.1", "card", &card);
     check("1.0", "card", &card);
     expect![[r#"
-        {"mtls":{"mtlsSecurityScheme":{"description":"A client certificate that the dealer knows, in the TLS handshake."}}}
+        {"mtls":{"mtlsSecurityScheme":{"description":"A client certificate that the seller knows, in the TLS handshake."}}}
         [{"schemes":{"mtls":{"list":[]}}}]
     "#]]
         .assert_eq(&format!("{}\n{}\n", card["securitySchemes"], card["securityRequirements"]));

@@ -1,0 +1,306 @@
+//! A2A: messages that call no task, and what 1.0 and 0.3 do alike.
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::support::publisher::{Publisher, message, older_message, start};
+
+#[track_caller]
+fn check(response: &crate::support::Response, expected: Expect) {
+    expected.assert_eq(&response.snapshot());
+}
+
+fn parts(parts: Value) -> Value {
+    json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": parts}})
+}
+
+#[test]
+fn a_message_that_calls_no_task_is_refused_by_the_protocol() {
+    let publisher = start();
+    let good = json!({"skill": "get_products", "input": {}});
+    for (sent, expected) in [
+        (
+            json!([{"text": "sell me something"}]),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message.parts","description":"one data part {\"skill\": …, \"input\": {…}} is required"}]}]}}
+        "#]],
+        ),
+        (
+            json!([{"data": good}, {"data": good}]),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message.parts","description":"exactly one data part is permitted; send one task in one message"}]}]}}
+        "#]],
+        ),
+        (
+            json!([{"data": good}, {"url": "https://a.example/brief.pdf"}]),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message.parts[1]","description":"files have no place here; refer to them in the task's input"}]}]}}
+        "#]],
+        ),
+        (
+            json!([{"data": [1]}]),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message.parts[0].data","description":"must be an object {\"skill\": …, \"input\": {…}}"}]}]}}
+        "#]],
+        ),
+        (
+            json!([{"data": {"skill": "get_horses", "input": []}}]),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 2 fields are wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[
+                      {"field":"message.parts[0].data.skill","description":"must be the id of a skill of the agent card"},
+                      {"field":"message.parts[0].data.input","description":"must be an object with the task's request; it is required"}]}]}}
+        "#]],
+        ),
+        (
+            json!([{"data": {"skill": "get_products"}}]),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message.parts[0].data.input","description":"must be an object with the task's request; it is required"}]}]}}
+        "#]],
+        ),
+        (
+            json!([{"data": {"skill": "get_products", "parameters": {}}}]),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 2 fields are wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[
+                      {"field":"message.parts[0].data.input","description":"must be an object with the task's request; it is required"},
+                      {"field":"message.parts[0].data","description":"has members besides skill and input; put the request into input"}]}]}}
+        "#]],
+        ),
+        (
+            json!([{"data": {"skill": "get_products", "input": {}, "more": 1}}]),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message.parts[0].data","description":"has members besides skill and input; put the request into input"}]}]}}
+        "#]],
+        ),
+    ] {
+        check(&publisher.a2a("acme", "SendMessage", &parts(sent)), expected);
+    }
+    let told = parts(json!([{"text": "read me"}, {"data": good}]));
+    let answer = publisher.a2a("acme", "SendMessage", &told).json();
+    assert_eq!(answer["result"]["task"]["status"]["state"], "TASK_STATE_FAILED", "{answer}");
+}
+
+#[test]
+fn the_profile_has_to_be_activated_and_is_named_in_the_answer() {
+    let publisher = start();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+        "params": message("get_adcp_capabilities", &json!({}))});
+    let bare = publisher.post("acme", "/a2a", &[("A2A-Version", "1.0")], &body.to_string());
+    check(
+        &bare,
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32008,"message":"name the extension https://adcontextprotocol.org/extensions/adcp/v3 in A2A-Extensions",
+            "data":[
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"EXTENSION_SUPPORT_REQUIRED","domain":"a2a-protocol.org",
+                "metadata":{"extensionUri":"https://adcontextprotocol.org/extensions/adcp/v3"}}]}}
+    "#]],
+    );
+    let good = publisher.a2a("acme", "SendMessage", &message("get_adcp_capabilities", &json!({})));
+    assert_eq!(good.header("a2a-extensions"), Some(crate::support::publisher::EXTENSION));
+}
+
+fn started(publisher: &Publisher, who: &str) -> String {
+    let sent = publisher.a2a(who, "SendMessage", &message("get_products", &json!({})));
+    sent.json()["result"]["task"]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_task_is_the_callers_own_and_another_callers_is_as_if_it_were_not_there() {
+    let publisher = start();
+    let id = started(&publisher, "acme");
+    let own = publisher.a2a("acme", "GetTask", &json!({"id": id})).json();
+    assert_eq!(own["result"]["id"], *id);
+    let older = publisher.older("acme", "tasks/get", &json!({"id": id})).json();
+    assert_eq!(older["result"]["kind"], "task");
+    assert_eq!(older["result"]["status"]["state"], "failed");
+    for (method, older) in [("GetTask", "tasks/get"), ("CancelTask", "tasks/cancel")] {
+        for other in ["nova", "stranger", "paused"] {
+            let seen = |id: &str| {
+                let new = publisher.a2a(other, method, &json!({"id": id})).snapshot();
+                [new, publisher.older(other, older, &json!({"id": id})).snapshot()]
+            };
+            assert_eq!(seen(&id), seen("0196f0aa-0000-7000-8000-000000000000"), "{method}");
+        }
+    }
+    check(
+        &publisher.a2a("nova", "GetTask", &json!({"id": id})),
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32001,"message":"Task not found",
+            "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
+    "#]],
+    );
+    check(
+        &publisher.a2a("acme", "CancelTask", &json!({"id": id})),
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32002,"message":"Task cannot be canceled",
+            "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_CANCELABLE","domain":"a2a-protocol.org","metadata":{}}]}}
+    "#]],
+    );
+    let list =
+        |who| publisher.a2a(who, "ListTasks", &json!({})).json()["result"]["totalSize"].clone();
+    assert_eq!((list("acme"), list("nova")), (json!(1), json!(0)));
+    let mut more = message("get_products", &json!({}));
+    more["message"]["taskId"] = id.into();
+    check(
+        &publisher.a2a("acme", "SendMessage", &more),
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32004,"message":"this task has ended; leave taskId out",
+            "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNSUPPORTED_OPERATION","domain":"a2a-protocol.org","metadata":{}}]}}
+    "#]],
+    );
+    check(
+        &publisher.a2a("nova", "SendMessage", &more),
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32001,"message":"Task not found",
+            "data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{}}]}}
+    "#]],
+    );
+}
+
+#[test]
+fn what_the_card_does_not_offer_is_unsupported_on_both_releases() {
+    let publisher = start();
+    for (method, older) in [
+        ("SendStreamingMessage", "message/stream"),
+        ("SubscribeToTask", "tasks/resubscribe"),
+        ("CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set"),
+        ("GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"),
+        ("DoSomething", "do/something"),
+    ] {
+        let code = |answer: Value| answer["error"]["code"].clone();
+        let new = code(publisher.a2a("acme", method, &json!({})).json());
+        assert_eq!(new, code(publisher.older("acme", older, &json!({})).json()), "{method}");
+        assert!(new.is_i64(), "{method}");
+    }
+}
+
+#[test]
+fn clients_of_0_3_are_understood_and_answered_in_kind() {
+    let publisher = start();
+    let mut sent = older_message("get_products", &json!({"context": {"n": 1}}));
+    sent["message"]["contextId"] = "c-1".into();
+    let mut answer = publisher.older("acme", "message/send", &sent).json();
+    answer["result"]["id"] = "<id>".into();
+    expect![[r#"
+        {"jsonrpc":"2.0","id":1,
+          "result":{"kind":"task","id":"<id>","contextId":"c-1","status":{"state":"failed","timestamp":"2026-04-30T12:00:00.000Z"},
+            "artifacts":[
+              {"artifactId":"error-result",
+                "parts":[
+                  {"kind":"text","text":"The arguments have 1 problem; correct it and send the request again."},
+                  {"kind":"data",
+                    "data":{"status":"failed","message":"The arguments have 1 problem; correct it and send the request again.",
+                      "adcp_error":{"code":"VALIDATION_ERROR","message":"The arguments have 1 problem; correct it and send the request again.",
+                        "recovery":"correctable","field":"buying_mode","suggestion":"correct every entry of issues and send again",
+                        "issues":[{"pointer":"/buying_mode","message":"\"buying_mode\" is required","keyword":"required"}]},
+                      "errors":[
+                        {"code":"VALIDATION_ERROR","message":"The arguments have 1 problem; correct it and send the request again.","recovery":"correctable",
+                          "field":"buying_mode","suggestion":"correct every entry of issues and send again",
+                          "issues":[{"pointer":"/buying_mode","message":"\"buying_mode\" is required","keyword":"required"}]}],"context":{"n":1},
+                      "adcp_version":"3.1"}}]}]}}"#]].assert_eq(&crate::support::layout::lay_out(&answer));
+    // The name that 1.0 has for the arguments is good, too.
+    sent["message"]["parts"][0]["data"] = json!({"skill": "get_products", "input": {}});
+    let answer = publisher.older("acme", "message/send", &sent).json();
+    assert_eq!(answer["result"]["status"]["state"], "failed", "{answer}");
+    for (part, expected) in [
+        (
+            json!({"kind": "text", "text": "hello"}),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message.parts","description":"one data part {\"skill\": …, \"input\": {…}} is required"}]}]}}
+        "#]],
+        ),
+        (
+            json!({"kind": "file", "file": {"uri": "https://a.example/x"}}),
+            expect![[r#"
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: 2 fields are wrong",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[
+                      {"field":"message.parts[0]","description":"files have no place here; refer to them in the task's input"},
+                      {"field":"message.parts","description":"one data part {\"skill\": …, \"input\": {…}} is required"}]}]}}
+        "#]],
+        ),
+        (
+            json!({"kind": "data", "data": {"skill": "get_products", "input": {}, "parameters": {}}}),
+            expect![[r#"
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[{"field":"message.parts[0].data.parameters","description":"must not stand beside input; send one of them"}]}]}}
+            "#]],
+        ),
+    ] {
+        sent["message"]["parts"] = json!([part]);
+        check(&publisher.older("acme", "message/send", &sent), expected);
+    }
+    sent["message"]["role"] = "ROLE_USER".into();
+    check(
+        &publisher.older("acme", "message/send", &json!({})),
+        expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+            "data":[
+              {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                "fieldViolations":[{"field":"message","description":"missing required property \"message\""}]}]}}
+    "#]],
+    );
+}

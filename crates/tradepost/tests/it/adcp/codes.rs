@@ -1,0 +1,206 @@
+//! Every code of AdCP's error page, by a request that really comes to it: the whole document, the
+//! same on MCP, on A2A 1.0 and on A2A 0.3, and what each binding says around it.
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::support::publisher::Scene;
+
+#[track_caller]
+fn check(scene: &Scene, tool: &str, arguments: Value, expected: Expect) {
+    scene.check(tool, &arguments, &expected);
+}
+
+fn usual() -> Scene {
+    Scene::default()
+}
+
+#[test]
+fn auth_missing() {
+    check(
+        &usual().by("nobody"),
+        "list_creatives",
+        json!({"context": {"n": 1}}),
+        expect![[r#"
+        401 error -32028 | 401 error -32028 | 401 error -32028
+        {"adcp_error":{"code":"AUTH_MISSING","message":"this needs a credential; send one in the Authorization header","recovery":"correctable",
+            "suggestion":"send a credential in the Authorization header"},"context":{"n":1}}
+    "#]],
+    );
+}
+
+#[test]
+fn auth_required_for_a_caller_that_is_pinned_to_3_0() {
+    let pinned = json!({"adcp_version": "3.0"});
+    check(
+        &usual().by("nobody"),
+        "list_creatives",
+        pinned,
+        expect![[r#"
+        401 error -32028 | 401 error -32028 | 401 error -32028
+        {"adcp_error":{"code":"AUTH_REQUIRED","message":"this needs a credential; send one in the Authorization header","recovery":"correctable",
+            "suggestion":"send a credential in the Authorization header"}}
+    "#]],
+    );
+}
+
+#[test]
+fn auth_invalid() {
+    check(
+        &usual().by("a-token-of-nobody"),
+        "get_products",
+        json!({}),
+        expect![[r#"
+        401 error -32028 | 401 error -32028 | 401 error -32028
+        {"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
+            "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}
+    "#]],
+    );
+}
+
+#[test]
+fn version_unsupported() {
+    let asked = json!({"adcp_version": "9.0", "context": {"n": 1}});
+    check(
+        &usual(),
+        "get_adcp_capabilities",
+        asked,
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
+          "adcp_error":{"code":"VERSION_UNSUPPORTED",
+            "message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version","recovery":"correctable",
+            "suggestion":"pin one of details.supported_versions","details":{"supported_versions":["3.1","3.0"],"supported_majors":[3]}},
+          "errors":[
+            {"code":"VERSION_UNSUPPORTED","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
+              "recovery":"correctable","suggestion":"pin one of details.supported_versions",
+              "details":{"supported_versions":["3.1","3.0"],"supported_majors":[3]}}],"context":{"n":1},"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn credential_in_args() {
+    let leaked = json!({"buying_mode": "wholesale", "ext": {"deep": [{"api_key": "sk-hidden"}]}});
+    check(
+        &usual(),
+        "get_products",
+        leaked,
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"a credential stands in the arguments; send it in the Authorization header alone, and replace the one that was sent",
+          "adcp_error":{"code":"CREDENTIAL_IN_ARGS",
+            "message":"a credential stands in the arguments; send it in the Authorization header alone, and replace the one that was sent",
+            "recovery":"terminal","field":"ext.deep[0].api_key","suggestion":"send it on the transport instead, and replace it: it may have been logged",
+            "issues":[{"pointer":"/ext/deep/0/api_key","message":"a member of this name holds a credential","keyword":"not"}]},
+          "errors":[
+            {"code":"CREDENTIAL_IN_ARGS",
+              "message":"a credential stands in the arguments; send it in the Authorization header alone, and replace the one that was sent",
+              "recovery":"terminal","field":"ext.deep[0].api_key","suggestion":"send it on the transport instead, and replace it: it may have been logged",
+              "issues":[{"pointer":"/ext/deep/0/api_key","message":"a member of this name holds a credential","keyword":"not"}]}],"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn validation_error() {
+    let wrong = json!({"buying_mode": "barter", "context": {"n": 1}});
+    check(
+        &usual(),
+        "get_products",
+        wrong,
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"The arguments have 1 problem; correct it and send the request again.",
+          "adcp_error":{"code":"VALIDATION_ERROR","message":"The arguments have 1 problem; correct it and send the request again.","recovery":"correctable",
+            "field":"buying_mode","suggestion":"correct every entry of issues and send again",
+            "issues":[{"pointer":"/buying_mode","message":"must be one of brief, wholesale, refine","keyword":"enum"}]},
+          "errors":[
+            {"code":"VALIDATION_ERROR","message":"The arguments have 1 problem; correct it and send the request again.","recovery":"correctable",
+              "field":"buying_mode","suggestion":"correct every entry of issues and send again",
+              "issues":[{"pointer":"/buying_mode","message":"must be one of brief, wholesale, refine","keyword":"enum"}]}],"context":{"n":1},
+          "adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn rate_limited() {
+    let strict = |config: &mut tradepost::config::Config| {
+        config.publishers[0].rates.read.requests = 1;
+    };
+    let scene = usual().at(strict).after("acme", "get_adcp_capabilities", json!({}));
+    check(
+        &scene,
+        "get_adcp_capabilities",
+        json!({"context": {"n": 1}}),
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"too many requests; wait and send the same again",
+          "adcp_error":{"code":"RATE_LIMITED","message":"too many requests; wait and send the same again","recovery":"transient",
+            "suggestion":"wait for retry_after seconds and send the same request again","retry_after":60,
+            "details":{"limit":1,"remaining":0,"window_seconds":60,"scope":"account"}},
+          "errors":[
+            {"code":"RATE_LIMITED","message":"too many requests; wait and send the same again","recovery":"transient",
+              "suggestion":"wait for retry_after seconds and send the same request again","retry_after":60,
+              "details":{"limit":1,"remaining":0,"window_seconds":60,"scope":"account"}}],"context":{"n":1},"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn account_not_found() {
+    let unknown = json!({"buying_mode": "wholesale", "account": {"account_id": "acc_unknown"}});
+    check(
+        &usual(),
+        "get_products",
+        unknown,
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
+          "adcp_error":{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal",
+            "field":"account","suggestion":"check it with list_accounts, or ask the seller"},
+          "errors":[
+            {"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account",
+              "suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn agent_suspended() {
+    check(
+        &usual().by("paused"),
+        "get_products",
+        json!({"buying_mode": "wholesale"}),
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller",
+          "adcp_error":{"code":"AGENT_SUSPENDED",
+            "message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller","recovery":"terminal",
+            "suggestion":"have a person settle it with the seller"},
+          "errors":[
+            {"code":"AGENT_SUSPENDED","message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller",
+              "recovery":"terminal","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn agent_blocked() {
+    check(
+        &usual().by("banned"),
+        "get_products",
+        json!({"buying_mode": "wholesale"}),
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller",
+          "adcp_error":{"code":"AGENT_BLOCKED",
+            "message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller","recovery":"terminal",
+            "suggestion":"have a person settle it with the seller"},
+          "errors":[
+            {"code":"AGENT_BLOCKED","message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller",
+              "recovery":"terminal","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}
+    "#]],
+    );
+}

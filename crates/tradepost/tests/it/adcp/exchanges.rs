@@ -1,0 +1,29 @@
+//! Our own buyer at the publisher, over both bindings.
+
+use serde_json::{Map, Value, json};
+use tradepost_buyer::transport::Limits;
+use tradepost_buyer::{AdcpClient, Failure, Transport};
+use tradepost_wire::adcp::error::Code;
+
+use crate::support::publisher::{self, token};
+
+fn arguments(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+#[test]
+fn our_own_buyer_gets_answers_and_refusals_over_mcp() {
+    let publisher = publisher::start();
+    let address = format!("http://{}/mcp", publisher.address);
+    let ids = fastrand::Rng::with_seed(7);
+    let client = AdcpClient::mcp(Transport::new(Limits::default()), &address, ids).unwrap();
+    let client = client.with_token(&token("acme").unwrap()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let call = |tool: &'static str, value| runtime.block_on(client.call(tool, arguments(value)));
+    let answered = call("get_adcp_capabilities", json!({})).unwrap();
+    assert_eq!(answered.payload["status"], "completed");
+    let failure = call("get_products", json!({"buying_mode": "barter"})).unwrap_err();
+    let code = failure.adcp().and_then(|error| error.code.known());
+    assert_eq!(code, Some(Code::ValidationError), "{failure:?}");
+    assert!(matches!(failure, Failure::Refused(_)));
+}

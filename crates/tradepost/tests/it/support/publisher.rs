@@ -1,0 +1,302 @@
+//! A publisher on a loopback address, and requests to it on every binding.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use expect_test::Expect;
+use serde_json::{Value, json};
+use tradepost::auth::Principal;
+use tradepost::clock::{Clock, Hand};
+use tradepost::config::Config;
+use tradepost::config::read::read;
+use tradepost::desk::Desk;
+use tradepost::gate::Scopes;
+use tradepost::http;
+use tradepost::store::Store;
+
+use super::{NOW, Response, at, client, layout};
+
+/// The extension that callers of A2A 1.0 activate.
+pub const EXTENSION: &str = "https://adcontextprotocol.org/extensions/adcp/v3";
+
+/// The usual publisher. Whoever has a token of a name that no agent has is a stranger.
+const CONFIGURATION: &str = r#"
+[server]
+listen = "127.0.0.1:0"
+max_body_bytes = 262144
+read_timeout = "2s"
+[[publishers]]
+id = "gazette"
+name = "The Gazette"
+domain = "gazette.example"
+sandbox = true
+billing = ["operator", "agent"]
+auth = { required = true, api_keys = true }
+[[publishers.agents]]
+id = "acme"
+credentials = ["acme"]
+[[publishers.agents]]
+id = "nova"
+credentials = ["nova"]
+[[publishers.agents]]
+id = "paused"
+credentials = ["paused"]
+standing = "suspended"
+[[publishers.agents]]
+id = "banned"
+credentials = ["banned"]
+standing = "blocked"
+[[publishers.agents]]
+id = "tester"
+credentials = ["tester"]
+sandbox_only = true
+"#;
+
+/// The credentials: whose they are, and the token.
+const TOKENS: [(&str, &str); 6] = [
+    ("acme", "token-of-acme"),
+    ("nova", "token-of-nova"),
+    ("paused", "token-of-paused"),
+    ("banned", "token-of-banned"),
+    ("tester", "token-of-tester"),
+    ("stranger", "token-of-stranger"),
+];
+
+/// A running publisher.
+pub struct Publisher {
+    pub address: SocketAddr,
+    pub hand: Hand,
+    pub store: Arc<Store>,
+    _directory: tempfile::TempDir,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+/// The usual publisher.
+pub fn start() -> Publisher {
+    start_with(&|_| {})
+}
+
+/// The usual publisher, changed.
+pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
+    let mut config = read(CONFIGURATION, &[]).unwrap_or_else(|mistakes| {
+        panic!("{}", mistakes.iter().map(|m| format!("{m}\n")).collect::<String>())
+    });
+    let token = |(name, text): &(&'static str, &'static str)| {
+        (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
+    };
+    config.publishers[0].front.tokens = TOKENS.iter().map(token).collect();
+    change(&mut config);
+    let directory = tempfile::tempdir().unwrap();
+    let store = Arc::new(Store::open(directory.path()).unwrap());
+    let (clock, hand) = Clock::manual(at(NOW));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = config.server.clone();
+    let entered = runtime.enter();
+    // The card names a fixed address, so that it can be compared.
+    let named = "127.0.0.1:8080".parse().unwrap();
+    let desk = Arc::new(Desk::open(config, Arc::clone(&store), clock, named).unwrap());
+    drop(entered);
+    let router = http::router(desk);
+    runtime.spawn(async move {
+        http::server::serve(listener, router, &server, std::future::pending()).await;
+    });
+    Publisher { address, hand, store, _directory: directory, runtime: Some(runtime) }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The token of somebody; `None` for nobody, and the name itself when it is none of ours.
+pub fn token(who: &str) -> Option<String> {
+    if who == "nobody" {
+        return None;
+    }
+    let known = TOKENS.iter().find(|(name, _)| *name == who);
+    Some(known.map_or(who, |(_, token)| token).to_owned())
+}
+
+impl Publisher {
+    /// Posts a body as somebody, with these headers besides.
+    pub fn post(&self, who: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
+        let bearer = token(who).map(|token| format!("Bearer {token}"));
+        let bearer = bearer.as_deref().map(|bearer| ("Authorization", bearer));
+        let has_type = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let usual = (!has_type).then_some(("Content-Type", "application/json"));
+        let headers: Vec<_> =
+            usual.into_iter().chain(bearer).chain(headers.iter().copied()).collect();
+        client::request(self.address, "POST", path, &headers, body.as_bytes())
+    }
+
+    /// A request over MCP.
+    pub fn mcp(&self, who: &str, method: &str, params: &Value) -> Response {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.post(who, "/mcp", &[], &body.to_string())
+    }
+
+    /// A request over A2A 1.0.
+    pub fn a2a(&self, who: &str, method: &str, params: &Value) -> Response {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let headers = [("A2A-Version", "1.0"), ("A2A-Extensions", EXTENSION)];
+        self.post(who, "/a2a", &headers, &body.to_string())
+    }
+
+    /// A request over A2A 0.3.
+    pub fn older(&self, who: &str, method: &str, params: &Value) -> Response {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.post(who, "/a2a", &[], &body.to_string())
+    }
+
+    /// A call of a tool on a binding.
+    pub fn call(&self, binding: Binding, who: &str, tool: &str, arguments: &Value) -> Response {
+        match binding {
+            Binding::Mcp => {
+                self.mcp(who, "tools/call", &json!({"name": tool, "arguments": arguments}))
+            }
+            Binding::A2a => self.a2a(who, "SendMessage", &message(tool, arguments)),
+            Binding::Older => self.older(who, "message/send", &older_message(tool, arguments)),
+        }
+    }
+}
+
+/// A message of A2A 1.0 that calls a task.
+pub fn message(task: &str, input: &Value) -> Value {
+    let part = json!({"data": {"skill": task, "input": input}});
+    json!({"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [part]}})
+}
+
+/// The same as clients of 0.3 send it.
+pub fn older_message(task: &str, parameters: &Value) -> Value {
+    let part = json!({"kind": "data", "data": {"skill": task, "parameters": parameters}});
+    let message = json!({"kind": "message", "messageId": "m-1", "role": "user", "parts": [part]});
+    json!({"message": message})
+}
+
+/// How a tool is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binding {
+    Mcp,
+    A2a,
+    Older,
+}
+
+/// What a binding says around a document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The HTTP status, and what the binding calls the state.
+    pub around: String,
+    pub document: Value,
+}
+
+impl Told {
+    /// Reads an answer to a call.
+    pub fn read(binding: Binding, response: &Response) -> Self {
+        let body = response.json();
+        if let Some(error) = body.get("error") {
+            let document = error.get("data").cloned().unwrap_or_default();
+            let around = format!("{} error {}", response.status, error["code"]);
+            return Self { around, document };
+        }
+        let result = &body["result"];
+        let (state, document) = match binding {
+            Binding::Mcp => {
+                let text = result["content"][0]["text"].as_str().unwrap();
+                assert_eq!(text, result["structuredContent"].to_string(), "one document, twice");
+                assert_eq!(result["content"].as_array().unwrap().len(), 2);
+                (format!("isError {}", result["isError"]), &result["structuredContent"])
+            }
+            Binding::A2a | Binding::Older => {
+                let task = result.get("task").unwrap_or(result);
+                let artifacts = task["artifacts"].as_array().unwrap();
+                assert_eq!(artifacts.len(), 1, "{task}");
+                let parts = artifacts[0]["parts"].as_array().unwrap();
+                let data: Vec<_> = parts.iter().filter_map(|part| part.get("data")).collect();
+                assert_eq!((parts.len(), data.len()), (2, 1), "{task}");
+                let name = artifacts[0]["artifactId"].as_str().unwrap();
+                let state = task["status"]["state"].as_str().unwrap();
+                (format!("{state} {name}"), data[0])
+            }
+        };
+        let mut document = document.clone();
+        redact(&mut document);
+        Self { around: format!("{} {state}", response.status), document }
+    }
+}
+
+/// A request, what leads up to it, and of what publisher it is asked. Every binding gets a server
+/// of its own, so that what it changes is changed for it alone.
+pub struct Scene {
+    who: &'static str,
+    change: Box<dyn Fn(&mut Config)>,
+    before: Vec<(&'static str, &'static str, Value)>,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Self { who: "acme", change: Box::new(|_| {}), before: Vec::new() }
+    }
+}
+
+impl Scene {
+    /// Who asks; `acme` when it is not said.
+    pub fn by(self, who: &'static str) -> Self {
+        Self { who, ..self }
+    }
+
+    /// Another publisher.
+    pub fn at(self, change: impl Fn(&mut Config) + 'static) -> Self {
+        Self { change: Box::new(change), ..self }
+    }
+
+    /// What was done before, and worked.
+    pub fn after(mut self, who: &'static str, tool: &'static str, arguments: Value) -> Self {
+        self.before.push((who, tool, arguments));
+        self
+    }
+
+    /// Asks on every binding, and compares: what each says around the document, and the document,
+    /// which is the same on all.
+    #[track_caller]
+    pub fn check(&self, tool: &str, arguments: &Value, expected: &Expect) {
+        let told: Vec<_> = [Binding::Mcp, Binding::A2a, Binding::Older]
+            .into_iter()
+            .map(|binding| {
+                let publisher = start_with(&*self.change);
+                for (who, tool, arguments) in &self.before {
+                    let told = Told::read(binding, &publisher.call(binding, who, tool, arguments));
+                    assert!(told.document.get("adcp_error").is_none(), "{tool}: {told:?}");
+                }
+                Told::read(binding, &publisher.call(binding, self.who, tool, arguments))
+            })
+            .collect();
+        assert_eq!(told[0].document, told[1].document, "MCP and A2A");
+        assert_eq!(told[0].document, told[2].document, "MCP and A2A 0.3");
+        let around: Vec<_> = told.iter().map(|told| told.around.as_str()).collect();
+        let document = layout::lay_out(&told[0].document);
+        expected.assert_eq(&format!("{}\n{document}\n", around.join(" | ")));
+    }
+}
+
+/// Replaces what differs from run to run by what it is: `mb_` and 32 hex digits by `mb_<id>`.
+pub fn redact(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(redact),
+        Value::Object(members) => members.values_mut().for_each(redact),
+        Value::String(text) => {
+            let found = text.rsplit_once('_').filter(|(_, id)| uuid::Uuid::parse_str(id).is_ok());
+            if let Some((prefix, _)) = found {
+                *text = format!("{prefix}_<id>");
+            } else if uuid::Uuid::parse_str(text).is_ok() {
+                *text = "<id>".to_owned();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
