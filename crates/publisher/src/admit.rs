@@ -149,6 +149,7 @@ fn implied(profile: &Profile, agent: Option<&BuyerAgent>, reference: &Value) -> 
     let mut account = Account::new("", brand, &key.operator, billing);
     account.sandbox = key.sandbox;
     account.implicit = true;
+    account.payment_terms = profile.payment_terms.first().cloned();
     await_review(&mut account, onboarding.review.as_ref());
     Some(account)
 }

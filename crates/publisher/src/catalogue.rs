@@ -89,8 +89,17 @@ pub struct Terms {
     pub sold_out: bool,
     /// When it leaves the offer.
     pub expires_at: Option<Timestamp>,
-    /// Whether a person has to approve each buy of it.
+    /// Whether each buy of it has to be approved.
     pub approval: bool,
+    /// After how many seconds the publisher approves by itself, if nothing speaks against it by then; a
+    /// person does when `None`.
+    pub approval_seconds: Option<u32>,
+    /// Whether such an approval is always denied.
+    pub declines: bool,
+    /// Industries of advertisers that it is not sold to, with all that is below them (`alcohol`).
+    pub refused_industries: Vec<String>,
+    /// How many hours before a flight its creatives have to be there.
+    pub creative_lead_hours: Option<u32>,
     /// The least that a package of it may cost, where its prices do not say.
     pub minimum_budget: Option<f64>,
     /// Where it can run (ISO 3166-1 alpha-2); everywhere when empty.

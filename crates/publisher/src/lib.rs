@@ -23,6 +23,7 @@ pub mod audience;
 pub mod buy;
 pub mod creative;
 pub mod event;
+pub mod money;
 pub mod plan;
 pub mod property;
 pub mod proposal;

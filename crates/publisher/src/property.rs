@@ -22,8 +22,8 @@ impl Thing for PropertyList {
 
 impl PropertyList {
     /// The members that callers give.
-    pub const GIVEN: [&'static str; 6] =
-        ["name", "description", "base_properties", "filters", "brand", "webhook_url"];
+    pub const GIVEN: [&'static str; 5] =
+        ["name", "description", "base_properties", "filters", "brand"];
 
     /// Its name for people.
     #[must_use]

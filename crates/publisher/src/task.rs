@@ -4,7 +4,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::buy::MediaBuy;
 use crate::shelf::{Kind, Thing};
+
+pub mod end;
 
 /// A task that was submitted and is carried out later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,12 +18,18 @@ pub struct Task {
     pub task_type: String,
     /// The word of its standing: `submitted`, `working`, `completed`, `failed`, `rejected`, `canceled`.
     pub status: String,
-    /// What it is about, such as the media buy that waits for approval.
+    /// What it is about, such as the id of the media buy that came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// The media buy that waits for approval. Nobody sees it before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<MediaBuy>,
     /// When the publisher decides about it by itself; `None` when it waits for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
     /// The payload of its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Map<String, Value>>,
@@ -33,6 +42,9 @@ pub struct Task {
     /// The caller's `context` (`X-2`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
+    /// What was asked and answered, the oldest first (`history` of `get_task_status`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Value>,
 }
 
 /// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.

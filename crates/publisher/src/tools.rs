@@ -111,6 +111,8 @@ impl Work<'_> {
     }
 }
 
+pub(crate) use buys::created;
+
 /// What a tool has to find out outside before it can work in a transaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prepared {

@@ -33,7 +33,7 @@ pub(crate) fn standing(
         return if strangers {
             Ok(())
         } else {
-            Err(refuse::error(Code::PermissionDenied, message).into())
+            Err(for_a_person(refuse::error(Code::PermissionDenied, message)).into())
         };
     };
     match agent.standing {
@@ -57,9 +57,15 @@ pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<
         return Ok(());
     }
     let message = "this buyer agent is provisioned for sandbox accounts alone";
-    let error = refuse::error(Code::PermissionDenied, message);
+    let error = for_a_person(refuse::error(Code::PermissionDenied, message));
     let error = refuse::with(error, "scope", "agent");
     Err(refuse::with(error, "reason", "sandbox_only").into())
+}
+
+/// No token helps here: only a person does (`G-8`).
+fn for_a_person(mut error: Error) -> Error {
+    error.suggestion = Some(Code::AgentSuspended.hint().to_owned());
+    error
 }
 
 /// Whether a task is for finding out what else one may do: permitted to everybody, or else nobody
@@ -333,5 +339,49 @@ mod tests {
         // Of a list that sets nothing but ids, the list itself has to go.
         expect!["packages"]
             .assert_eq(&refused(json!({"packages": [{"package_id": "p"}]}), &[]).join(" "));
+    }
+
+    /// Each task with an account in each status: what it is refused with, if it is.
+    #[test]
+    fn how_an_account_stands_decides_what_can_be_done_with_it() {
+        let statuses = [
+            Status::Active,
+            Status::PendingApproval,
+            Status::PaymentRequired,
+            Status::Suspended,
+            Status::Rejected,
+            Status::Closed,
+        ];
+        let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+        let more = json!({"new_packages": []}).as_object().unwrap().clone();
+        let tools = Tool::ALL.iter().map(|tool| (tool.name().to_owned(), *tool, Map::new()));
+        let tools = tools.chain([("+ new_packages".to_owned(), Tool::UpdateMediaBuy, more)]);
+        for (name, tool, arguments) in tools {
+            let cell = |status| {
+                let mut account =
+                    Account::new("a", json!({}), "o.example", crate::profile::Billing::Operator);
+                account.status = status;
+                match super::status(tool, &arguments, &account, "account") {
+                    Ok(()) => "-".to_owned(),
+                    Err(Stop::Refused(refusal)) => {
+                        let code = refusal.first.code.name().to_owned();
+                        code.trim_start_matches("ACCOUNT_").to_owned()
+                    }
+                    Err(Stop::Broken(_)) => unreachable!("nothing is read"),
+                }
+            };
+            let cells = statuses.map(cell).join(" ");
+            match rows.iter_mut().find(|(known, _)| *known == cells) {
+                Some((_, names)) => names.push(name),
+                None => rows.push((cells, vec![name])),
+            }
+        }
+        let lines = rows.iter().map(|(cells, names)| format!("{cells}: {}\n", names.join(" ")));
+        expect![[r#"
+            - - - - - -: get_adcp_capabilities list_creative_formats sync_accounts list_accounts comply_test_controller
+            - SETUP_REQUIRED - SUSPENDED NOT_FOUND NOT_FOUND: get_products update_media_buy sync_creatives sync_audiences sync_event_sources log_event sync_governance sync_plans get_signals si_get_offering si_initiate_session si_send_message si_terminate_session create_property_list update_property_list delete_property_list
+            - SETUP_REQUIRED PAYMENT_REQUIRED SUSPENDED NOT_FOUND NOT_FOUND: create_media_buy activate_signal + new_packages
+            - SETUP_REQUIRED - - NOT_FOUND NOT_FOUND: get_media_buys get_media_buy_delivery list_creatives check_governance get_property_list list_property_lists get_task_status list_tasks
+        "#]].assert_eq(&lines.collect::<String>());
     }
 }

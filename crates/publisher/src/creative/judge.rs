@@ -236,6 +236,13 @@ fn unsupported_format(field: &str) -> Error {
     error
 }
 
+/// An asset that does not fit its format.
+fn unfit(field: &str, message: &str) -> Error {
+    let mut error = refuse::at(Code::ValidationError, field, message);
+    error.suggestion = Some("correct the asset by what list_creative_formats shows".to_owned());
+    error
+}
+
 /// The slots of a format that a single asset fills.
 fn slots(format: &Map<String, Value>) -> impl Iterator<Item = (&str, &Value)> {
     let slots = format.get("assets").and_then(Value::as_array);
@@ -261,7 +268,7 @@ fn required(
         match asset {
             None if slot.get("required").and_then(Value::as_bool).unwrap_or(false) => {
                 let message = "the format requires this asset";
-                errors.push(refuse::at(Code::ValidationError, &field, message));
+                errors.push(unfit(&field, message));
             }
             None => {}
             Some(asset) => {
@@ -269,7 +276,7 @@ fn required(
                 let found = first.get("asset_type").and_then(Value::as_str);
                 if kind.is_some() && found.is_some() && kind != found {
                     let message = "the format takes another type of asset here";
-                    let error = refuse::at(Code::ValidationError, &field, message);
+                    let error = unfit(&field, message);
                     errors.push(refuse::with(error, "accepted_values", json!([kind])));
                 }
             }
@@ -301,12 +308,14 @@ fn fitting(format: &Map<String, Value>, assets: &[Asset<'_>], errors: &mut Vec<E
                 None => continue,
             };
             let bound = |name: &str| requirements.get(name).and_then(Value::as_f64);
-            if bound(least).is_some_and(|least| value < least)
+            let other = bound(measure).is_some_and(|exact| (value - exact).abs() > f64::EPSILON);
+            if other
+                || bound(least).is_some_and(|least| value < least)
                 || bound(most).is_some_and(|most| value > most)
             {
                 let field = format!("{}.{measure}", asset.at);
                 let message = "the format takes no asset of this size";
-                errors.push(refuse::at(Code::ValidationError, &field, message));
+                errors.push(unfit(&field, message));
             }
         }
         let allowed = requirements.get("allowed_values").and_then(Value::as_array);

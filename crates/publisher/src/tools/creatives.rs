@@ -69,14 +69,8 @@ fn assigns(package: &Package, creative_id: &str) -> bool {
 
 /// Whether a package is being delivered now.
 fn runs(buy: &MediaBuy, package: &Package, now: Timestamp) -> bool {
-    let stands = match buy.status {
-        Status::PendingStart | Status::Active => true,
-        Status::PendingCreatives
-        | Status::Paused
-        | Status::Completed
-        | Status::Rejected
-        | Status::Canceled => false,
-    };
-    let time = buy.start_time <= now && now < buy.end_time;
-    stands && time && !package.paused && package.cancellation.is_none()
+    let start = package.start_time.unwrap_or(buy.start_time);
+    let end = package.end_time.unwrap_or(buy.end_time);
+    let time = start <= now && now < end;
+    buy.status_at(now) == Status::Active && time && !package.paused && package.is_live()
 }

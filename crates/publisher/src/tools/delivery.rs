@@ -1,9 +1,247 @@
-//! What was delivered: `get_media_buy_delivery`.
+//! `get_media_buy_delivery`: what media buys have delivered, as far as it was reported.
 
-use super::{Reply, Work, unsupported};
-use crate::refuse::Stop;
+use std::collections::BTreeMap;
 
-/// Does the work of these tools.
-pub(super) fn perform(_work: &Work<'_>) -> Result<Reply, Stop> {
-    Err(unsupported().into())
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::{Reply, Work, buys};
+use crate::account::Account;
+use crate::buy::report::{self, Delivery, Period, Report};
+use crate::buy::{MediaBuy, Package, Status};
+use crate::catalogue::{Product, currency};
+use crate::money;
+use crate::refuse::{Refusal, Stop, at, invalid, with};
+use crate::shelf::Kept;
+
+/// Replies.
+pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let asked = range(work)?;
+    let buys = buys::list::chosen(work, None)?;
+    let mut products = work.publisher.products(work.shelf)?;
+    let house = products.first().and_then(|product| product.prices().next()).map(currency);
+    let house = house.unwrap_or("USD").to_owned();
+    products.retain(|product| buys.iter().any(|kept| kept.thing.has(product)));
+    capable(work, &products)?;
+    let period = asked.unwrap_or_else(|| lifetime(&buys, work.ask.now));
+    let mut sandbox = false;
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    for kept in &buys {
+        let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;
+        let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
+        let reports: Vec<Report> = match asked {
+            Some(period) => delivery.within(period).cloned().collect(),
+            None => delivery.reports.clone(),
+        };
+        rows.push(row(work, &kept.thing, &reports, delivery.spent()));
+        all.extend(reports);
+        let account = match &kept.record.account {
+            Some(id) => work.shelf.find::<Account>(id)?,
+            None => None,
+        };
+        sandbox |= account.is_some_and(|account| account.thing.sandbox);
+    }
+    let mut currencies: Vec<_> = buys.iter().map(|kept| kept.thing.currency.as_str()).collect();
+    currencies.dedup();
+    let mut body = json!({
+        "reporting_period": {"start": period.start, "end": period.end},
+        "currency": currencies.first().copied().unwrap_or(&house),
+        "media_buy_deliveries": rows,
+    });
+    if let Some(members) = body.as_object_mut() {
+        // Amounts in different currencies have no sum.
+        if currencies.len() <= 1 {
+            members.insert("aggregated_totals".to_owned(), aggregated(&all, buys.len()));
+        }
+        if sandbox {
+            members.insert("sandbox".to_owned(), true.into());
+        }
+    }
+    Ok(Reply::completed("what was delivered, as far as it has been reported", body))
+}
+
+/// The dates that were asked for, the first included and the last not.
+fn range(work: &Work<'_>) -> Result<Option<Period>, Stop> {
+    let mut problems = Vec::new();
+    let mut day = |name: &str| -> Option<Timestamp> {
+        let text = work.ask.arguments.get(name).and_then(Value::as_str)?;
+        let date = text.parse::<Date>().ok();
+        let start = date.and_then(|date| date.to_zoned(TimeZone::UTC).ok());
+        if start.is_none() {
+            problems.push(invalid(name, "there is no such day"));
+        }
+        start.map(|start| start.timestamp())
+    };
+    let (start, end) = (day("start_date"), day("end_date"));
+    if let (Some(start), Some(end)) = (start, end)
+        && end <= start
+    {
+        let message = "the range ends before its last day; end_date lies after start_date";
+        problems.push(invalid("end_date", message));
+    }
+    Refusal::of_all(problems)?;
+    if start.is_none() && end.is_none() {
+        return Ok(None);
+    }
+    let start = start.unwrap_or(Timestamp::UNIX_EPOCH);
+    Ok(Some(Period { start, end: end.unwrap_or(work.ask.now).max(start) }))
+}
+
+/// Whether what was bought is reported as it is asked for.
+fn capable(work: &Work<'_>, products: &[Product]) -> Result<(), Stop> {
+    let arguments = &work.ask.arguments;
+    let reporting = |product: &Product, name: &str| {
+        product.published.get("reporting_capabilities").and_then(|can| can.get(name)).cloned()
+    };
+    let mut problems: Vec<Error> = Vec::new();
+    for name in ["start_date", "end_date"] {
+        let lifetime_only = |product: &Product| {
+            reporting(product, "date_range_support").is_some_and(|can| can == "lifetime_only")
+        };
+        if arguments.contains_key(name) && products.iter().any(lifetime_only) {
+            let message = "a product of these media buys is reported over its lifetime alone; leave the \
+                           dates out";
+            problems.push(at(Code::UnsupportedFeature, name, message));
+        }
+    }
+    if let Some(granularity) = arguments.get("time_granularity") {
+        let windows = |product: &Product| -> Vec<Value> {
+            let known = reporting(product, "windowed_pull_granularities");
+            known.and_then(|known| known.as_array().cloned()).unwrap_or_default()
+        };
+        let daily = *granularity == "daily";
+        if !daily || !products.iter().all(|product| windows(product).contains(granularity)) {
+            let message = "these media buys are not reported in such windows";
+            let error = at(Code::UnsupportedGranularity, "time_granularity", message);
+            let known = products.iter().all(|product| windows(product).contains(&"daily".into()));
+            let known: &[&str] = if known && !products.is_empty() { &["daily"] } else { &[] };
+            problems.push(with(error, "accepted_values", json!(known)));
+        }
+    }
+    Refusal::of_all(problems).map_err(Into::into)
+}
+
+/// From the first beginning until now.
+fn lifetime(buys: &[Kept<MediaBuy>], now: Timestamp) -> Period {
+    let start = buys.iter().map(|kept| kept.thing.start_time).min().unwrap_or(now);
+    Period { start: start.min(now), end: now }
+}
+
+/// One media buy.
+fn row(work: &Work<'_>, buy: &MediaBuy, reports: &[Report], spent: f64) -> Value {
+    let (now, arguments) = (work.ask.now, &work.ask.arguments);
+    let borrowed: Vec<_> = reports.iter().collect();
+    let shares = report::shares(buy, &borrowed);
+    let wants = |name: &str| arguments.get(name).and_then(Value::as_bool).unwrap_or_default();
+    let daily = wants("include_package_daily_breakdown");
+    let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
+        let mut row = priced(buy, package);
+        row.extend(report::metrics(share));
+        if let Some(status) = standing(buy, spent, now) {
+            row.insert("delivery_status".to_owned(), status.into());
+        }
+        if daily {
+            row.insert("daily_breakdown".to_owned(), report::daily(share));
+        }
+        Value::Object(row)
+    });
+    let mut row = json!({
+        "media_buy_id": buy.media_buy_id,
+        "status": buy.status_at(now).name(),
+        "totals": report::metrics(reports),
+        "by_package": packages.collect::<Value>(),
+        "daily_breakdown": report::daily(reports),
+    });
+    let mut models: Vec<_> = buy.packages.iter().filter_map(|one| model(one)).collect();
+    models.dedup();
+    if let (Some(members), [model]) = (row.as_object_mut(), models.as_slice()) {
+        members.insert("pricing_model".to_owned(), (*model).into());
+    }
+    let windowed = wants("include_window_breakdown") && arguments.contains_key("time_granularity");
+    if let Some(members) = row.as_object_mut().filter(|_| windowed) {
+        members.insert("windows".to_owned(), windows(reports));
+    }
+    row
+}
+
+fn model(package: &Package) -> Option<&str> {
+    package.price.get("pricing_model").and_then(Value::as_str)
+}
+
+/// What a package costs.
+fn priced(buy: &MediaBuy, package: &Package) -> Map<String, Value> {
+    let number =
+        |members: &Map<String, Value>, name: &str| members.get(name).and_then(Value::as_f64);
+    let bid = number(&package.shown, "bid_price");
+    let rate = number(&package.price, "fixed_price").or(bid);
+    let rate = rate.or_else(|| number(&package.price, "floor_price")).unwrap_or_default();
+    let mut row = Map::new();
+    row.insert("package_id".to_owned(), package.package_id.clone().into());
+    row.insert("pricing_model".to_owned(), model(package).unwrap_or("cpm").into());
+    row.insert("rate".to_owned(), money::number(rate));
+    row.insert("currency".to_owned(), buy.currency.clone().into());
+    row.insert("paused".to_owned(), package.paused.into());
+    row
+}
+
+/// Where delivery stands, when that is known.
+fn standing(buy: &MediaBuy, spent: f64, now: Timestamp) -> Option<&'static str> {
+    if spent > 0.0 && spent >= buy.total_budget {
+        return Some("budget_exhausted");
+    }
+    match buy.status_at(now) {
+        Status::Active => Some("delivering"),
+        Status::Completed if now >= buy.end_time => Some("flight_ended"),
+        Status::Completed => Some("completed"),
+        Status::PendingCreatives
+        | Status::PendingStart
+        | Status::Paused
+        | Status::Rejected
+        | Status::Canceled => None,
+    }
+}
+
+/// The reports of each day, as a window.
+fn windows(reports: &[Report]) -> Value {
+    let mut days: BTreeMap<Date, Vec<&Report>> = BTreeMap::new();
+    for report in reports {
+        days.entry(report.at.to_zoned(TimeZone::UTC).date()).or_default().push(report);
+    }
+    let start = |date: Date| date.to_zoned(TimeZone::UTC).map(|day| day.timestamp()).ok();
+    let window = |(date, reports): (Date, Vec<&Report>)| {
+        let next = date.tomorrow().ok().and_then(start);
+        Some(json!({
+            "window_start": start(date)?,
+            "window_end": next?,
+            "totals": report::metrics(reports),
+        }))
+    };
+    days.into_iter().filter_map(window).collect()
+}
+
+/// Everything together.
+fn aggregated(reports: &[Report], count: usize) -> Value {
+    const SHOWN: [&str; 9] = [
+        "impressions",
+        "spend",
+        "clicks",
+        "completed_views",
+        "views",
+        "conversions",
+        "conversion_value",
+        "roas",
+        "completion_rate",
+    ];
+    let metrics = report::metrics(reports);
+    let mut shown = Map::new();
+    for name in SHOWN {
+        if let Some(value) = metrics.get(name) {
+            shown.insert(name.to_owned(), value.clone());
+        }
+    }
+    shown.insert("media_buy_count".to_owned(), count.into());
+    Value::Object(shown)
 }

@@ -9,7 +9,7 @@ use tradepost_wire::adcp::Tool;
 use super::{Reply, Work};
 use crate::plan::{CATEGORIES, Plan, UNJUDGED};
 use crate::refuse::{self, Refusal, Stop};
-use crate::shelf::{Kept, New, own_id};
+use crate::shelf::{Broken, Kept, New, own_id};
 
 mod check;
 
@@ -58,7 +58,7 @@ fn sync(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// Puts a plan there, and returns how often it was put.
-pub(super) fn put(work: &Work<'_>, owner: &str, given: &Map<String, Value>) -> Result<u64, Stop> {
+pub(super) fn put(work: &Work<'_>, owner: &str, given: &Map<String, Value>) -> Result<u64, Broken> {
     let place = own_id(owner, "", id(given));
     let plan = Plan { plan_id: id(given).to_owned(), given: given.clone() };
     let known: Option<Kept<Plan>> = work.shelf.find(&place)?;

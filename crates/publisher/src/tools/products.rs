@@ -23,6 +23,7 @@ mod rank;
 mod refine;
 
 use offer::Offer;
+pub(super) use rank::telling;
 use refine::{Entry, Refined};
 
 /// What is asked.
@@ -39,6 +40,7 @@ struct Request {
     preferred_delivery_types: Vec<String>,
     #[serde(default)]
     required_policies: Vec<String>,
+    property_list: Option<Map<String, Value>>,
     fields: Option<Vec<String>>,
     if_wholesale_feed_version: Option<String>,
 }
@@ -185,9 +187,7 @@ fn brief(work: &Work<'_>, request: &Request, offer: &Offer) -> Result<Reply, Sto
 }
 
 fn wholesale(work: &Work<'_>, request: &Request, offer: &Offer) -> Result<Reply, Stop> {
-    let shown: Vec<Value> = offer.fitting.iter().map(shown).collect();
-    let scope = scope(work, offer);
-    let version = page::mark(&format!("{scope}\n{}", canonical::to_string(&shown.into())));
+    let version = version(work, offer);
     if request.if_wholesale_feed_version.as_ref() == Some(&version) {
         let body = json!({
             "unchanged": true,
@@ -196,10 +196,13 @@ fn wholesale(work: &Work<'_>, request: &Request, offer: &Offer) -> Result<Reply,
         });
         return Ok(Reply::completed("nothing has changed since that version", body));
     }
-    let found = Refined { products: offer.fitting.clone(), ..Refined::default() };
-    let mut reply = answer(work, request, offer, found)?;
-    reply.body.insert("wholesale_feed_version".to_owned(), version.into());
-    Ok(reply)
+    answer(work, request, offer, Refined { products: offer.fitting.clone(), ..Refined::default() })
+}
+
+/// The version of what fits, whatever its order and the page.
+fn version(work: &Work<'_>, offer: &Offer) -> String {
+    let shown: Vec<Value> = offer.fitting.iter().map(shown).collect();
+    page::mark(&format!("{}\n{}", scope(work, offer), canonical::to_string(&shown.into())))
 }
 
 /// The answer with a page of products.
@@ -233,11 +236,12 @@ fn answer(
         add("filter_diagnostics", diagnostics.clone());
     }
     if work.ask.arguments.contains_key("property_list") {
-        // Said rather than left open: nothing was left out for it.
-        add("property_list_applied", false.into());
+        // A list that is not found is refused.
+        add("property_list_applied", true.into());
     }
     add("pagination", page.pagination);
     add("cache_scope", cache_scope(offer).into());
+    add("wholesale_feed_version", version(work, offer).into());
     if work.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox) {
         add("sandbox", true.into());
     }

@@ -23,8 +23,6 @@ pub(super) fn create(work: &Work<'_>) -> Result<Reply, Stop> {
     let world = &work.publisher.world;
     let mut thing =
         PropertyList { list_id: world.fresh_id("pl"), given: given(arguments), property_count: 0 };
-    // The address for changes is given when the list is changed.
-    thing.given.remove("webhook_url");
     thing.property_count = thing.resolve().len() as u64;
     let (owner, account) = (work.admitted.owner(), work.admitted.account_id());
     let new = New { id: &thing.list_id, owner, account, state: "", now: work.ask.now };
@@ -83,10 +81,6 @@ pub(super) fn update(work: &Work<'_>) -> Result<Reply, Stop> {
     let mut kept = require(work, id(work))?;
     Refusal::of_all(unapplied(arguments))?;
     kept.thing.given.extend(given(arguments));
-    // An empty address takes the address away.
-    if kept.thing.given.get("webhook_url").and_then(Value::as_str) == Some("") {
-        kept.thing.given.remove("webhook_url");
-    }
     kept.thing.property_count = kept.thing.resolve().len() as u64;
     work.shelf.change(&mut kept, work.ask.now)?;
     Ok(Reply::completed("the property list is changed", json!({"list": published(&kept)})))
@@ -114,8 +108,8 @@ fn given(arguments: &Map<String, Value>) -> Map<String, Value> {
     PropertyList::GIVEN.into_iter().filter_map(member).collect()
 }
 
-/// Filters that need to know more of a property than its identifier. A list that ignored them would
-/// contain what the caller has excluded.
+/// Filters that need to know more of a property than its identifier: a list that ignored them would
+/// contain what the caller has excluded. And an address for changes, to which nothing would be sent.
 fn unapplied(arguments: &Map<String, Value>) -> Vec<Error> {
     let filters = arguments.get("filters").and_then(Value::as_object);
     let named = filters.into_iter().flat_map(Map::keys);
@@ -126,5 +120,14 @@ fn unapplied(arguments: &Map<String, Value>) -> Vec<Error> {
         error.suggestion = Some("leave this filter out".to_owned());
         error
     };
-    named.filter(|name| *name != "exclude_identifiers").map(error).collect()
+    let filters = named.filter(|name| *name != "exclude_identifiers").map(error);
+    let address = arguments.get("webhook_url").and_then(Value::as_str);
+    let unsent = address.filter(|address| !address.is_empty()).map(|_| {
+        let message = "this seller does not announce changes of property lists";
+        let mut error = refuse::at(Code::UnsupportedFeature, "webhook_url", message);
+        error.suggestion =
+            Some("leave it out, and read the list again when it is needed".to_owned());
+        error
+    });
+    filters.chain(unsent).collect()
 }

@@ -9,6 +9,27 @@
 )]
 
 mod accounts;
+mod audiences;
+mod budgets;
+mod buys;
 mod capabilities;
+mod controller;
+mod creatives;
+mod delivery;
+mod events;
+mod formats;
+mod gates;
+mod governance;
+mod idempotency;
 mod leaks;
+mod plans;
+mod products;
+mod properties;
+mod proposals;
+mod sessions;
+mod signals;
 mod support;
+mod tasks;
+mod twins;
+mod updates;
+mod upstream;

@@ -1,5 +1,7 @@
 //! A publisher at a desk: on a shelf in memory, at a fixed moment, with identifiers that count.
 
+pub(crate) mod script;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -21,6 +23,7 @@ use tradepost_wire::adcp::{Answer, Tool};
 use crate::leaks;
 
 pub(crate) mod schemas;
+pub(crate) mod shop;
 
 /// The moment at which every test begins.
 pub(crate) const NOW: &str = "2026-06-01T12:00:00Z";
@@ -198,5 +201,6 @@ pub(crate) fn profile() -> Profile {
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
         internals: false,
+        signing: Signing::default(),
     }
 }

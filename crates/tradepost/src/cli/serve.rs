@@ -215,14 +215,22 @@ async fn serve(
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone()));
-    let (stop_outbox, outbox_stopped) = tokio::sync::oneshot::channel::<()>();
+    // Dropped when deliveries are to stop.
+    let (stop_deliveries, deliveries_stopped) = tokio::sync::watch::channel(());
     let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
-    let deliveries = outbox.map(|outbox| {
-        let stopped = async {
-            let _ = outbox_stopped.await;
-        };
-        tokio::spawn(outbox.run(stopped, grace))
-    });
+    let stopped = || {
+        let mut stopped = deliveries_stopped.clone();
+        async move {
+            let _ = stopped.changed().await;
+        }
+    };
+    let mut deliveries = tokio::task::JoinSet::new();
+    if let Some(outbox) = outbox {
+        deliveries.spawn(outbox.run(stopped(), grace));
+    }
+    for notices in desk.notices() {
+        deliveries.spawn(notices.run(stopped(), grace));
+    }
     tracing::info!(%address, dealers, publishers, "started");
     // Scripts wait for this line.
     context.output.line(format!("listening on {}", server.origin(address)));
@@ -238,10 +246,8 @@ async fn serve(
         }
     };
     http::server::serve(listener, http::router(desk), &server, stop).await;
-    drop(stop_outbox);
-    if let Some(deliveries) = deliveries {
-        let _ = deliveries.await;
-    }
+    drop(stop_deliveries);
+    while deliveries.join_next().await.is_some() {}
     tracing::info!("stopped");
     Ok(())
 }
@@ -274,6 +280,7 @@ fn open(
 async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
     loop {
         tokio::time::sleep(REFRESH).await;
+        desk.tick().await;
         let (desk, tls) = (Arc::clone(&desk), tls.clone());
         // Building an index takes a while; requests must not wait for it.
         let refreshed = tokio::task::spawn_blocking(move || {

@@ -366,7 +366,7 @@ impl Sync<'_> {
                 Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended,
             ) => {}
         }
-        if package.cancellation.is_some() {
+        if !package.is_live() {
             let message = "the package is canceled";
             return Err(Box::new(refuse::at(Code::InvalidState, "assignments", message)));
         }
@@ -395,7 +395,10 @@ impl Sync<'_> {
             if !item.failed() {
                 let message = "nothing of this sync was done, because other creatives in it failed; \
                                correct them, or send validation_mode lenient";
-                item.deed = Deed::Fail(vec![refuse::error(Code::ValidationError, message)]);
+                let mut error = refuse::error(Code::ValidationError, message);
+                error.suggestion =
+                    Some("correct the creatives that failed for other reasons".to_owned());
+                item.deed = Deed::Fail(vec![error]);
             }
         }
     }
@@ -408,22 +411,22 @@ impl Sync<'_> {
                 shown.insert(name.to_owned(), value);
             };
             add("creative_id", json!(item.creative_id));
-            let (action, status) = match &item.deed {
-                Deed::Create(new) => ("created", Some(new.status_at(now))),
+            let (action, status, more) = match &item.deed {
+                Deed::Create(new) => ("created", Some(new.status_at(now)), None),
                 Deed::Update(known, changes) => {
-                    add("changes", json!(changes));
-                    ("updated", Some(known.thing.status_at(now)))
+                    let more = Some(("changes", json!(changes)));
+                    ("updated", Some(known.thing.status_at(now)), more)
                 }
-                Deed::Keep(known) => ("unchanged", Some(known.thing.status_at(now))),
-                Deed::Archive(_) | Deed::Remove(_) => ("deleted", None),
-                Deed::Fail(errors) => {
-                    add("errors", json!(errors));
-                    ("failed", None)
-                }
+                Deed::Keep(known) => ("unchanged", Some(known.thing.status_at(now)), None),
+                Deed::Archive(_) | Deed::Remove(_) => ("deleted", None, None),
+                Deed::Fail(errors) => ("failed", None, Some(("errors", json!(errors)))),
             };
             add("action", json!(action));
             if let Some(status) = status {
                 add("status", json!(status));
+            }
+            if let Some((name, value)) = more {
+                add(name, value);
             }
             if !item.assigned.is_empty() {
                 add("assigned_to", json!(item.assigned));
@@ -490,27 +493,19 @@ impl Sync<'_> {
         }
         for (index, buy) in self.buys.buys.iter_mut().enumerate() {
             if touched.contains(&index) {
-                ready(&mut buy.thing);
-                shelf.change(buy, now)?;
+                buy.thing.settle();
+                let revision = buy.record.revision + 1;
+                buy.thing.note(revision, now, "creatives_assigned", "creatives were assigned");
+                buy::force::save(shelf, buy, now)?;
             }
         }
         Ok(())
     }
 }
 
-/// A buy that waited for creatives and has them all waits for its beginning.
-fn ready(buy: &mut buy::MediaBuy) {
-    let mut packages = buy.packages.iter().filter(|package| package.cancellation.is_none());
-    let supplied = packages.all(|package| !package.creative_assignments.is_empty());
-    if buy.status == buy::Status::PendingCreatives && supplied {
-        buy.status = buy::Status::PendingStart;
-    }
-}
-
 /// Whether it is too late to change the creatives of a package.
 fn over(package: &buy::Package, now: Timestamp) -> bool {
-    let deadline = package.shown.get("creative_deadline").and_then(Value::as_str);
-    deadline.and_then(|text| text.parse::<Timestamp>().ok()).is_some_and(|deadline| deadline < now)
+    package.creative_deadline().is_some_and(|deadline| deadline < now)
 }
 
 fn too_late(field: &str) -> Error {

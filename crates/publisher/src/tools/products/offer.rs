@@ -1,14 +1,17 @@
 //! What is on offer to a caller at this moment.
 
 use serde_json::Value;
+use tradepost_wire::adcp::error::Code;
 
 use super::Request;
 use super::filters;
 use super::plan::Choice;
 use super::rank::{self, Fit};
 use crate::account::Account;
-use crate::catalogue::Product;
-use crate::shelf::Broken;
+use crate::catalogue::{Product, maps, text};
+use crate::property::PropertyList;
+use crate::refuse::Stop;
+use crate::shelf::Kept;
 use crate::tools::Work;
 
 /// What is on offer.
@@ -28,7 +31,7 @@ pub(super) struct Offer {
 
 impl Offer {
     /// Finds out.
-    pub(super) fn open(work: &Work<'_>, request: &Request) -> Result<Self, Broken> {
+    pub(super) fn open(work: &Work<'_>, request: &Request) -> Result<Self, Stop> {
         let account = work.admitted.account.as_ref().map(|kept| kept.thing.clone());
         let sold_out = work.prepared.supply.as_ref().map(|supply| supply.sold_out.as_slice());
         let sold_out = sold_out.unwrap_or_default();
@@ -40,6 +43,9 @@ impl Offer {
                 && !product.prices_for(account.as_ref()).is_empty()
                 && request.required_policies.iter().all(|id| enforces(product, id))
         });
+        if let Some(domains) = listed(work, request)? {
+            available.retain(|product| is_on(product, &domains));
+        }
         let own = |product: &Product| account.as_ref().is_some_and(|a| product.has_rate(a));
         let own_prices = available.iter().any(own);
         let filtered = filters::apply(available.clone(), &request.filters, account.as_ref());
@@ -103,4 +109,31 @@ impl Offer {
 fn enforces(product: &Product, policy: &str) -> bool {
     let known = product.published.get("enforced_policies").and_then(Value::as_array);
     known.into_iter().flatten().any(|known| known.as_str() == Some(policy))
+}
+
+/// The domains that the list of properties in a request comes to; `None` when it names none. The
+/// name of the member says what kind of thing it means, and is not repeated (`U-3`).
+fn listed(work: &Work<'_>, request: &Request) -> Result<Option<Vec<String>>, Stop> {
+    let Some(reference) = &request.property_list else {
+        return Ok(None);
+    };
+    let (reach, id) = (&work.admitted.reach, text(reference, "list_id"));
+    let list: Kept<PropertyList> = reach.require(work.shelf, id, Code::ReferenceNotFound, None)?;
+    let identifiers = list.thing.resolve();
+    let domain = |identifier: &Value| {
+        let is = identifier.get("type").and_then(Value::as_str) == Some("domain");
+        identifier.get("value").and_then(Value::as_str).filter(|_| is).map(ToOwned::to_owned)
+    };
+    Ok(Some(identifiers.iter().filter_map(domain).collect()))
+}
+
+/// Whether a product runs on any of these domains.
+fn is_on(product: &Product, domains: &[String]) -> bool {
+    let mut properties = maps(product.published.get("publisher_properties"));
+    properties.any(|properties| {
+        let several = properties.get("publisher_domains").and_then(Value::as_array);
+        let several = several.into_iter().flatten().filter_map(Value::as_str);
+        let mut own = several.chain([text(properties, "publisher_domain")]);
+        own.any(|own| domains.iter().any(|domain| domain == own))
+    })
 }

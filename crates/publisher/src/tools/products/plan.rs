@@ -15,6 +15,9 @@ const MOST: usize = 4;
 /// By how many percent "more" and "less" move a budget.
 const STEP: f64 = 20.0;
 
+/// The words by which something is to go.
+const GOES: [&str; 5] = ["drop", "remove", "exclude", "without", "omit"];
+
 /// A product that can stand in a plan: at a fixed price, without anybody's approval.
 #[derive(Debug, Clone)]
 pub(super) struct Choice {
@@ -22,6 +25,8 @@ pub(super) struct Choice {
     pub product: Product,
     /// How well it fits.
     pub fit: Fit,
+    /// Why it stands in the plan.
+    why: String,
     /// Its price.
     option: Map<String, Value>,
 }
@@ -40,7 +45,8 @@ impl Choice {
         if product.terms.approval {
             return None;
         }
-        Some(Self { product: product.clone(), fit: fit.clone(), option: option.clone() })
+        let why = fit.rationale();
+        Some(Self { product: product.clone(), fit: fit.clone(), why, option: option.clone() })
     }
 
     fn minimum(&self) -> f64 {
@@ -89,7 +95,8 @@ impl Plan {
     pub(super) fn restored(allocations: &[Allocation], choices: &[Choice]) -> Self {
         let restored = allocations.iter().filter_map(|part| {
             let choice = choices.iter().find(|choice| choice.product.id() == part.product_id)?;
-            Some((choice.clone(), f64::from(part.percentage)))
+            let choice = Choice { why: part.rationale.clone(), ..choice.clone() };
+            Some((choice, f64::from(part.percentage)))
         });
         Self::of(restored)
     }
@@ -131,7 +138,7 @@ impl Plan {
                 product_id: choice.product.id().to_owned(),
                 pricing_option_id: text(&choice.option, "pricing_option_id").to_owned(),
                 percentage,
-                rationale: choice.fit.rationale(),
+                rationale: choice.why.clone(),
             })
             .collect()
     }
@@ -162,10 +169,13 @@ impl Plan {
         }
     }
 
-    /// Does what is asked. `choices` are what may come in.
+    /// Does what is asked: first what goes, so that the shares that are asked for hold among what
+    /// stays. `choices` are what may come in.
     pub(super) fn ask(&mut self, ask: &str, choices: &[Choice]) -> Done {
         let mut done = Done::default();
-        for clause in clauses(ask) {
+        let (goes, stays): (Vec<_>, Vec<_>) =
+            clauses(ask).into_iter().partition(|clause| has(clause, &GOES));
+        for clause in goes.into_iter().chain(stays) {
             done.count(self.clause(&clause, choices));
         }
         done
@@ -173,7 +183,7 @@ impl Plan {
 
     /// One clause. Whether it was done, and `None` when it says nothing.
     fn clause(&mut self, clause: &[String], choices: &[Choice]) -> Option<bool> {
-        let has = |words: &[&str]| clause.iter().any(|word| words.contains(&word.as_str()));
+        let has = |words: &[&str]| has(clause, words);
         let channel = clause.iter().find(|word| rank::is_channel(word));
         if clause.iter().all(|word| rank::telling(word).is_empty()) {
             return None;
@@ -182,7 +192,7 @@ impl Plan {
             return Some(false);
         };
         let percent = clause.iter().find_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
-        if has(&["drop", "remove", "exclude", "without", "omit"]) {
+        if has(&GOES) {
             return Some(self.drop_channel(channel));
         }
         let now = self.share(channel);
@@ -246,6 +256,11 @@ impl Plan {
         self.scale();
         true
     }
+}
+
+/// Whether a clause has one of these words.
+fn has(clause: &[String], words: &[&str]) -> bool {
+    clause.iter().any(|word| words.contains(&word.as_str()))
 }
 
 /// A share in percent, rounded down. Shares are from 0 to 100.

@@ -8,14 +8,16 @@ use serde_json::Value;
 use crate::catalogue::{Product, maps, text, words};
 
 /// Words that say nothing about what is wanted.
-const EMPTY: [&str; 42] = [
+const EMPTY: [&str; 50] = [
     "a",
+    "about",
     "across",
     "adults",
     "advertising",
     "all",
     "an",
     "and",
+    "any",
     "are",
     "at",
     "available",
@@ -26,6 +28,7 @@ const EMPTY: [&str; 42] = [
     "flight",
     "for",
     "from",
+    "has",
     "in",
     "inventory",
     "is",
@@ -34,10 +37,12 @@ const EMPTY: [&str; 42] = [
     "more",
     "must",
     "no",
+    "not",
     "of",
     "on",
     "one",
     "or",
+    "people",
     "per",
     "product",
     "products",
@@ -48,8 +53,11 @@ const EMPTY: [&str; 42] = [
     "show",
     "that",
     "the",
+    "their",
     "to",
     "us",
+    "we",
+    "who",
     "with",
 ];
 
@@ -86,12 +94,15 @@ impl Fit {
 
     /// In words, for a proposal.
     pub(super) fn rationale(&self) -> String {
-        format!("It shares with the brief: {}.", self.shared.join(", "))
+        match self.shared.as_slice() {
+            [] => "It was asked for.".to_owned(),
+            shared => format!("It shares with the brief: {}.", shared.join(", ")),
+        }
     }
 }
 
 /// The words of a text that say something, each once.
-pub(super) fn telling(text: &str) -> Vec<String> {
+pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
     let mut telling: Vec<String> = Vec::new();
     for word in words(text) {
         let short = word.len() < 2 || word.chars().all(|letter| letter.is_ascii_digit());

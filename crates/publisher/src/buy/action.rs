@@ -1,0 +1,229 @@
+//! What a buyer can do with a media buy (`media-buy-valid-action`), and when.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{MediaBuy, Status};
+use crate::catalogue::Product;
+
+/// Something that a buyer can do with a media buy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// Hold the buy.
+    Pause,
+    /// Let it run again.
+    Resume,
+    /// End it for good.
+    Cancel,
+    /// Let it end later.
+    ExtendFlight,
+    /// Let it end earlier.
+    ShortenFlight,
+    /// Let it begin at another time.
+    UpdateFlightDates,
+    /// Spend more.
+    IncreaseBudget,
+    /// Spend less.
+    DecreaseBudget,
+    /// Spend the same on other packages.
+    ReallocateBudget,
+    /// Aim at others.
+    UpdateTargeting,
+    /// Spread the spending otherwise.
+    UpdatePacing,
+    /// Show it to one person more or less often.
+    UpdateFrequencyCaps,
+    /// Say which creatives go where.
+    UpdateCreativeAssignments,
+    /// Take a creative out of a package.
+    RemoveCreative,
+    /// Buy more packages.
+    AddPackages,
+    /// Cancel packages.
+    RemovePackages,
+    /// Supply creatives: the older word for the two about creatives.
+    SyncCreatives,
+}
+
+impl Action {
+    /// Every action, in the order in which they are shown.
+    pub const ALL: [Self; 17] = [
+        Self::Pause,
+        Self::Resume,
+        Self::Cancel,
+        Self::ExtendFlight,
+        Self::ShortenFlight,
+        Self::UpdateFlightDates,
+        Self::IncreaseBudget,
+        Self::DecreaseBudget,
+        Self::ReallocateBudget,
+        Self::UpdateTargeting,
+        Self::UpdatePacing,
+        Self::UpdateFrequencyCaps,
+        Self::UpdateCreativeAssignments,
+        Self::RemoveCreative,
+        Self::AddPackages,
+        Self::RemovePackages,
+        Self::SyncCreatives,
+    ];
+
+    /// The word on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Cancel => "cancel",
+            Self::ExtendFlight => "extend_flight",
+            Self::ShortenFlight => "shorten_flight",
+            Self::UpdateFlightDates => "update_flight_dates",
+            Self::IncreaseBudget => "increase_budget",
+            Self::DecreaseBudget => "decrease_budget",
+            Self::ReallocateBudget => "reallocate_budget",
+            Self::UpdateTargeting => "update_targeting",
+            Self::UpdatePacing => "update_pacing",
+            Self::UpdateFrequencyCaps => "update_frequency_caps",
+            Self::UpdateCreativeAssignments => "update_creative_assignments",
+            Self::RemoveCreative => "remove_creative",
+            Self::AddPackages => "add_packages",
+            Self::RemovePackages => "remove_packages",
+            Self::SyncCreatives => "sync_creatives",
+        }
+    }
+
+    /// The older word that covers it, which a product may still use.
+    const fn coarse(self) -> Option<&'static str> {
+        match self {
+            Self::IncreaseBudget | Self::DecreaseBudget | Self::ReallocateBudget => {
+                Some("update_budget")
+            }
+            Self::ExtendFlight | Self::ShortenFlight | Self::UpdateFlightDates => {
+                Some("update_dates")
+            }
+            Self::UpdateTargeting | Self::UpdatePacing | Self::UpdateFrequencyCaps => {
+                Some("update_packages")
+            }
+            Self::UpdateCreativeAssignments | Self::RemoveCreative => Some("sync_creatives"),
+            Self::Pause
+            | Self::Resume
+            | Self::Cancel
+            | Self::AddPackages
+            | Self::RemovePackages
+            | Self::SyncCreatives => None,
+        }
+    }
+
+    /// Whether a buy that stands like this permits it, whatever its products say.
+    #[must_use]
+    pub fn fits(self, buy: &MediaBuy, now: Timestamp) -> bool {
+        let status = buy.status_at(now);
+        if status.is_terminal() {
+            return false;
+        }
+        match self {
+            Self::Pause => !buy.paused,
+            Self::Resume => buy.paused,
+            // A flight that has begun has begun.
+            Self::UpdateFlightDates => {
+                matches!(status, Status::PendingCreatives | Status::PendingStart)
+                    && now < buy.start_time
+            }
+            Self::Cancel
+            | Self::ExtendFlight
+            | Self::ShortenFlight
+            | Self::IncreaseBudget
+            | Self::DecreaseBudget
+            | Self::ReallocateBudget
+            | Self::UpdateTargeting
+            | Self::UpdatePacing
+            | Self::UpdateFrequencyCaps
+            | Self::UpdateCreativeAssignments
+            | Self::RemoveCreative
+            | Self::AddPackages
+            | Self::RemovePackages
+            | Self::SyncCreatives => true,
+        }
+    }
+
+    /// Whether a product permits it for a buy in this state; a product that says nothing permits
+    /// everything (`allowed_actions`). What needs a person's approval is not offered: this seller
+    /// carries changes out at once or not at all.
+    #[must_use]
+    pub fn permitted_by(self, product: &Product, status: Status) -> bool {
+        let Some(allowed) = product.published.get("allowed_actions").and_then(Value::as_array)
+        else {
+            return true;
+        };
+        let has = |entry: &Value, list: &str, word: &str| {
+            let words = entry.get(list).and_then(Value::as_array);
+            words.is_none_or(|words| words.iter().any(|known| known.as_str() == Some(word)))
+        };
+        allowed.iter().any(|entry| {
+            let action = entry.get("action").and_then(Value::as_str);
+            (action == Some(self.name()) || (action.is_some() && action == self.coarse()))
+                && has(entry, "modes", "self_serve")
+                && has(entry, "allowed_statuses", status.name())
+        })
+    }
+}
+
+/// Why something cannot be done with a buy (`action-not-allowed-reason`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// Not as the buy stands.
+    WrongStatus,
+    /// One of its products never permits it.
+    NotSupportedOnProduct,
+}
+
+impl Refused {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WrongStatus => "wrong_status",
+            Self::NotSupportedOnProduct => "not_supported_on_product",
+        }
+    }
+}
+
+/// What can be done with a buy now, given the products of its packages.
+#[must_use]
+pub fn permitted(buy: &MediaBuy, products: &[Product], now: Timestamp) -> Vec<Action> {
+    let can = |action: &Action| judge(*action, buy, products, now).is_ok();
+    Action::ALL.into_iter().filter(can).collect()
+}
+
+/// Whether something can be done with a buy now.
+///
+/// # Errors
+/// Why not.
+pub fn judge(
+    action: Action,
+    buy: &MediaBuy,
+    products: &[Product],
+    now: Timestamp,
+) -> Result<(), Refused> {
+    let status = buy.status_at(now);
+    if !action.fits(buy, now) {
+        return Err(Refused::WrongStatus);
+    }
+    if products.iter().all(|product| action.permitted_by(product, status)) {
+        return Ok(());
+    }
+    let ever = |product: &Product| {
+        Status::ALL.into_iter().any(|status| action.permitted_by(product, status))
+    };
+    if products.iter().all(ever) {
+        Err(Refused::WrongStatus)
+    } else {
+        Err(Refused::NotSupportedOnProduct)
+    }
+}
+
+/// Actions as they are published (`core/media-buy-available-action.json`).
+#[must_use]
+pub fn available(actions: &[Action]) -> Value {
+    let entry = |action: &Action| json!({"action": action.name(), "mode": "self_serve"});
+    actions.iter().map(entry).collect()
+}

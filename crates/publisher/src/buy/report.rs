@@ -1,0 +1,253 @@
+//! What media buys have delivered: exactly what was reported, added up and spread over the packages by
+//! their budgets. Nothing is estimated.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::MediaBuy;
+use crate::money;
+use crate::shelf::{Kind, Thing};
+
+/// The figures that add up, by their names in `core/delivery-metrics.json`.
+pub const ADDITIVE: [&str; 7] = [
+    "impressions",
+    "spend",
+    "clicks",
+    "views",
+    "completed_views",
+    "conversions",
+    "conversion_value",
+];
+
+/// What a media buy has delivered; its record has the id of the buy.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The media buy.
+    pub media_buy_id: String,
+    /// The reports, the oldest first.
+    #[serde(default)]
+    pub reports: Vec<Report>,
+    /// What has been spent in all, where that was set apart from the reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<f64>,
+}
+
+impl Thing for Delivery {
+    const KIND: Kind = Kind::Delivery;
+}
+
+/// One report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The moment that it is about.
+    pub at: Timestamp,
+    /// The figures, by the names of [`ADDITIVE`].
+    pub figures: BTreeMap<String, f64>,
+    /// How much of it was seen (`viewability`), as it was reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub viewability: Option<Value>,
+    /// `reach`, `reach_unit`, `reach_window` and `frequency`, as they were reported: they do not add up.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub reached: Map<String, Value>,
+}
+
+/// From when until when, the end not included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// The first moment.
+    pub start: Timestamp,
+    /// The first moment after it.
+    pub end: Timestamp,
+}
+
+impl Delivery {
+    /// The reports of a period.
+    pub fn within(&self, period: Period) -> impl Iterator<Item = &Report> {
+        self.reports.iter().filter(move |report| (period.start..period.end).contains(&report.at))
+    }
+
+    /// What has been spent in all.
+    #[must_use]
+    pub fn spent(&self) -> f64 {
+        let reported = || self.reports.iter().map(|report| report.figure("spend"));
+        self.spent.unwrap_or_else(|| money::sum(reported()))
+    }
+}
+
+impl Report {
+    fn figure(&self, name: &str) -> f64 {
+        self.figures.get(name).copied().unwrap_or_default()
+    }
+
+    fn day(&self) -> Date {
+        self.at.to_zoned(TimeZone::UTC).date()
+    }
+}
+
+/// The metrics of some reports (`core/delivery-metrics.json`), with the rates that follow.
+#[must_use]
+pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map<String, Value> {
+    let reports: Vec<_> = reports.into_iter().collect();
+    let mut sums = BTreeMap::from([("impressions", 0.0), ("spend", 0.0)]);
+    for report in &reports {
+        for name in ADDITIVE {
+            if let Some(figure) = report.figures.get(name) {
+                *sums.entry(name).or_default() += figure;
+            }
+        }
+    }
+    let mut metrics = derived(&sums);
+    if let Some(viewability) = viewability(&reports) {
+        metrics.insert("viewability".to_owned(), viewability);
+    }
+    for report in &reports {
+        metrics.extend(report.reached.clone());
+    }
+    metrics
+}
+
+/// Sums with the rates that follow from them; a rate without a denominator is left out.
+fn derived(sums: &BTreeMap<&str, f64>) -> Map<String, Value> {
+    let mut metrics = Map::new();
+    for name in ADDITIVE {
+        if let Some(sum) = sums.get(name) {
+            metrics.insert(name.to_owned(), money::number(*sum));
+        }
+    }
+    let mut rate = |name: &str, above: &str, below: &str, factor: f64, most: f64| {
+        let (above, below) = (sums.get(above).copied(), sums.get(below).copied());
+        if let (Some(above), Some(below)) = (above, below)
+            && below > 0.0
+        {
+            metrics.insert(name.to_owned(), money::number((above / below * factor).min(most)));
+        }
+    };
+    rate("ctr", "clicks", "impressions", 1.0, 1.0);
+    rate("completion_rate", "completed_views", "impressions", 1.0, 1.0);
+    rate("cpm", "spend", "impressions", 1000.0, f64::MAX);
+    rate("cost_per_click", "spend", "clicks", 1.0, f64::MAX);
+    rate("cost_per_completed_view", "spend", "completed_views", 1.0, f64::MAX);
+    rate("cost_per_acquisition", "spend", "conversions", 1.0, f64::MAX);
+    rate("roas", "conversion_value", "spend", 1.0, f64::MAX);
+    metrics
+}
+
+/// How much was seen in all: counts add up, the rate follows from them, and the time in view is the
+/// mean over the impressions that could be measured. The standard is the last one that was named.
+fn viewability(reports: &[&Report]) -> Option<Value> {
+    let blocks: Vec<_> = reports.iter().filter_map(|report| report.viewability.as_ref()).collect();
+    let number = |block: &Value, name: &str| block.get(name).and_then(Value::as_f64);
+    let sum = |name: &str| -> Option<f64> {
+        let all: Vec<_> = blocks.iter().filter_map(|block| number(block, name)).collect();
+        (!all.is_empty()).then(|| money::sum(all))
+    };
+    let last = |name: &str| blocks.iter().rev().find_map(|block| block.get(name)).cloned();
+    let (measurable, viewable) = (sum("measurable_impressions"), sum("viewable_impressions"));
+    let mut shown = Map::new();
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            shown.insert(name.to_owned(), value);
+        }
+    };
+    put("measurable_impressions", measurable.map(money::number));
+    put("viewable_impressions", viewable.map(money::number));
+    let rate = match (measurable, viewable) {
+        (Some(all), Some(seen)) if all > 0.0 => Some(money::number((seen / all).min(1.0))),
+        (Some(_) | None, Some(_) | None) => last("viewable_rate"),
+    };
+    put("viewable_rate", rate);
+    let weighted = blocks.iter().filter_map(|block| {
+        let seconds = number(block, "viewed_seconds")?;
+        Some((seconds, number(block, "measurable_impressions").unwrap_or(1.0)))
+    });
+    let (seconds, weight) = weighted
+        .fold((0.0, 0.0), |(all, weights), (one, weight)| (all + one * weight, weights + weight));
+    put("viewed_seconds", (weight > 0.0).then(|| money::number(seconds / weight)));
+    put("standard", last("standard"));
+    put("vendor", last("vendor"));
+    (!blocks.is_empty()).then(|| Value::Object(shown))
+}
+
+/// The reports of a buy as its packages share them, by budget: whole numbers stay whole, and the shares
+/// come to exactly what was reported.
+#[must_use]
+pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
+    let budgets: Vec<f64> = {
+        let live = buy.packages.iter().any(super::Package::is_live);
+        let weight = |package: &super::Package| {
+            if live && !package.is_live() { 0.0 } else { package.budget.max(1e-6) }
+        };
+        buy.packages.iter().map(weight).collect()
+    };
+    let all: f64 = budgets.iter().sum();
+    let mut shares: Vec<Vec<Report>> = budgets.iter().map(|_| Vec::new()).collect();
+    for report in reports {
+        let mut given: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut so_far = 0.0;
+        for (budget, share) in budgets.iter().zip(&mut shares) {
+            so_far += budget;
+            let mut figures = BTreeMap::new();
+            for (name, figure) in &report.figures {
+                // The difference of running totals, so that nothing is lost by rounding.
+                let running = grain(name, figure * (so_far / all));
+                let before = given.insert(name.as_str(), running).unwrap_or_default();
+                figures.insert(name.clone(), money::tidy(running - before));
+            }
+            if *budget > 0.0 {
+                let part = Report {
+                    at: report.at,
+                    figures,
+                    viewability: portion(report.viewability.as_ref(), budget / all),
+                    reached: Map::new(),
+                };
+                share.push(part);
+            }
+        }
+    }
+    shares
+}
+
+/// Money in hundredths, everything else in whole numbers.
+fn grain(name: &str, figure: f64) -> f64 {
+    match name {
+        "spend" | "conversion_value" => (figure * 100.0).round() / 100.0,
+        _ => figure.round(),
+    }
+}
+
+/// A part of a `viewability` block: counts shrink, rates and times stay.
+fn portion(block: Option<&Value>, part: f64) -> Option<Value> {
+    let mut block = block?.clone();
+    for name in ["measurable_impressions", "viewable_impressions"] {
+        if let Some(count) = block.get_mut(name)
+            && let Some(whole) = count.as_f64()
+        {
+            *count = money::number((whole * part).round());
+        }
+    }
+    Some(block)
+}
+
+/// The figures of each day (`daily_breakdown`).
+#[must_use]
+pub fn daily<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Value {
+    let mut days: BTreeMap<Date, (f64, f64)> = BTreeMap::new();
+    for report in reports {
+        let day = days.entry(report.day()).or_default();
+        day.0 += report.figure("impressions");
+        day.1 += report.figure("spend");
+    }
+    let row = |(date, (impressions, spend)): (Date, (f64, f64))| {
+        json!({
+            "date": date.to_string(),
+            "impressions": money::number(impressions),
+            "spend": money::number(spend),
+        })
+    };
+    days.into_iter().map(row).collect()
+}

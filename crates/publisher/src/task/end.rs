@@ -1,0 +1,257 @@
+//! How a submitted task ends: the publisher decides when its time has come, or a sandbox forces it. The
+//! end is kept with the task, has its effect, and is announced, all in one transaction.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::{Notice, Task};
+use crate::account::Account;
+use crate::buy::{self, MediaBuy, action};
+use crate::money;
+use crate::publisher::Publisher;
+use crate::refuse;
+use crate::shelf::{Broken, Kept, Kind, New, Query, Shelf, own_id};
+
+/// The words of a task that has not ended.
+const OPEN: [&str; 3] = ["submitted", "working", "input-required"];
+
+/// What became of a task.
+#[derive(Debug, Clone, PartialEq)]
+enum End {
+    /// It is done, with this payload.
+    Completed(Map<String, Value>),
+    /// It came to nothing, for these reasons.
+    Failed(Vec<Error>),
+}
+
+/// What everything here works with.
+#[derive(Clone, Copy)]
+pub struct Office<'a> {
+    /// The publisher.
+    pub publisher: &'a Publisher,
+    /// What is kept.
+    pub shelf: &'a dyn Shelf,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+/// The id of the record of an owner's task: tests choose the ids of tasks, so that they are the owner's.
+#[must_use]
+pub fn record_id(owner: &str, task_id: &str) -> String {
+    own_id(owner, "", task_id)
+}
+
+/// The ids of the records of tasks whose time has come.
+pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Broken> {
+    let query = Query { state: Some("submitted".to_owned()), ..Query::default() };
+    let tasks = shelf.all::<Task>(&query)?.into_iter();
+    let due = tasks.filter(|task| task.thing.due_at.is_some_and(|due| due <= now));
+    Ok(due.map(|task| task.record.id).collect())
+}
+
+impl Office<'_> {
+    /// Decides about the task in a record, if it still waits for that. Whether it ended.
+    pub(crate) fn decide(&self, record: &str) -> Result<bool, Broken> {
+        let Some(mut task) = self.shelf.find::<Task>(record)? else {
+            return Ok(false);
+        };
+        let is_due = task.thing.due_at.is_some_and(|due| due <= self.now);
+        if task.thing.status != "submitted" || !is_due {
+            return Ok(false);
+        }
+        let Some(draft) = task.thing.draft.take() else {
+            return Ok(false);
+        };
+        let reasons = self.objections(&draft)?;
+        if reasons.is_empty() {
+            self.approve(&mut task, draft)?;
+        } else {
+            self.release(&task, &draft)?;
+            self.finish(&mut task, End::Failed(reasons))?;
+        }
+        Ok(true)
+    }
+
+    /// Forces the end of a task (`force_task_completion`) with a payload that a test has made up. The
+    /// media buy that waited is there afterwards, under the id that the payload gives it. `None` when
+    /// there is no such task, `false` when it has ended with another payload.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn force(&self, record: &str, result: &Map<String, Value>) -> Result<Option<bool>, Broken> {
+        let Some(mut task) = self.shelf.find::<Task>(record)? else {
+            return Ok(None);
+        };
+        if !OPEN.contains(&task.thing.status.as_str()) {
+            return Ok(Some(task.thing.result.as_ref() == Some(result)));
+        }
+        let errors = result.get("errors").map(Error::read_list).unwrap_or_default();
+        let draft = task.thing.draft.take();
+        if errors.is_empty() {
+            if let Some(mut draft) = draft {
+                let named = result.get("media_buy_id").and_then(Value::as_str);
+                if let Some(id) = named {
+                    draft.media_buy_id = id.to_owned();
+                }
+                let taken = self.shelf.whose(Kind::MediaBuy, &draft.media_buy_id)?;
+                if taken.is_none() {
+                    self.book(&mut task, draft)?;
+                }
+            }
+            self.finish(&mut task, End::Completed(result.clone()))?;
+        } else {
+            if let Some(draft) = draft {
+                self.release(&task, &draft)?;
+            }
+            self.finish(&mut task, End::Failed(errors))?;
+        }
+        Ok(Some(true))
+    }
+
+    /// What speaks against a buy now that was accepted for a look when it was asked for.
+    fn objections(&self, draft: &MediaBuy) -> Result<Vec<Error>, Broken> {
+        let mut errors = Vec::new();
+        if draft.end_time <= self.now {
+            let message = "the flight ended before the seller had decided; ask for another one";
+            errors.push(refuse::invalid("end_time", message));
+        }
+        let products = self.publisher.products(self.shelf)?;
+        for (index, package) in draft.packages.iter().enumerate() {
+            let field = format!("packages[{index}].product_id");
+            let product = products.iter().find(|product| product.id() == package.product_id);
+            let gone = product
+                .is_none_or(|product| product.terms.sold_out || product.is_expired(self.now));
+            if gone {
+                let message = "the product was no longer to be had when the seller decided";
+                errors.push(refuse::at(Code::ProductUnavailable, &field, message));
+            }
+        }
+        if products.iter().any(|product| product.terms.declines && draft.has(product)) {
+            let message =
+                "the seller has declined the buy; choose another product or ask the seller";
+            errors.push(refuse::error(Code::PolicyViolation, message));
+        }
+        Ok(errors)
+    }
+
+    fn approve(&self, task: &mut Kept<Task>, draft: MediaBuy) -> Result<(), Broken> {
+        let kept = self.book(task, draft)?;
+        let mut products = self.publisher.products(self.shelf)?;
+        products.retain(|product| kept.thing.has(product));
+        let actions = action::permitted(&kept.thing, &products, self.now);
+        let account = match &task.record.account {
+            Some(id) => self.shelf.find::<Account>(id)?,
+            None => None,
+        };
+        let account = account.as_ref().map(|account| &account.thing);
+        let mut body = crate::tools::created(&kept, &actions, account, self.now);
+        body.insert("status".to_owned(), "completed".into());
+        self.finish(task, End::Completed(body))
+    }
+
+    /// Puts the buy that waited on the shelf, confirmed.
+    fn book(&self, task: &mut Kept<Task>, mut draft: MediaBuy) -> Result<Kept<MediaBuy>, Broken> {
+        draft.confirm(self.now);
+        let id = draft.media_buy_id.clone();
+        draft.note(1, self.now, "created", "the seller approved the buy");
+        task.thing.subject = Some(id.clone());
+        let record = &task.record;
+        let account = record.account.as_deref();
+        let state = buy::state(&draft);
+        let new = New { id: &id, owner: &record.owner, account, state, now: self.now };
+        self.shelf.add(new, &draft)?;
+        let missing = || Broken::new("booking a buy", "it is not where it was put");
+        self.shelf.find(&id)?.ok_or_else(missing)
+    }
+
+    /// Gives the account back what was committed for a buy that does not come about.
+    fn release(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<(), Broken> {
+        let Some(id) = &task.record.account else {
+            return Ok(());
+        };
+        if let Some(mut account) = self.shelf.find::<Account>(id)?
+            && let Some(funds) = &mut account.thing.funds
+        {
+            funds.committed = money::tidy((funds.committed - draft.total_budget).max(0.0));
+            self.shelf.change(&mut account, self.now)?;
+        }
+        Ok(())
+    }
+
+    /// Notes the end with the task and queues the notification, if one was asked for.
+    fn finish(&self, task: &mut Kept<Task>, end: End) -> Result<(), Broken> {
+        let thing = &mut task.thing;
+        let (status, message, result) = match end {
+            End::Completed(result) => ("completed", "the task is completed", result),
+            End::Failed(errors) => {
+                let errors = json_of(&errors)?;
+                thing.errors = errors.as_array().cloned().unwrap_or_default();
+                let first = thing.errors.first().cloned().unwrap_or_default();
+                let failed = json!({"status": "failed", "adcp_error": first, "errors": errors});
+                let failed = failed.as_object().cloned().unwrap_or_default();
+                ("failed", "the task has failed", failed)
+            }
+        };
+        thing.status = status.to_owned();
+        thing.draft = None;
+        thing.due_at = None;
+        thing.completed_at = Some(self.now);
+        let told = json!({"timestamp": self.now, "type": "response", "data": result});
+        thing.history.push(told);
+        thing.result = Some(result);
+        if let Some(notice) = self.notice(thing, message)? {
+            let id = self.publisher.world.fresh_id("notice");
+            let record = &task.record;
+            let account = record.account.as_deref();
+            let new = New { id: &id, owner: &record.owner, account, state: "due", now: self.now };
+            self.shelf.add(new, &notice)?;
+        }
+        task.record.state = status.to_owned();
+        self.shelf.change(task, self.now)
+    }
+
+    /// The notification of an end (`core/mcp-webhook-payload.json`). Its key is made here, once, so that
+    /// it is the same at every attempt (`W-4`).
+    fn notice(&self, task: &Task, message: &str) -> Result<Option<Notice>, Broken> {
+        let Some(push) = &task.push else {
+            return Ok(None);
+        };
+        let Some(url) = push.get("url").and_then(Value::as_str) else {
+            return Ok(None);
+        };
+        let operation = push.get("operation_id").and_then(Value::as_str);
+        let mut payload = json!({
+            "idempotency_key": self.publisher.world.fresh_id("webhook-delivery"),
+            "operation_id": operation.unwrap_or(&task.task_id),
+            "task_id": task.task_id,
+            "task_type": task.task_type,
+            "protocol": "media-buy",
+            "status": task.status,
+            "timestamp": self.now,
+            "message": message,
+        });
+        if let Some(members) = payload.as_object_mut() {
+            if let Some(token) = push.get("token") {
+                members.insert("token".to_owned(), token.clone());
+            }
+            let mut result = task.result.clone().unwrap_or_default();
+            if let Some(context) = &task.context {
+                result.entry("context").or_insert_with(|| context.clone());
+                members.insert("context".to_owned(), context.clone());
+            }
+            members.insert("result".to_owned(), Value::Object(result));
+        }
+        Ok(Some(Notice {
+            url: url.to_owned(),
+            authentication: push.get("authentication").cloned(),
+            body: payload.to_string(),
+            attempts: 0,
+            due_at: self.now,
+        }))
+    }
+}
+
+fn json_of(errors: &[Error]) -> Result<Value, Broken> {
+    serde_json::to_value(errors).map_err(|error| Broken::new("writing errors", error))
+}

@@ -1,0 +1,210 @@
+//! What a package refers to by id: audiences, signals and lists of properties that it is aimed at, and
+//! the creatives that it shows.
+
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::package::not_done;
+use super::{Desk, objects, text};
+use crate::audience::{Audience, Status as AudienceStatus};
+use crate::catalogue::{Product, Signal};
+use crate::creative::{Creative, Status};
+use crate::property::PropertyList;
+use crate::refuse::{self, at, invalid, with};
+use crate::shelf::{Broken, Query, Thing, own_id};
+
+/// Ways of aiming that this seller does not have.
+const NOT_DONE: [&str; 6] = [
+    "axe_include_segment",
+    "axe_exclude_segment",
+    "collection_list",
+    "collection_list_exclude",
+    "store_catchments",
+    "geo_proximity",
+];
+
+/// Looks at what a package is aimed at. References resolve to what is the caller's, and to nothing else.
+pub(super) fn targeting(
+    desk: &Desk<'_>,
+    product: &Product,
+    given: &Map<String, Value>,
+    place: &str,
+    problems: &mut Vec<Error>,
+) -> Result<(), Broken> {
+    let Some(overlay) = given.get("targeting_overlay").and_then(Value::as_object) else {
+        return Ok(());
+    };
+    let place = format!("{place}.targeting_overlay");
+    for name in NOT_DONE {
+        if overlay.contains_key(name) {
+            problems.push(not_done(&format!("{place}.{name}")));
+        }
+    }
+    countries(product, overlay, &place, problems);
+    for list in ["audience_include", "audience_exclude"] {
+        let ids = overlay.get(list).and_then(Value::as_array);
+        for (index, id) in ids.into_iter().flatten().filter_map(Value::as_str).enumerate() {
+            let field = format!("{place}.{list}[{index}]");
+            problems.extend(audience(desk, id, &field, list == "audience_include")?);
+        }
+    }
+    signals(desk, overlay, &place, problems);
+    if let Some(list) = overlay.get("property_list").and_then(Value::as_object) {
+        let id = text(list, "list_id").unwrap_or_default();
+        if desk.reach.find::<PropertyList>(desk.shelf, id)?.is_none() {
+            // The name of the member says what kind of thing it is, so that it is left out (`U-3`).
+            problems.push(refuse::not_found(Code::ReferenceNotFound, None));
+        }
+    }
+    Ok(())
+}
+
+/// A product runs where it runs.
+fn countries(
+    product: &Product,
+    overlay: &Map<String, Value>,
+    place: &str,
+    problems: &mut Vec<Error>,
+) {
+    let known = &product.terms.countries;
+    let asked = overlay.get("geo_countries").and_then(Value::as_array);
+    let Some(asked) = asked.filter(|_| !known.is_empty()) else {
+        return;
+    };
+    let is_known = |country: &Value| known.iter().any(|one| Some(one.as_str()) == country.as_str());
+    if !asked.iter().any(is_known) {
+        let message =
+            "the product runs in none of these countries; details.accepted_values has its own";
+        let error = invalid(&format!("{place}.geo_countries"), message);
+        problems.push(with(error, "accepted_values", known.clone()));
+    }
+}
+
+/// A thing whose id the caller has chosen, under whatever account it lies: first that of the request,
+/// and then every other. A miss looks everywhere, whoever's it is.
+fn chosen<T: Thing>(
+    desk: &Desk<'_>,
+    id: &str,
+    is: impl Fn(&T) -> bool,
+) -> Result<Option<T>, Broken> {
+    let account = desk.account;
+    if let Some(account) = account {
+        let near = own_id(&account.record.owner, &account.record.id, id);
+        if let Some(near) = desk.reach.find::<T>(desk.shelf, &near)? {
+            return Ok(Some(near.thing));
+        }
+    }
+    let all = desk.reach.all::<T>(desk.shelf, &Query::default())?.into_iter();
+    Ok(all.map(|kept| kept.thing).find(is))
+}
+
+/// An audience has to be there, and to be large enough when it is aimed at.
+fn audience(
+    desk: &Desk<'_>,
+    id: &str,
+    field: &str,
+    included: bool,
+) -> Result<Option<Error>, Broken> {
+    let Some(audience) = chosen(desk, id, |one: &Audience| one.audience_id == id)? else {
+        let message = "an audience in the request does not resolve to one of yours";
+        return Ok(Some(invalid(field, message)));
+    };
+    if !included || audience.status_at(desk.now) != AudienceStatus::TooSmall {
+        return Ok(None);
+    }
+    let message = "the audience is smaller than what can be aimed at; add to it";
+    let error = at(Code::AudienceTooSmall, field, message);
+    let error = with(error, "minimum_size", audience.minimum_size);
+    Ok(Some(with(error, "current_size", audience.size())))
+}
+
+/// Signals have to be on offer.
+fn signals(desk: &Desk<'_>, overlay: &Map<String, Value>, place: &str, problems: &mut Vec<Error>) {
+    let known = &desk.profile().catalogue.signals;
+    let groups = overlay.get("signal_targeting_groups").and_then(Value::as_object);
+    for (outer, group) in groups.into_iter().flat_map(|groups| objects(groups, "groups")) {
+        for (inner, signal) in objects(group, "signals") {
+            if !known.iter().any(|one| is_signal(one, signal)) {
+                let place =
+                    format!("{place}.signal_targeting_groups.groups[{outer}].signals[{inner}]");
+                problems.push(refuse::not_found(Code::SignalNotFound, Some(&place)));
+            }
+        }
+    }
+    for (index, signal) in objects(overlay, "signal_targeting") {
+        if !known.iter().any(|one| is_signal(one, signal)) {
+            let place = format!("{place}.signal_targeting[{index}]");
+            problems.push(refuse::not_found(Code::SignalNotFound, Some(&place)));
+        }
+    }
+}
+
+/// Whether a signal of the offer is meant: by the handle of its segment, or by its reference.
+fn is_signal(known: &Signal, asked: &Map<String, Value>) -> bool {
+    if let Some(handle) = text(asked, "signal_agent_segment_id") {
+        return known.handle() == handle;
+    }
+    let id = |signal: &Map<String, Value>| {
+        let reference = signal.get("signal_ref").or_else(|| signal.get("signal_id"))?;
+        let id = reference.get("signal_id").or_else(|| reference.get("id")).unwrap_or(reference);
+        id.as_str().map(ToOwned::to_owned)
+    };
+    let asked = id(asked);
+    asked.is_some() && (id(&known.published) == asked || Some(known.handle()) == asked.as_deref())
+}
+
+/// Looks at the creatives of a new package, and returns the assignments that hold.
+pub(super) fn creatives(
+    desk: &Desk<'_>,
+    given: &Map<String, Value>,
+    place: &str,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<Value>, Broken> {
+    if given.contains_key("creatives") {
+        let message = "this seller takes creatives by sync_creatives; send them there, and assign them \
+                       by creative_id";
+        problems.push(at(Code::UnsupportedFeature, &format!("{place}.creatives"), message));
+    }
+    assignments(desk, given, place, problems)
+}
+
+/// Looks at the creatives that are assigned to a package by id.
+pub(super) fn assignments(
+    desk: &Desk<'_>,
+    given: &Map<String, Value>,
+    place: &str,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<Value>, Broken> {
+    let mut assigned = Vec::new();
+    for (index, assignment) in objects(given, "creative_assignments") {
+        let id = text(assignment, "creative_id").unwrap_or_default();
+        let field = format!("{place}.creative_assignments[{index}].creative_id");
+        match creative(desk, id)? {
+            None => problems.push(refuse::not_found(Code::CreativeNotFound, Some(&field))),
+            Some(creative) => problems.extend(usable(desk, &creative, &field)),
+        }
+        assigned.push(Value::Object(assignment.clone()));
+    }
+    Ok(assigned)
+}
+
+fn creative(desk: &Desk<'_>, id: &str) -> Result<Option<Creative>, Broken> {
+    chosen(desk, id, |one: &Creative| one.creative_id == id)
+}
+
+/// A creative that was rejected or put away cannot run; one under review can be assigned.
+fn usable(desk: &Desk<'_>, creative: &Creative, field: &str) -> Option<Error> {
+    match creative.status_at(desk.now) {
+        Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended => None,
+        Status::Rejected => {
+            let message = "the creative was rejected; details.reasons says why; send another one";
+            let error = at(Code::CreativeRejected, field, message);
+            let reasons: Vec<_> = creative.rejection_reason.iter().cloned().collect();
+            Some(with(error, "reasons", reasons))
+        }
+        Status::Archived => {
+            let message = "the creative was put away; bring it back with sync_creatives";
+            Some(at(Code::InvalidState, field, message))
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! `create_media_buy`.
+
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::Standing;
+
+use super::draft::{self, Draft};
+use super::governance::{self, Question};
+use super::{Desk, created};
+use crate::ask::Ask;
+use crate::buy::force::Arm;
+use crate::buy::{self, MediaBuy, action};
+use crate::catalogue::Product;
+use crate::money;
+use crate::publisher::Publisher;
+use crate::refuse::Stop;
+use crate::shelf::{Broken, New};
+use crate::task::Task;
+use crate::task::end::record_id;
+use crate::tools::{Reply, Work};
+use crate::world::Supply;
+
+/// What the ad server has on offer now: nothing is sold without knowing.
+pub(super) async fn supply(publisher: &Publisher) -> Result<Supply, Stop> {
+    crate::supply::ask(publisher).await
+}
+
+/// What the governance agent has to be asked, once nothing else speaks against the request.
+pub(super) fn question(desk: &Desk<'_>, ask: &Ask) -> Result<Option<Question>, Stop> {
+    let offer = desk.offer()?;
+    let draft = draft::make(desk, &offer, &ask.arguments)?;
+    let Some(account) = desk.account else {
+        return Ok(None);
+    };
+    governance::question(
+        desk.profile(),
+        &account.thing,
+        &draft.buy,
+        ask,
+        "purchase",
+        &draft.products,
+    )
+}
+
+/// Does it.
+pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let desk = Desk::of(work);
+    let offer = desk.offer()?;
+    let draft = draft::make(&desk, &offer, &work.ask.arguments)?;
+    let account = work.account()?;
+    let token = governance::decided(work, &account.thing, &draft.buy)?;
+    let mut draft = draft;
+    if token.is_some() {
+        draft.buy.governance_context = token;
+    }
+    name(work, &mut draft.buy);
+    commit(work, &draft.buy)?;
+    let arm = Arm::take(work.shelf, work.admitted.owner())?;
+    match arm {
+        Some(arm) if arm.arm == "input-required" => input_required(work, &draft.buy, &arm),
+        Some(arm) => submit(work, draft, Some(arm)),
+        None if draft.products.iter().any(|product| product.terms.approval) => {
+            submit(work, draft, None)
+        }
+        None => book(work, draft),
+    }
+}
+
+/// Gives the buy and its packages their ids.
+fn name(work: &Work<'_>, buy: &mut MediaBuy) {
+    let world = &work.publisher.world;
+    buy.media_buy_id = world.fresh_id("mb");
+    for package in &mut buy.packages {
+        package.package_id = world.fresh_id("pkg");
+    }
+}
+
+/// Commits what the buy costs to the account, where it has a limit.
+fn commit(work: &Work<'_>, buy: &MediaBuy) -> Result<(), Stop> {
+    let id = &work.account()?.record.id;
+    charge(work, id, buy.total_budget).map_err(Into::into)
+}
+
+/// Adds to what is committed of an account; takes away when it is negative.
+pub(super) fn charge(work: &Work<'_>, account: &str, more: f64) -> Result<(), Broken> {
+    if let Some(mut account) = work.shelf.find::<crate::account::Account>(account)?
+        && let Some(funds) = &mut account.thing.funds
+    {
+        funds.committed = money::tidy((funds.committed + more).max(0.0));
+        work.shelf.change(&mut account, work.ask.now)?;
+    }
+    Ok(())
+}
+
+/// The buy comes about at once.
+fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
+    let (now, mut thing) = (work.ask.now, draft.buy);
+    let account = work.account()?;
+    thing.confirm(now);
+    thing.note(1, now, "created", "the buyer created the buy");
+    let id = thing.media_buy_id.clone();
+    let new = New {
+        id: &id,
+        owner: work.admitted.owner(),
+        account: Some(&account.record.id),
+        state: buy::state(&thing),
+        now,
+    };
+    work.shelf.add(new, &thing)?;
+    let absent = || Broken::new("booking a buy", "it is not where it was put");
+    let kept = work.shelf.find::<MediaBuy>(&id)?.ok_or_else(absent)?;
+    let actions = action::permitted(&kept.thing, &draft.products, now);
+    let mut body = created(&kept, &actions, Some(&account.thing), now);
+    hand_on(&kept.thing, &mut body);
+    Ok(Reply::completed("the media buy has been created", Value::Object(body)))
+}
+
+/// The token of the governance agent goes on to the caller.
+pub(super) fn hand_on(buy: &MediaBuy, body: &mut Map<String, Value>) {
+    if let Some(token) = &buy.governance_context {
+        body.insert("governance_context".to_owned(), token.clone().into());
+    }
+}
+
+/// The buy waits for approval; nothing of it is said before that.
+fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop> {
+    let now = work.ask.now;
+    let account = work.account()?;
+    let owner = work.admitted.owner();
+    let forced = arm.as_ref().and_then(|arm| arm.task_id.clone());
+    let task_id = forced.unwrap_or_else(|| work.publisher.world.fresh_id("task"));
+    let seconds = |product: &Product| {
+        product.terms.approval.then_some(product.terms.approval_seconds.map(i64::from))
+    };
+    // A product that a person decides about keeps the whole buy waiting for that person.
+    let waits = draft.products.iter().filter_map(seconds).collect::<Option<Vec<_>>>();
+    let due_at = match (&arm, waits.and_then(|waits| waits.into_iter().max())) {
+        (None, Some(seconds)) => Some(now + jiff::SignedDuration::from_secs(seconds)),
+        (Some(_), _) | (None, None) => None,
+    };
+    let message = arm.and_then(|arm| arm.message);
+    let message =
+        message.unwrap_or_else(|| "the media buy waits for the seller's approval".to_owned());
+    let mut request = work.ask.arguments.clone();
+    request.remove("push_notification_config");
+    let mut body = Map::new();
+    body.insert("task_id".to_owned(), task_id.clone().into());
+    let task = Task {
+        task_id: task_id.clone(),
+        task_type: "create_media_buy".to_owned(),
+        status: "submitted".to_owned(),
+        subject: None,
+        draft: Some(draft.buy),
+        due_at,
+        completed_at: None,
+        result: None,
+        errors: Vec::new(),
+        push: work.ask.arguments.get("push_notification_config").cloned(),
+        context: work.ask.arguments.get("context").cloned(),
+        history: vec![
+            json!({"timestamp": now, "type": "request", "data": super::scrubbed(&request.into())}),
+            json!({"timestamp": now, "type": "response", "data": {"status": "submitted", "task_id": task_id}}),
+        ],
+    };
+    // A test may choose the id of a task, so that it is the tenant's own.
+    let record = record_id(owner, &task_id);
+    let new =
+        New { id: &record, owner, account: Some(&account.record.id), state: "submitted", now };
+    work.shelf.add(new, &task)?;
+    let standing = Standing::Submitted;
+    Ok(Reply { standing, message, body, warnings: Vec::new(), replayed: false })
+}
+
+/// The request waits for something from the caller, as a sandbox was told to answer. Nothing is booked.
+fn input_required(work: &Work<'_>, buy: &MediaBuy, arm: &Arm) -> Result<Reply, Stop> {
+    charge(work, &work.account()?.record.id, -buy.total_budget)?;
+    let mut body = Map::new();
+    body.insert("reason".to_owned(), "APPROVAL_REQUIRED".into());
+    let message = arm.message.clone();
+    let message = message.unwrap_or_else(|| "the seller needs more to go on".to_owned());
+    let standing = Standing::InputRequired;
+    Ok(Reply { standing, message, body, warnings: Vec::new(), replayed: false })
+}

@@ -1,0 +1,347 @@
+//! A media buy as it would be, and everything that speaks against it.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::package::{self, Bought, Flight};
+use super::{Desk, number, objects, scrubbed, text};
+use crate::account::Funds;
+use crate::buy::{Envelope, MediaBuy, Package, Status};
+use crate::catalogue::{Product, currency};
+use crate::money;
+use crate::proposal::{self, Proposal};
+use crate::refuse::{self, Refusal, Stop, at, invalid, with};
+use crate::shelf::Kept;
+
+/// By how much a beginning may lie back: clocks differ, and requests travel.
+const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
+
+/// Members of a request that this seller has nothing for.
+const NOT_DONE: [&str; 3] = ["reporting_webhook", "artifact_webhook", "invoice_recipient"];
+
+/// A media buy that can come about. Its packages have no ids yet.
+pub(super) struct Draft {
+    /// It.
+    pub buy: MediaBuy,
+    /// The products of its packages.
+    pub products: Vec<Product>,
+}
+
+/// Makes the buy that a request asks for.
+///
+/// # Errors
+/// Everything that speaks against it, at once.
+pub(super) fn make(
+    desk: &Desk<'_>,
+    offer: &[Product],
+    arguments: &Map<String, Value>,
+) -> Result<Draft, Stop> {
+    let mut problems = Vec::new();
+    for name in NOT_DONE {
+        if arguments.contains_key(name) {
+            problems.push(package::not_done(name));
+        }
+    }
+    let flight = flight(desk, arguments, &mut problems);
+    industry(desk, offer, arguments, &mut problems);
+    let proposal = text(arguments, "proposal_id");
+    let (bought, envelope) = match proposal {
+        Some(id) => proposed(desk, offer, id, arguments, flight, &mut problems)?,
+        None => (listed(desk, offer, arguments, flight, &mut problems)?, None),
+    };
+    let total = money::sum(bought.iter().map(|one| one.package.budget));
+    let currency = bought.first().map(|one| one.currency.clone()).unwrap_or_default();
+    if proposal.is_none() {
+        total_budget(arguments, total, &currency, &mut problems);
+    }
+    if let Some(account) = desk.account
+        && let Some(funds) = &account.thing.funds
+        && !bought.is_empty()
+    {
+        problems.extend(afford(funds, total, &currency, "packages"));
+    }
+    Refusal::of_all(problems)?;
+    let mut shown = Map::new();
+    for name in ["context", "advertiser_industry", "po_number", "agency_estimate_number"] {
+        if let Some(value) = arguments.get(name) {
+            shown.insert(name.to_owned(), scrubbed(value));
+        }
+    }
+    if let Some(brand) = arguments.get("brand") {
+        shown.insert("brand".to_owned(), brand.clone());
+    }
+    let products = bought.iter().map(|one| one.product.clone()).collect();
+    let packages: Vec<Package> = bought.into_iter().map(|one| one.package).collect();
+    let mut buy = MediaBuy {
+        media_buy_id: String::new(),
+        status: Status::PendingCreatives,
+        paused: arguments.get("paused").and_then(Value::as_bool).unwrap_or_default(),
+        currency,
+        total_budget: total,
+        start_time: flight.start,
+        end_time: flight.end,
+        confirmed_at: None,
+        proposal_id: proposal.map(ToOwned::to_owned),
+        envelope,
+        cancellation: None,
+        rejection_reason: None,
+        plan_id: text(arguments, "plan_id").map(ToOwned::to_owned),
+        governance_context: text(arguments, "governance_context").map(ToOwned::to_owned),
+        packages,
+        shown,
+        history: Vec::new(),
+    };
+    buy.settle();
+    Ok(Draft { buy, products })
+}
+
+/// When the buy runs; whatever does not fit together goes to `problems`.
+fn flight(desk: &Desk<'_>, arguments: &Map<String, Value>, problems: &mut Vec<Error>) -> Flight {
+    let start = match text(arguments, "start_time") {
+        None | Some("asap") => desk.now,
+        Some(time) => time.parse().unwrap_or(desk.now),
+    };
+    let end = super::moment(arguments, "end_time").unwrap_or(Timestamp::MAX);
+    check_flight(desk.now, Some(start), end, problems);
+    Flight { start: start.max(desk.now), end }
+}
+
+/// Whether a flight begins and ends in the future and in this order. `start` is `None` when it has begun.
+pub(super) fn check_flight(
+    now: Timestamp,
+    start: Option<Timestamp>,
+    end: Timestamp,
+    problems: &mut Vec<Error>,
+) {
+    if start.is_some_and(|start| start < now - TOLERANCE) {
+        let message = "the beginning is in the past; send one that is to come, or asap";
+        problems.push(invalid("start_time", message));
+    }
+    if end <= now {
+        problems.push(invalid("end_time", "the end is in the past"));
+    } else if start.is_some_and(|start| end <= start) {
+        problems.push(invalid("end_time", "the end is not after the beginning"));
+    }
+}
+
+/// Whether the products may advertise what the buyer's industry makes.
+fn industry(
+    desk: &Desk<'_>,
+    offer: &[Product],
+    arguments: &Map<String, Value>,
+    problems: &mut Vec<Error>,
+) {
+    let Some(industry) = text(arguments, "advertiser_industry") else {
+        return;
+    };
+    let wanted = |product: &&Product| {
+        objects(arguments, "packages")
+            .any(|(_, package)| text(package, "product_id") == Some(product.id()))
+    };
+    let below = |refused: &String| {
+        let rest = industry.strip_prefix(refused.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut bought = offer.iter().filter(wanted);
+    if bought.any(|product| product.terms.refused_industries.iter().any(below)) {
+        let message = "a product in the request is not sold to this industry; see details";
+        let error = at(Code::PolicyViolation, "advertiser_industry", message);
+        let error = with(error, "policy_id", "advertiser_industry");
+        problems.push(with(
+            error,
+            "violated_rules",
+            json!(["the product is closed to the industry"]),
+        ));
+        return;
+    }
+    let spelled = industry.replace(['.', '_'], " ");
+    problems.extend(desk.profile().catalogue.violations("advertiser_industry", &spelled));
+}
+
+/// The packages that a request lists.
+fn listed(
+    desk: &Desk<'_>,
+    offer: &[Product],
+    arguments: &Map<String, Value>,
+    flight: Flight,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<Bought>, Stop> {
+    if !arguments.contains_key("packages") {
+        let message = "a media buy needs packages, or the proposal_id of a committed proposal";
+        problems.push(invalid("packages", message));
+    }
+    let bought = packages(desk, offer, arguments, "packages", flight, problems)?;
+    Ok(bought)
+}
+
+/// The packages in a list of the request.
+pub(super) fn packages(
+    desk: &Desk<'_>,
+    offer: &[Product],
+    arguments: &Map<String, Value>,
+    list: &str,
+    flight: Flight,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<Bought>, Stop> {
+    let (mut bought, mut currencies) = (Vec::new(), Vec::new());
+    for (index, given) in objects(arguments, list) {
+        let place = package::place(list, index);
+        if let Some(one) = package::bought(desk, offer, given, &place, flight, problems)? {
+            currencies.push((place, one.currency.clone()));
+            bought.push(one);
+        }
+    }
+    let currencies: Vec<_> =
+        currencies.iter().map(|(place, currency)| (place.clone(), currency.as_str())).collect();
+    package::currencies(&currencies, problems);
+    Ok(bought)
+}
+
+/// The packages that a proposal comes to, and what it was priced for.
+fn proposed(
+    desk: &Desk<'_>,
+    offer: &[Product],
+    id: &str,
+    arguments: &Map<String, Value>,
+    flight: Flight,
+    problems: &mut Vec<Error>,
+) -> Result<(Vec<Bought>, Option<Envelope>), Stop> {
+    if arguments.contains_key("packages") {
+        let message = "a proposal has its packages; leave them out, or leave proposal_id out";
+        problems.push(invalid("packages", message));
+    }
+    let kept = match proposal::committed(desk.reach, desk.shelf, id, "proposal_id", desk.now) {
+        Ok(kept) => kept,
+        Err(Stop::Refused(refusal)) => {
+            problems.push(*refusal.first);
+            return Ok((Vec::new(), None));
+        }
+        Err(Stop::Broken(broken)) => return Err(broken.into()),
+    };
+    let none = Map::new();
+    let total = arguments.get("total_budget").and_then(Value::as_object).unwrap_or(&none);
+    let amount = number(total, "amount").unwrap_or_default();
+    let named = text(total, "currency").unwrap_or_default();
+    let proposal = &kept.thing;
+    order(proposal, arguments, problems);
+    let outside = proposal.outside(amount, named, flight.start, flight.end);
+    if !outside.is_empty() {
+        problems.push(requote(&outside));
+    }
+    let mut bought = Vec::new();
+    for (part, share) in proposal.divide(amount) {
+        let product = offer.iter().find(|product| product.id() == part.product_id);
+        let account = desk.account.map(|account| &account.thing);
+        let option =
+            product.and_then(|product| product.price_for(account, &part.pricing_option_id));
+        let (Some(product), Some(option)) = (product, option) else {
+            let message =
+                "a product of the proposal is no longer to be had; ask for another proposal";
+            problems.push(at(Code::ProductUnavailable, "proposal_id", message));
+            continue;
+        };
+        package::minimum(product, option, share, "total_budget.amount", problems);
+        let package = Package {
+            package_id: String::new(),
+            product_id: part.product_id.clone(),
+            pricing_option_id: part.pricing_option_id.clone(),
+            budget: money::tidy(share),
+            start_time: None,
+            end_time: None,
+            paused: false,
+            cancellation: None,
+            creative_assignments: Vec::new(),
+            price: option.clone(),
+            shown: Map::new(),
+        };
+        let currency = currency(option).to_owned();
+        bought.push(Bought { package, product: product.clone(), currency });
+    }
+    Ok((bought, Some(envelope(&kept, amount, flight))))
+}
+
+/// Whether the insertion order of a proposal is accepted, where there is one that has to be.
+fn order(proposal: &Proposal, arguments: &Map<String, Value>, problems: &mut Vec<Error>) {
+    let published = proposal.published();
+    let order = published.get("insertion_order");
+    let signed = order.and_then(|order| order.get("requires_signature")).and_then(Value::as_bool);
+    let acceptance = arguments.get("io_acceptance");
+    match (acceptance, signed) {
+        (None, Some(true)) => {
+            let message =
+                "the proposal has an insertion order that has to be accepted; send io_acceptance";
+            problems.push(at(Code::IoRequired, "io_acceptance", message));
+        }
+        (Some(acceptance), _) => {
+            let accepted = acceptance.get("io_id").and_then(Value::as_str);
+            if order.is_some() && accepted != proposal.io_id.as_deref() {
+                let message = "this is not the insertion order of the proposal";
+                problems.push(invalid("io_acceptance.io_id", message));
+            }
+        }
+        (None, Some(false) | None) => {}
+    }
+}
+
+/// A change or a purchase beyond what a quote was made for.
+pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> Error {
+    let message = "this goes beyond what the price was quoted for; details.envelope_field names what \
+                   does; stay within it, or ask for another proposal";
+    let mut error = refuse::error(Code::RequoteRequired, message);
+    error.field = fields.first().map(|field| field.as_ref().to_owned());
+    let fields: Vec<_> = fields.iter().map(|field| Value::from(field.as_ref())).collect();
+    with(error, "envelope_field", fields)
+}
+
+/// What a buy of a proposal may become without another quote: what was bought.
+fn envelope(proposal: &Kept<Proposal>, amount: f64, flight: Flight) -> Envelope {
+    let most = proposal.thing.envelope.budget.unwrap_or(amount);
+    Envelope { total_budget: amount.max(most), start_time: flight.start, end_time: flight.end }
+}
+
+/// Whether the packages keep to the total that the request names.
+fn total_budget(
+    arguments: &Map<String, Value>,
+    total: f64,
+    currency: &str,
+    problems: &mut Vec<Error>,
+) {
+    let Some(named) = arguments.get("total_budget").and_then(Value::as_object) else {
+        return;
+    };
+    if !currency.is_empty() && text(named, "currency") != Some(currency) {
+        let message = "the packages are priced in another currency";
+        let error = invalid("total_budget.currency", message);
+        problems.push(with(error, "accepted_values", json!([currency])));
+    }
+    let amount = number(named, "amount").unwrap_or_default();
+    if total > money::tidy(amount) {
+        let message = "the packages cost more than total_budget; see details";
+        let error = at(Code::BudgetExceeded, "total_budget.amount", message);
+        let error = with(error, "requested", money::number(total));
+        problems.push(with(error, "available", money::number(amount)));
+    }
+}
+
+/// Whether an account can pay for more.
+pub(super) fn afford(funds: &Funds, more: f64, currency: &str, field: &str) -> Option<Error> {
+    if funds.currency != currency {
+        let message = "the account is kept in another currency; details.accepted_values has it";
+        let error = invalid(field, message);
+        return Some(with(error, "accepted_values", json!([funds.currency])));
+    }
+    let left = money::tidy((funds.limit - funds.committed).max(0.0));
+    if left <= 0.0 && more > 0.0 {
+        let message = "the account has nothing left to spend; the buyer has to add funds";
+        return Some(at(Code::BudgetExhausted, field, message));
+    }
+    if more > left {
+        let message = "the account has less left to spend than this costs; see details";
+        let error = at(Code::BudgetExceeded, field, message);
+        let error = with(error, "requested", money::number(more));
+        let error = with(error, "available", money::number(left));
+        return Some(with(error, "currency", currency));
+    }
+    None
+}

@@ -1,0 +1,202 @@
+//! `get_media_buys`.
+
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::Code;
+
+use super::Desk;
+use crate::account::Account;
+use crate::buy::report::{self, Delivery, Period};
+use crate::buy::{self, MediaBuy, Package, Status, action};
+use crate::creative::{Creative, Status as Review};
+use crate::money;
+use crate::refuse::{self, Stop};
+use crate::shelf::{Broken, Kept, Query};
+use crate::tools::{Reply, Work, page};
+
+/// Replies.
+pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let desk = Desk::of(work);
+    let arguments = &work.ask.arguments;
+    let buys = chosen(work, Some(&[Status::Active]))?;
+    let page = page::of(buys, arguments, "media_buys")?;
+    let offer = desk.offer()?;
+    let library: Vec<Creative> = {
+        let all = desk.reach.all::<Creative>(desk.shelf, &Query::default())?;
+        all.into_iter().map(|kept| kept.thing).collect()
+    };
+    let mut sandbox = false;
+    let mut shown = Vec::new();
+    for kept in &page.items {
+        let products: Vec<_> =
+            offer.iter().filter(|product| kept.thing.has(product)).cloned().collect();
+        let account = match &kept.record.account {
+            Some(id) => desk.shelf.find::<Account>(id)?,
+            None => None,
+        };
+        sandbox |= account.as_ref().is_some_and(|account| account.thing.sandbox);
+        let actions = action::permitted(&kept.thing, &products, work.ask.now);
+        let mut row = row(kept, &actions, work)?;
+        let packages = packages(work, kept, &library)?;
+        row.insert("packages".to_owned(), packages);
+        if let Some(account) = account {
+            row.insert("account".to_owned(), account.thing.published().into());
+        }
+        shown.push(Value::Object(row));
+    }
+    let mut body = json!({"media_buys": shown, "pagination": page.pagination});
+    if sandbox && let Some(members) = body.as_object_mut() {
+        members.insert("sandbox".to_owned(), true.into());
+    }
+    Ok(Reply::completed("media buys", body))
+}
+
+/// The buys that a request means: by their ids, whatever account they lie on, or all that the caller
+/// reaches, on the account that is named and in the statuses that are asked for. `usual` are the statuses
+/// when nothing is asked for; all when `None`.
+///
+/// # Errors
+/// `MEDIA_BUY_NOT_FOUND` when any id does not resolve, without saying which (`U-4`).
+pub(crate) fn chosen(
+    work: &Work<'_>,
+    usual: Option<&[Status]>,
+) -> Result<Vec<Kept<MediaBuy>>, Stop> {
+    let (arguments, reach, shelf) = (&work.ask.arguments, &work.admitted.reach, work.shelf);
+    let asked: Option<Vec<Status>> = arguments.get("status_filter").map(|filter| {
+        let one = filter.as_str().and_then(Status::from_name);
+        let many = filter.as_array().into_iter().flatten().filter_map(Value::as_str);
+        one.into_iter().chain(many.filter_map(Status::from_name)).collect()
+    });
+    let mut buys = Vec::new();
+    let ids = arguments.get("media_buy_ids").and_then(Value::as_array);
+    match ids {
+        Some(ids) => {
+            let mut missing = false;
+            for id in ids.iter().filter_map(Value::as_str) {
+                // Every id is looked up, whatever became of the one before.
+                match reach.find::<MediaBuy>(shelf, id)? {
+                    Some(kept) => buys.push(kept),
+                    None => missing = true,
+                }
+            }
+            if missing {
+                let field = Some("media_buy_ids");
+                return Err(refuse::not_found(Code::MediaBuyNotFound, field).into());
+            }
+            buys.sort_by_key(|kept: &Kept<MediaBuy>| kept.record.place);
+            buys.dedup_by_key(|kept| kept.record.place);
+        }
+        None => {
+            buys = reach.all::<MediaBuy>(shelf, &Query::default())?;
+            if let Some(account) = &work.admitted.account {
+                buys.retain(|kept| kept.record.account.as_deref() == Some(&account.record.id));
+            }
+        }
+    }
+    let wanted = match (&asked, ids) {
+        (Some(asked), _) => Some(asked.as_slice()),
+        (None, None) => usual,
+        (None, Some(_)) => None,
+    };
+    if let Some(wanted) = wanted {
+        buys.retain(|kept| wanted.contains(&kept.thing.status_at(work.ask.now)));
+    }
+    Ok(buys)
+}
+
+/// A buy, without its packages.
+fn row(
+    kept: &Kept<MediaBuy>,
+    actions: &[buy::Action],
+    work: &Work<'_>,
+) -> Result<Map<String, Value>, Broken> {
+    let (buy, now) = (&kept.thing, work.ask.now);
+    let mut row = buy::summary(kept, actions, now);
+    row.shift_remove("media_buy_status");
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            row.insert(name.to_owned(), value);
+        }
+    };
+    put("status", Some(buy.status_at(now).name().into()));
+    put("status_as_of", Some(now.to_string().into()));
+    put("confirmed_at", Some(buy.confirmed_at.map(|at| at.to_string()).into()));
+    put("start_time", Some(buy.start_time.to_string().into()));
+    put("end_time", Some(buy.end_time.to_string().into()));
+    put("created_at", Some(kept.record.created_at.to_string().into()));
+    put("updated_at", Some(kept.record.updated_at.to_string().into()));
+    put("proposal_id", buy.proposal_id.clone().map(Value::from));
+    put("cancellation", buy.cancellation.clone());
+    put("rejection_reason", buy.rejection_reason.clone().map(Value::from));
+    put("context", buy.shown.get("context").cloned());
+    let wanted = work.ask.arguments.get("include_history").and_then(Value::as_u64);
+    if let Some(wanted) = wanted.and_then(|wanted| usize::try_from(wanted).ok())
+        && wanted > 0
+    {
+        let history: Vec<_> = buy.history.iter().rev().take(wanted).cloned().collect();
+        put("history", Some(history.into()));
+    }
+    Ok(row)
+}
+
+/// The packages with how their creatives stand and, where asked for, what they have delivered.
+fn packages(work: &Work<'_>, kept: &Kept<MediaBuy>, library: &[Creative]) -> Result<Value, Broken> {
+    let (buy, now) = (&kept.thing, work.ask.now);
+    let wanted = work.ask.arguments.get("include_snapshot").and_then(Value::as_bool);
+    let snapshots = match wanted {
+        Some(true) => {
+            let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;
+            let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
+            let period = Period { start: jiff::Timestamp::MIN, end: jiff::Timestamp::MAX };
+            let reports: Vec<_> = delivery.within(period).collect();
+            report::shares(buy, &reports)
+        }
+        Some(false) | None => Vec::new(),
+    };
+    let shown = buy.packages.iter().enumerate().map(|(position, package)| {
+        let mut shown = package.published(buy);
+        if let Some(members) = shown.as_object_mut() {
+            members.insert("currency".to_owned(), buy.currency.clone().into());
+            let approvals = approvals(package, library, now);
+            if !approvals.is_empty() {
+                members.insert("creative_approvals".to_owned(), approvals.into());
+            }
+            if let Some(reports) = snapshots.get(position) {
+                let metrics = report::metrics(reports);
+                let none = || money::number(0.0);
+                let figure = |name: &str| metrics.get(name).cloned();
+                let mut snapshot = json!({
+                    "as_of": now,
+                    "staleness_seconds": 0,
+                    "impressions": figure("impressions").unwrap_or_else(none),
+                    "spend": figure("spend").unwrap_or_else(none),
+                    "currency": buy.currency,
+                });
+                if let (Some(snapshot), Some(clicks)) = (snapshot.as_object_mut(), figure("clicks"))
+                {
+                    snapshot.insert("clicks".to_owned(), clicks);
+                }
+                members.insert("snapshot".to_owned(), snapshot);
+            }
+        }
+        shown
+    });
+    Ok(shown.collect())
+}
+
+fn approvals(package: &Package, library: &[Creative], now: jiff::Timestamp) -> Vec<Value> {
+    let approval = |assignment: &Value| {
+        let id = assignment.get("creative_id").and_then(Value::as_str)?;
+        let creative = library.iter().find(|creative| creative.creative_id == id)?;
+        let status = match creative.status_at(now) {
+            Review::Processing | Review::PendingReview => "pending_review",
+            Review::Approved | Review::Suspended | Review::Archived => "approved",
+            Review::Rejected => "rejected",
+        };
+        let mut shown = json!({"creative_id": id, "approval_status": status});
+        if let (Some(members), Some(reason)) = (shown.as_object_mut(), &creative.rejection_reason) {
+            members.insert("rejection_reason".to_owned(), reason.clone().into());
+        }
+        Some(shown)
+    };
+    package.creative_assignments.iter().filter_map(approval).collect()
+}

@@ -1,0 +1,267 @@
+//! One package of a request: what is bought, at which price, for how much and when.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::{Desk, aim, moment, number, objects, scrubbed, terms, text};
+use crate::buy::Package;
+use crate::catalogue::{Product, same_format};
+use crate::money;
+use crate::refuse::{self, at, invalid, with};
+use crate::shelf::Broken;
+
+/// Members of a package that are shown again as they came.
+const SHOWN: [&str; 13] = [
+    "format_ids",
+    "format_option_refs",
+    "format_kind",
+    "params",
+    "pacing",
+    "bid_price",
+    "impressions",
+    "optimization_goals",
+    "targeting_overlay",
+    "measurement_terms",
+    "performance_standards",
+    "agency_estimate_number",
+    "context",
+];
+
+/// From when until when a buy runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flight {
+    /// Its beginning.
+    pub start: Timestamp,
+    /// Its end.
+    pub end: Timestamp,
+}
+
+/// A package that can be bought, and the product that it is of.
+pub(super) struct Bought {
+    pub package: Package,
+    pub product: Product,
+    pub currency: String,
+}
+
+/// Looks at a package at a place of the request (`packages[0]`); what is wrong with it goes to
+/// `problems`. `None` when it cannot even be told what is bought.
+pub(super) fn bought(
+    desk: &Desk<'_>,
+    offer: &[Product],
+    given: &Map<String, Value>,
+    place: &str,
+    flight: Flight,
+    problems: &mut Vec<Error>,
+) -> Result<Option<Bought>, Broken> {
+    unsupported(given, place, problems);
+    let product_id = text(given, "product_id").unwrap_or_default();
+    let Some(product) = offer.iter().find(|product| product.id() == product_id) else {
+        let field = format!("{place}.product_id");
+        problems.push(refuse::not_found(Code::ProductNotFound, Some(&field)));
+        return Ok(None);
+    };
+    on_offer(desk, product, place, problems);
+    let option_id = text(given, "pricing_option_id").unwrap_or_default();
+    let account = desk.account.map(|account| &account.thing);
+    let Some(option) = product.price_for(account, option_id) else {
+        let options = product.prices_for(account).into_iter();
+        let known = options.filter_map(|one| one.get("pricing_option_id"));
+        let field = format!("{place}.pricing_option_id");
+        let message = "the product has no such price; details.accepted_values lists its prices";
+        let error = invalid(&field, message);
+        problems.push(with(error, "accepted_values", known.cloned().collect::<Value>()));
+        return Ok(None);
+    };
+    let currency = text(option, "currency").unwrap_or_default().to_owned();
+    bid(option, given, place, problems);
+    let budget = number(given, "budget").unwrap_or_default();
+    minimum(product, option, budget, &format!("{place}.budget"), problems);
+    let (start_time, end_time) = (moment(given, "start_time"), moment(given, "end_time"));
+    dates(start_time, end_time, flight, place, problems);
+    formats(product, given, place, problems);
+    terms::check(product, given, place, problems);
+    aim::targeting(desk, product, given, place, problems)?;
+    let assigned = aim::creatives(desk, given, place, problems)?;
+    let mut shown = Map::new();
+    for name in SHOWN {
+        if let Some(value) = given.get(name) {
+            shown.insert(name.to_owned(), scrubbed(value));
+        }
+    }
+    if let Some(metrics) = terms::committed(given) {
+        shown.insert("committed_metrics".to_owned(), metrics);
+    }
+    if let Some(deadline) = deadline(product, start_time.unwrap_or(flight.start), desk.now) {
+        shown.insert("creative_deadline".to_owned(), deadline.to_string().into());
+    }
+    let package = Package {
+        package_id: String::new(),
+        product_id: product_id.to_owned(),
+        pricing_option_id: option_id.to_owned(),
+        budget: money::tidy(budget),
+        start_time,
+        end_time,
+        paused: given.get("paused").and_then(Value::as_bool).unwrap_or_default(),
+        cancellation: None,
+        creative_assignments: assigned,
+        price: option.clone(),
+        shown,
+    };
+    Ok(Some(Bought { package, product: product.clone(), currency }))
+}
+
+/// What this seller does not do, wherever it stands in a package.
+fn unsupported(given: &Map<String, Value>, place: &str, problems: &mut Vec<Error>) {
+    const NOT_DONE: [&str; 1] = ["catalogs"];
+    for name in NOT_DONE {
+        if given.contains_key(name) {
+            problems.push(not_done(&format!("{place}.{name}")));
+        }
+    }
+}
+
+/// This seller does not do that.
+pub(super) fn not_done(field: &str) -> Error {
+    at(Code::UnsupportedFeature, field, "this seller does not do that; leave the field out")
+}
+
+/// Whether a product can be bought now.
+fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<Error>) {
+    let field = format!("{place}.product_id");
+    if product.is_expired(desk.now) {
+        let message = "the product has left the offer; ask get_products for what there is now";
+        problems.push(at(Code::ProductExpired, &field, message));
+    }
+    let gone =
+        desk.supply.is_some_and(|supply| supply.sold_out.iter().any(|id| id == product.id()));
+    if product.terms.sold_out || gone {
+        let message = "the product is sold out; choose another one";
+        problems.push(at(Code::ProductUnavailable, &field, message));
+    }
+}
+
+/// Whether a bid is at least what the price asks for. On a fixed price a bid decides nothing.
+pub(super) fn bid(
+    option: &Map<String, Value>,
+    given: &Map<String, Value>,
+    place: &str,
+    problems: &mut Vec<Error>,
+) {
+    let (Some(bid), Some(floor)) = (number(given, "bid_price"), number(option, "floor_price"))
+    else {
+        return;
+    };
+    if bid < floor && number(option, "fixed_price").is_none() {
+        let message = "the bid is below the floor of this price, which details.minimum has";
+        let error = invalid(&format!("{place}.bid_price"), message);
+        let error = with(error, "minimum", money::number(floor));
+        let currency = text(option, "currency").unwrap_or_default();
+        problems.push(with(error, "currency", currency));
+    }
+}
+
+/// The least that a package of a product may cost at a price.
+fn least(product: &Product, option: &Map<String, Value>) -> Option<f64> {
+    let flat = text(option, "pricing_model") == Some("flat_rate");
+    let flat = flat.then(|| number(option, "fixed_price")).flatten();
+    match (product.minimum(option), flat) {
+        (Some(least), Some(flat)) => Some(least.max(flat)),
+        (least, flat) => least.or(flat),
+    }
+}
+
+/// Whether a package may cost so little.
+pub(super) fn minimum(
+    product: &Product,
+    option: &Map<String, Value>,
+    budget: f64,
+    field: &str,
+    problems: &mut Vec<Error>,
+) {
+    let least = least(product, option);
+    if budget >= least.unwrap_or_default() && budget > 0.0 {
+        return;
+    }
+    let message = "the budget is below the least that a package of this product may cost";
+    let mut error = at(Code::BudgetTooLow, field, message);
+    if let Some(least) = least {
+        error = with(error, "minimum_budget", money::number(least));
+    }
+    let currency = text(option, "currency").unwrap_or_default();
+    problems.push(with(error, "currency", currency));
+}
+
+/// Whether a package runs while its buy runs.
+pub(super) fn dates(
+    start: Option<Timestamp>,
+    end: Option<Timestamp>,
+    flight: Flight,
+    place: &str,
+    problems: &mut Vec<Error>,
+) {
+    let message = "a package runs within the flight of its media buy";
+    if start.is_some_and(|start| start < flight.start || start >= flight.end) {
+        problems.push(invalid(&format!("{place}.start_time"), message));
+    }
+    if end.is_some_and(|end| end > flight.end || end <= flight.start) {
+        problems.push(invalid(&format!("{place}.end_time"), message));
+    } else if let (Some(start), Some(end)) = (start, end)
+        && end <= start
+    {
+        problems.push(invalid(&format!("{place}.end_time"), "the end is not after the beginning"));
+    }
+}
+
+/// Whether a product can be had in the formats that were chosen.
+fn formats(product: &Product, given: &Map<String, Value>, place: &str, problems: &mut Vec<Error>) {
+    for (index, format) in objects(given, "format_ids") {
+        if !product.formats().any(|one| same_format(one, format)) {
+            let field = format!("{place}.format_ids[{index}]");
+            let message = "the product does not come in this format; its format_ids says in which";
+            problems.push(invalid(&field, message));
+        }
+    }
+    let options = product.published.get("format_options").and_then(Value::as_array);
+    let known: Vec<_> = options.into_iter().flatten().collect();
+    for (index, chosen) in objects(given, "format_option_refs") {
+        let id = chosen.get("format_option_id");
+        if !known.iter().any(|option| option.get("format_option_id") == id) {
+            let field = format!("{place}.format_option_refs[{index}]");
+            let message = "the product has no such format option; its format_options lists them";
+            problems.push(invalid(&field, message));
+        }
+    }
+    if let Some(kind) = given.get("format_kind")
+        && !known.iter().any(|option| option.get("format_kind") == Some(kind))
+    {
+        problems.push(not_done(&format!("{place}.format_kind")));
+    }
+}
+
+/// Until when creatives can be changed; a flight that begins sooner than creatives take has no deadline.
+fn deadline(product: &Product, start: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    let hours = product.terms.creative_lead_hours?;
+    let deadline = start - SignedDuration::from_hours(i64::from(hours));
+    (deadline > now).then_some(deadline)
+}
+
+/// The place of a package in the request, in path notation.
+pub(super) fn place(list: &str, index: usize) -> String {
+    format!("{list}[{index}]")
+}
+
+/// Budgets that are in different currencies.
+pub(super) fn currencies(found: &[(String, &str)], problems: &mut Vec<Error>) {
+    let Some((_, first)) = found.first() else {
+        return;
+    };
+    for (place, currency) in found {
+        if currency != first {
+            let field = format!("{place}.pricing_option_id");
+            let message = "all packages of a media buy are priced in one currency";
+            let error = invalid(&field, message);
+            problems.push(with(error, "accepted_values", json!([first])));
+        }
+    }
+}

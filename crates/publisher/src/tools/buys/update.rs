@@ -1,0 +1,127 @@
+//! `update_media_buy`.
+
+use serde_json::Value;
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::amend::{self, Amending, Change};
+use super::governance::{self, Question};
+use super::{Desk, create, text};
+use crate::account::Account;
+use crate::ask::Ask;
+use crate::buy::report::Delivery;
+use crate::buy::{self, MediaBuy, action, force};
+use crate::catalogue::Product;
+use crate::refuse::{Stop, at, with};
+use crate::shelf::Kept;
+use crate::tools::{Reply, Work};
+
+/// The buy of an update with everything around it.
+struct Found {
+    kept: Kept<MediaBuy>,
+    account: Option<Kept<Account>>,
+    offer: Vec<Product>,
+    products: Vec<Product>,
+    spent: f64,
+}
+
+/// What the governance agent has to be asked, once nothing else speaks against the request.
+pub(super) fn question(desk: &Desk<'_>, ask: &Ask) -> Result<Option<Question>, Stop> {
+    let found = find(desk, ask)?;
+    let change = work_out(desk, ask, &found)?;
+    let Some(account) = found.account.as_ref().filter(|_| change.commits()) else {
+        return Ok(None);
+    };
+    let products = &found.products;
+    governance::question(desk.profile(), &account.thing, &change.buy, ask, "modification", products)
+}
+
+/// Does it.
+pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let (desk, now) = (Desk::of(work), work.ask.now);
+    let found = find(&desk, work.ask)?;
+    let mut change = work_out(&desk, work.ask, &found)?;
+    let Found { mut kept, account, offer, spent, .. } = found;
+    let sandbox = account.as_ref().is_some_and(|account| account.thing.sandbox);
+    if let Some(account) = &account {
+        if change.commits() {
+            let token = governance::decided(work, &account.thing, &change.buy)?;
+            change.buy.governance_context = token.or(change.buy.governance_context);
+        }
+        let (before, after) = (committed(&kept.thing, spent), committed(&change.buy, spent));
+        create::charge(work, &account.record.id, after - before)?;
+    }
+    for package in &mut change.buy.packages {
+        if package.package_id.is_empty() {
+            package.package_id = work.publisher.world.fresh_id("pkg");
+        }
+    }
+    if change.changes {
+        let revision = kept.record.revision + 1;
+        let names: Vec<_> = change.actions.iter().map(|action| action.name()).collect();
+        let first = names.first().copied().unwrap_or("updated");
+        let summary = if names.is_empty() { "updated".to_owned() } else { names.join(", ") };
+        kept.thing = change.buy;
+        kept.thing.note(revision, now, first, &summary);
+        force::save(work.shelf, &mut kept, now)?;
+    }
+    let products: Vec<_> = offer.into_iter().filter(|product| kept.thing.has(product)).collect();
+    let actions = action::permitted(&kept.thing, &products, now);
+    let mut body = buy::summary(&kept, &actions, now);
+    let packages = &kept.thing.packages;
+    let affected = change.affected.iter().filter_map(|position| packages.get(*position));
+    let affected: Vec<_> = affected.map(|package| package.published(&kept.thing)).collect();
+    body.insert("affected_packages".to_owned(), affected.into());
+    body.insert("implementation_date".to_owned(), now.to_string().into());
+    if sandbox {
+        body.insert("sandbox".to_owned(), true.into());
+    }
+    create::hand_on(&kept.thing, &mut body);
+    Ok(Reply::completed("the media buy has been updated", Value::Object(body)))
+}
+
+/// What an account is bound to by a buy: its budget, or what it has spent when it came to a stop.
+fn committed(buy: &MediaBuy, spent: f64) -> f64 {
+    if buy.cancellation.is_some() { spent } else { buy.total_budget.max(spent) }
+}
+
+fn find(desk: &Desk<'_>, ask: &Ask) -> Result<Found, Stop> {
+    let id = text(&ask.arguments, "media_buy_id").unwrap_or_default();
+    let field = Some("media_buy_id");
+    let kept: Kept<MediaBuy> = desk.reach.require(desk.shelf, id, Code::MediaBuyNotFound, field)?;
+    // A buy is worked on with the account that it was bought for, whichever one the request names.
+    let account = match &kept.record.account {
+        Some(account) => desk.shelf.find::<Account>(account)?,
+        None => None,
+    };
+    let offer = desk.offer()?;
+    let mut products = offer.clone();
+    products.retain(|product| kept.thing.has(product));
+    let delivery = desk.shelf.find::<Delivery>(&kept.record.id)?;
+    let spent = delivery.map_or(0.0, |delivery| delivery.thing.spent());
+    Ok(Found { kept, account, offer, products, spent })
+}
+
+fn work_out(desk: &Desk<'_>, ask: &Ask, found: &Found) -> Result<Change, Stop> {
+    let current = found.kept.record.revision;
+    if let Some(expected) = ask.arguments.get("revision").and_then(Value::as_u64)
+        && expected != current
+    {
+        return Err(conflict(expected, current).into());
+    }
+    amend::work_out(&Amending {
+        desk: Desk { account: found.account.as_ref(), ..*desk },
+        offer: &found.offer,
+        products: &found.products,
+        before: &found.kept.thing,
+        spent: found.spent,
+        arguments: &ask.arguments,
+    })
+}
+
+/// Somebody was faster (`Y-6`).
+fn conflict(expected: u64, current: u64) -> Error {
+    let message =
+        "the media buy has changed since that revision; read it again and send the change anew";
+    let error = at(Code::Conflict, "revision", message);
+    with(with(error, "expected_version", expected), "current_version", current)
+}

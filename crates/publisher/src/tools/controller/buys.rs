@@ -1,0 +1,116 @@
+//! Media buys and tasks made to stand as a test wants them, delivery that nobody delivered and money
+//! that nobody spent.
+
+use serde_json::{Map, Value, json};
+
+use super::seed::taken;
+use super::{At, Done, Fault};
+use crate::account::Account;
+use crate::buy::force::{self, Arm, Forced};
+use crate::buy::{MediaBuy, Status};
+use crate::shelf::{Kept, Kind};
+use crate::task::Task;
+use crate::task::end::{Office, record_id};
+
+/// `force_media_buy_status`.
+pub(super) fn status(at: &At<'_>) -> Result<Done, Fault> {
+    let (work, id) = (at.work, at.text("media_buy_id")?);
+    let next = Status::from_name(at.text("status")?);
+    let next = next.ok_or(Fault::InvalidParams("params.status is none of a media buy".into()))?;
+    let reason = at.params.get("rejection_reason").and_then(Value::as_str);
+    let mut buy = found(at, id)?;
+    match force::status(work.shelf, &mut buy, next, reason, work.ask.now)? {
+        Forced::Impossible { from } => Err(Fault::InvalidTransition(from.name().to_owned())),
+        Forced::Done { before } => {
+            Ok(Done::Moved { before: before.name().to_owned(), after: next.name().to_owned() })
+        }
+    }
+}
+
+/// `force_create_media_buy_arm`: for the caller's next `create_media_buy`.
+pub(super) fn arm(at: &At<'_>) -> Result<Done, Fault> {
+    let text = |name: &str| at.params.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+    let arm =
+        Arm { arm: at.text("arm")?.to_owned(), task_id: text("task_id"), message: text("message") };
+    if arm.arm == "submitted" && arm.task_id.is_none() {
+        return Err(Fault::InvalidParams("params.task_id is missing".into()));
+    }
+    arm.set(at.work.shelf, at.tenant(), at.work.ask.now)?;
+    let mut forced = json!({"arm": arm.arm});
+    // A task is named only where one is made.
+    let task = arm.task_id.filter(|_| arm.arm == "submitted");
+    if let (Some(task), Some(members)) = (task, forced.as_object_mut()) {
+        members.insert("task_id".to_owned(), task.into());
+    }
+    Ok(Done::Forced(forced))
+}
+
+/// `force_task_completion`.
+pub(super) fn task(at: &At<'_>) -> Result<Done, Fault> {
+    let (work, id) = (at.work, at.text("task_id")?);
+    let none = Map::new();
+    let result = at.params.get("result").and_then(Value::as_object).unwrap_or(&none);
+    let place = record_id(at.tenant(), id);
+    let task = work.admitted.reach.find::<Task>(work.shelf, &place)?.ok_or(Fault::NotFound)?;
+    let before = task.thing.status;
+    let office = Office { publisher: work.publisher, shelf: work.shelf, now: work.ask.now };
+    match office.force(&place, result)? {
+        None => Err(Fault::NotFound),
+        Some(false) => Err(Fault::InvalidTransition(before)),
+        Some(true) => {
+            let after = work.shelf.find::<Task>(&place)?.ok_or(Fault::NotFound)?;
+            Ok(Done::Moved { before, after: after.thing.status })
+        }
+    }
+}
+
+/// `simulate_delivery`: adds to what was delivered.
+pub(super) fn delivery(at: &At<'_>) -> Result<Done, Fault> {
+    let (work, id) = (at.work, at.text("media_buy_id")?);
+    let total = force::deliver(work.shelf, &found(at, id)?, at.params, work.ask.now)?;
+    let mut simulated = at.params.clone();
+    simulated.remove("media_buy_id");
+    Ok(Done::Simulated { simulated: simulated.into(), cumulative: Some(total.into()) })
+}
+
+/// `simulate_budget_spend`: in place of what was spent.
+pub(super) fn spend(at: &At<'_>) -> Result<Done, Fault> {
+    let (work, reach, now) = (at.work, &at.work.admitted.reach, at.work.ask.now);
+    let share = at.params.get("spend_percentage").and_then(Value::as_f64);
+    let share = share.ok_or(Fault::InvalidParams("params.spend_percentage is missing".into()))?;
+    let (spent, budget) = if at.params.contains_key("media_buy_id") {
+        let buy = found(at, at.text("media_buy_id")?)?;
+        force::spend(work.shelf, &buy, share, now)?
+    } else {
+        let id = at.text("account_id")?;
+        let account = reach.find::<Account>(work.shelf, id)?;
+        let mut account = account.ok_or(Fault::NotFound)?;
+        let done = force::spend_account(work.shelf, &mut account, share, now)?;
+        done.ok_or(Fault::InvalidParams("the account has no limit to spend".into()))?
+    };
+    let simulated = json!({
+        "spend_percentage": share,
+        "computed_spend": crate::money::number(spent),
+        "budget": crate::money::number(budget),
+    });
+    Ok(Done::Simulated { simulated, cumulative: None })
+}
+
+/// The caller's media buy.
+fn found(at: &At<'_>, id: &str) -> Result<Kept<MediaBuy>, Fault> {
+    at.work.admitted.reach.find(at.work.shelf, id)?.ok_or(Fault::NotFound)
+}
+
+/// `seed_media_buy`, on the named account.
+pub(super) fn seed(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
+    let (work, id) = (at.work, at.text("media_buy_id")?);
+    let account = work.admitted.account.as_ref();
+    let account =
+        account.ok_or(Fault::InvalidParams("account has to name one for tests".into()))?;
+    if work.shelf.whose(Kind::MediaBuy, id)?.is_some() {
+        return Err(taken());
+    }
+    let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
+    force::seed(work.shelf, owner, of, id, fixture, work.ask.now)?;
+    Ok(())
+}

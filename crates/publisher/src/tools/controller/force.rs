@@ -1,0 +1,167 @@
+//! Accounts, creatives, sponsored conversations and the ad server made to stand as a test wants them.
+
+use serde_json::Value;
+
+use super::{At, Done, Fault};
+use crate::account::{Account, Status as Standing};
+use crate::creative::{Creative, Status as Review};
+use crate::session::{Session, Status as Course};
+use crate::shelf::{Kept, Kind, New, Query};
+use crate::supply::Outage;
+
+/// `force_account_status`.
+pub(super) fn account(at: &At<'_>) -> Result<Done, Fault> {
+    let (work, id) = (at.work, at.text("account_id")?);
+    let found = work.admitted.reach.find::<Account>(work.shelf, id)?;
+    let mut kept = found.ok_or(Fault::NotFound)?;
+    let wanted = at.params.get("status").cloned().unwrap_or_default();
+    let next: Standing = serde_json::from_value(wanted)
+        .map_err(|_| Fault::InvalidParams("params.status is no status of an account".into()))?;
+    let before = kept.thing.status;
+    if before != next {
+        if !leads(before, next) {
+            return Err(Fault::InvalidTransition(word(before).to_owned()));
+        }
+        kept.thing.status = next;
+        work.shelf.change(&mut kept, work.ask.now)?;
+    }
+    Ok(Done::Moved { before: word(before).to_owned(), after: word(next).to_owned() })
+}
+
+/// Whether an account may go from one status to another (accounts overview, "Account status
+/// lifecycle").
+const fn leads(from: Standing, to: Standing) -> bool {
+    match from {
+        Standing::PendingApproval => matches!(to, Standing::Active | Standing::Rejected),
+        Standing::Active => {
+            matches!(to, Standing::PaymentRequired | Standing::Suspended | Standing::Closed)
+        }
+        Standing::PaymentRequired => matches!(to, Standing::Active),
+        Standing::Suspended => matches!(to, Standing::Active | Standing::Closed),
+        Standing::Rejected | Standing::Closed => false,
+    }
+}
+
+const fn word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Active => "active",
+        Standing::PendingApproval => "pending_approval",
+        Standing::Rejected => "rejected",
+        Standing::PaymentRequired => "payment_required",
+        Standing::Suspended => "suspended",
+        Standing::Closed => "closed",
+    }
+}
+
+/// `force_creative_status`.
+pub(super) fn creative(at: &At<'_>) -> Result<Done, Fault> {
+    let (work, id) = (at.work, at.text("creative_id")?);
+    let next = Review::from_name(at.text("status")?);
+    let next = next.ok_or(Fault::InvalidParams("params.status is none of a creative".into()))?;
+    let mut all: Vec<Kept<Creative>> = work.admitted.reach.all(work.shelf, &Query::default())?;
+    all.retain(|creative| creative.thing.creative_id == id);
+    // Several accounts may have one; the named account's comes first, then what changed last.
+    let named = work.admitted.account_id();
+    all.sort_by_key(|it| (it.record.account.as_deref() == named, it.record.updated_at));
+    let mut kept = all.pop().ok_or(Fault::NotFound)?;
+    let now = work.ask.now;
+    let before = kept.thing.status_at(now);
+    if before != next {
+        if !before.may_become(next) {
+            return Err(Fault::InvalidTransition(before.name().to_owned()));
+        }
+        let reason = match next {
+            Review::Rejected => Some(at.text("rejection_reason")?.to_owned()),
+            Review::Processing
+            | Review::PendingReview
+            | Review::Approved
+            | Review::Suspended
+            | Review::Archived => None,
+        };
+        kept.thing.status = next;
+        kept.thing.review_ends_at = None;
+        kept.thing.rejection_reason = reason;
+        work.shelf.change(&mut kept, now)?;
+    }
+    Ok(Done::Moved { before: before.name().to_owned(), after: next.name().to_owned() })
+}
+
+/// `force_session_status`.
+pub(super) fn session(at: &At<'_>) -> Result<Done, Fault> {
+    let (work, id) = (at.work, at.text("session_id")?);
+    let found = work.admitted.reach.find::<Session>(work.shelf, id)?;
+    let alive = found.filter(|session| !session.thing.is_expired(work.ask.now));
+    let mut kept = alive.ok_or(Fault::NotFound)?;
+    let next = match at.text("status")? {
+        "complete" => Course::Complete,
+        "terminated" => Course::Terminated,
+        _ => return Err(Fault::InvalidParams("params.status is complete or terminated".into())),
+    };
+    let before = kept.thing.status;
+    if before != next {
+        if before.is_terminal() {
+            return Err(Fault::InvalidTransition(before.name().to_owned()));
+        }
+        kept.thing.status = next;
+        let reason = at.params.get("termination_reason").and_then(Value::as_str);
+        kept.thing.reason = reason.map(ToOwned::to_owned);
+        work.shelf.change(&mut kept, work.ask.now)?;
+    }
+    Ok(Done::Moved { before: before.name().to_owned(), after: next.name().to_owned() })
+}
+
+/// `force_upstream_unavailable`: for the caller alone, and for a moment.
+pub(super) fn upstream(at: &At<'_>) -> Result<Done, Fault> {
+    let (work, tool) = (at.work, at.text("tool")?);
+    if tool != "*" && tool != "get_products" {
+        let detail = "no other tool than get_products asks anything behind the publisher";
+        return Err(Fault::InvalidParams(detail.into()));
+    }
+    let name = at.params.get("upstream_name").and_then(Value::as_str);
+    let outage = Outage {
+        upstream: name.unwrap_or("ad server").to_owned(),
+        tool: tool.to_owned(),
+        since: work.ask.now,
+    };
+    let (owner, id) = (at.tenant(), Outage::id(at.tenant()));
+    work.shelf.remove(Kind::Directive, &id)?;
+    let new = New { id: &id, owner, account: None, state: "", now: work.ask.now };
+    work.shelf.add(new, &outage)?;
+    Ok(Done::Moved { before: "available".to_owned(), after: "unavailable".to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Standing, leads, word};
+
+    #[test]
+    fn an_account_moves_as_published_and_in_no_other_way() {
+        let all = [
+            Standing::PendingApproval,
+            Standing::Active,
+            Standing::PaymentRequired,
+            Standing::Suspended,
+            Standing::Rejected,
+            Standing::Closed,
+        ];
+        let published = [
+            "pending_approval>active",
+            "pending_approval>rejected",
+            "active>payment_required",
+            "active>suspended",
+            "active>closed",
+            "payment_required>active",
+            "suspended>active",
+            "suspended>closed",
+        ];
+        let mut found = Vec::new();
+        for from in all {
+            for to in all {
+                if leads(from, to) {
+                    found.push(format!("{}>{}", word(from), word(to)));
+                }
+            }
+        }
+        assert_eq!(found, published);
+    }
+}

@@ -1,0 +1,164 @@
+//! Things that a test wants to find. Put again in the same way, a thing stays as it is; put again in
+//! another way it is refused, so that a test does not change what another one relies on.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{At, Done, Fault, Scenario, buys};
+use crate::account::Account;
+use crate::creative::{Creative, Status};
+use crate::profile::Billing;
+use crate::shelf::{Kind, New, Thing, own_id};
+use crate::tools::plans;
+
+/// What a thing was put there with.
+#[derive(Debug, Serialize, Deserialize)]
+struct Seed {
+    fixture: Map<String, Value>,
+}
+
+impl Thing for Seed {
+    const KIND: Kind = Kind::Directive;
+}
+
+/// `seed_*`.
+pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Fault> {
+    let (work, fixture) = (at.work, at.fixture());
+    let ids: Map<String, Value> = at
+        .params
+        .iter()
+        .filter(|(name, _)| *name != "fixture")
+        .map(|(n, v)| (n.clone(), v.clone()))
+        .collect();
+    let ids = tradepost_wire::canonical::to_string(&Value::Object(ids));
+    // Products and formats are the publisher's, everything else the tenant's.
+    let common = matches!(
+        scenario,
+        Scenario::SeedProduct | Scenario::SeedPricingOption | Scenario::SeedCreativeFormat
+    );
+    let owner = if common { "" } else { at.tenant() };
+    let place = own_id(owner, scenario.name(), &ids);
+    let known = work.shelf.find::<Seed>(&place)?;
+    if let Some(known) = known {
+        if known.thing.fixture == fixture {
+            return Ok(Done::Seeded);
+        }
+        let differs = |name: &&String| known.thing.fixture.get(*name) != fixture.get(*name);
+        let mut names: Vec<_> =
+            known.thing.fixture.keys().chain(fixture.keys()).filter(differs).collect();
+        names.sort();
+        names.dedup();
+        let names: Vec<_> = names.into_iter().map(String::as_str).collect();
+        let detail = format!("it was put there with other values of {}", names.join(", "));
+        return Err(Fault::InvalidParams(detail.into()));
+    }
+    lay(at, scenario, &fixture)?;
+    let new = New { id: &place, owner, account: None, state: "", now: work.ask.now };
+    work.shelf.add(new, &Seed { fixture })?;
+    Ok(Done::Seeded)
+}
+
+fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map<String, Value>) -> Result<(), Fault> {
+    let (publisher, shelf, now) = (at.work.publisher, at.work.shelf, at.work.ask.now);
+    match scenario {
+        Scenario::SeedProduct => {
+            Ok(publisher.seed_product(shelf, at.text("product_id")?, fixture, now)?)
+        }
+        Scenario::SeedPricingOption => {
+            let (product, option) = (at.text("product_id")?, at.text("pricing_option_id")?);
+            let there = publisher.seed_price(shelf, product, option, fixture, now)?;
+            if there { Ok(()) } else { Err(Fault::NotFound) }
+        }
+        Scenario::SeedCreativeFormat => {
+            Ok(publisher.seed_format(shelf, at.text("format_id")?, fixture, now)?)
+        }
+        Scenario::SeedAccount => account(at, fixture),
+        Scenario::SeedCreative => creative(at, fixture),
+        Scenario::SeedMediaBuy => buys::seed(at, fixture),
+        Scenario::SeedPlan => {
+            let mut plan = fixture.clone();
+            plan.insert("plan_id".to_owned(), at.text("plan_id")?.into());
+            plans::put(at.work, at.tenant(), &plan)?;
+            Ok(())
+        }
+        Scenario::ForceAccountStatus
+        | Scenario::ForceCreativeStatus
+        | Scenario::ForceMediaBuyStatus
+        | Scenario::ForceSessionStatus
+        | Scenario::ForceCreateMediaBuyArm
+        | Scenario::ForceTaskCompletion
+        | Scenario::ForceUpstreamUnavailable
+        | Scenario::SimulateDelivery
+        | Scenario::SimulateBudgetSpend => Err(Fault::UnknownScenario),
+    }
+}
+
+/// An account for tests; what the fixture leaves open is filled in.
+fn account(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
+    let (shelf, id) = (at.work.shelf, at.text("account_id")?);
+    if shelf.whose(Kind::Account, id)?.is_some() {
+        return Err(taken());
+    }
+    let text = |name: &str| fixture.get(name).and_then(Value::as_str);
+    let brand = fixture.get("brand").cloned().unwrap_or_else(|| json!({"domain": "test.example"}));
+    let domain = brand.get("domain").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let member = |name: &str| fixture.get(name).cloned().unwrap_or_default();
+    let billing = serde_json::from_value(member("billing")).unwrap_or(Billing::Operator);
+    let mut account = Account::new(id, brand, text("operator").unwrap_or(&domain), billing);
+    account.sandbox = fixture.get("sandbox").and_then(Value::as_bool).unwrap_or(true);
+    if let Some(name) = text("name") {
+        name.clone_into(&mut account.name);
+    }
+    if let Ok(status) = serde_json::from_value(member("status")) {
+        account.status = status;
+    }
+    if let Ok(funds) = serde_json::from_value(member("funds")) {
+        account.funds = Some(funds);
+    }
+    account.open(shelf, at.tenant(), at.work.ask.now)?;
+    Ok(())
+}
+
+/// A creative of the named account; approved, unless the fixture says otherwise.
+fn creative(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
+    let (work, id) = (at.work, at.text("creative_id")?);
+    let account = work.admitted.account.as_ref();
+    let account =
+        account.ok_or(Fault::InvalidParams("account has to name one for tests".into()))?;
+    let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
+    let place = own_id(owner, of, id);
+    if work.shelf.whose(Kind::Creative, &place)?.is_some() {
+        return Err(taken());
+    }
+    let mut given = fixture.clone();
+    let status = given.remove("status");
+    let status = status.as_ref().and_then(Value::as_str).and_then(Status::from_name);
+    let reason = given.remove("rejection_reason");
+    given.insert("creative_id".to_owned(), id.into());
+    given.entry("name").or_insert_with(|| id.into());
+    given.entry("assets").or_insert_with(|| json!({}));
+    if !given.contains_key("format_id") && !given.contains_key("format_kind") {
+        let formats = work.publisher.formats(work.shelf)?;
+        let format = formats.first().and_then(|format| format.get("format_id")).cloned();
+        let absent = || Fault::InvalidParams("params.fixture has to name a format_id".into());
+        given.insert("format_id".to_owned(), format.ok_or_else(absent)?);
+    }
+    let creative = Creative {
+        creative_id: id.to_owned(),
+        status: status.unwrap_or(Status::Approved),
+        rejection_reason: reason.as_ref().and_then(Value::as_str).map(ToOwned::to_owned),
+        review_ends_at: None,
+        given,
+        assigned: BTreeMap::new(),
+    };
+    let new = New { id: &place, owner, account: Some(of), state: "", now: work.ask.now };
+    work.shelf.add(new, &creative)?;
+    Ok(())
+}
+
+/// Whether it is the caller's or another's is not said.
+pub(super) fn taken() -> Fault {
+    Fault::InvalidParams("this id cannot be used; choose another one".into())
+}

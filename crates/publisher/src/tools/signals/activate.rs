@@ -1,0 +1,128 @@
+//! Activating and deactivating a signal.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use super::{deployment, is_here, record_id, refused};
+use crate::catalogue::{Signal, maps, text};
+use crate::refuse::{self, Stop};
+use crate::shelf::{Kind, New, Thing};
+use crate::tools::{Reply, Work};
+
+/// What was agreed about a signal's use by an account. It is kept when the use ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Activation {
+    /// The signal's handle.
+    pub handle: String,
+    /// At which price; `None` where it costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pricing_option_id: Option<String>,
+    /// Since when it stands as it does.
+    pub since: Timestamp,
+    /// Whether it can be used.
+    pub live: bool,
+}
+
+impl Thing for Activation {
+    const KIND: Kind = Kind::Activation;
+}
+
+/// What is asked.
+#[derive(Debug, Deserialize)]
+struct Request {
+    #[serde(default)]
+    action: Action,
+    signal_agent_segment_id: String,
+    destinations: Vec<Map<String, Value>>,
+    pricing_option_id: Option<String>,
+    governance_context: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    #[default]
+    Activate,
+    Deactivate,
+}
+
+/// Replies.
+pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+    let request: Request = work.arguments()?;
+    let handle = request.signal_agent_segment_id.as_str();
+    let signals = &work.publisher.profile.catalogue.signals;
+    let signal = signals.iter().find(|signal| signal.handle() == handle);
+    // The name of the member tells what kind of thing it means, and is not repeated (`U-3`).
+    let signal = signal.ok_or_else(|| refuse::not_found(Code::ReferenceNotFound, None))?;
+    refused(problems(work, &request, signal))?;
+    let live = request.action == Action::Activate;
+    let id = record_id(work, handle);
+    let activation = Activation {
+        handle: handle.to_owned(),
+        pricing_option_id: request.pricing_option_id,
+        since: work.ask.now,
+        live,
+    };
+    let state = if live { "live" } else { "over" };
+    match work.shelf.find::<Activation>(&id)? {
+        // What is live already stays as it was agreed.
+        Some(kept) if kept.thing.live == live => {}
+        Some(mut kept) => {
+            kept.thing = activation;
+            state.clone_into(&mut kept.record.state);
+            work.shelf.change(&mut kept, work.ask.now)?;
+        }
+        None if live => {
+            let (owner, account) = (work.admitted.owner(), work.admitted.account_id());
+            let new = New { id: &id, owner, account, state, now: work.ask.now };
+            work.shelf.add(new, &activation)?;
+        }
+        None => {}
+    }
+    let message = if live { "the signal can be used" } else { "the signal is no longer used" };
+    let mut body = json!({"deployments": [deployment(work, handle)?]});
+    let account = work.admitted.account.as_ref();
+    if let (Some(members), true) = (body.as_object_mut(), account.is_some_and(|a| a.thing.sandbox))
+    {
+        members.insert("sandbox".to_owned(), true.into());
+    }
+    Ok(Reply::completed(message, body))
+}
+
+/// The problems that a schema does not see.
+fn problems(work: &Work<'_>, request: &Request, signal: &Signal) -> Vec<Error> {
+    let mut problems = Vec::new();
+    for (index, destination) in request.destinations.iter().enumerate() {
+        if !is_here(work, destination) {
+            let message = "this seller's signals are used where it sells, and nowhere else; name \
+                           the agent that get_signals shows in deployments";
+            let field = format!("destinations[{index}]");
+            problems.push(refuse::at(Code::UnsupportedFeature, &field, message));
+        }
+    }
+    if request.action == Action::Deactivate {
+        return problems;
+    }
+    let prices = || maps(signal.published.get("pricing_options"));
+    let known = |id: &str| prices().any(|price| text(price, "pricing_option_id") == id);
+    let message = match request.pricing_option_id.as_deref() {
+        None if prices().next().is_some() => {
+            "the signal has a price; name one of its pricing_options"
+        }
+        Some(id) if !known(id) => "the signal has no such price; name one of its pricing_options",
+        None | Some(_) => "",
+    };
+    if !message.is_empty() {
+        problems.push(refuse::invalid("pricing_option_id", message));
+    }
+    let account = work.admitted.account.as_ref();
+    let governed = account.is_some_and(|account| account.thing.governance.is_some());
+    if governed && prices().next().is_some() && request.governance_context.is_none() {
+        let message = "the account's governance agent has to approve what costs money; call \
+                       check_governance and send its governance_context";
+        problems.push(refuse::at(Code::PermissionDenied, "governance_context", message));
+    }
+    problems
+}

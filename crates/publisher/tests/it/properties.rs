@@ -1,0 +1,400 @@
+//! Property lists.
+
+use expect_test::expect;
+use serde_json::json;
+use tradepost_wire::adcp::Tool;
+
+use crate::support::script::Script;
+
+#[test]
+fn a_property_list_is_made_read_changed_and_deleted() {
+    let mut script = Script::new();
+    let made = script.note("made", Tool::CreatePropertyList, json!({
+        "name": "Quality news",
+        "base_properties": [
+            {"selection_type": "identifiers", "identifiers": [
+                {"type": "domain", "value": "a.example"},
+                {"type": "domain", "value": "b.example"},
+                {"type": "domain", "value": "a.example"},
+            ]},
+            {"selection_type": "publisher_tags", "publisher_domain": "gazette.example", "tags": ["news"]},
+        ],
+        "filters": {"exclude_identifiers": [{"type": "domain", "value": "b.example"}]},
+    }));
+    let id = made["list"]["list_id"].clone();
+    script.note(
+        "read",
+        Tool::GetPropertyList,
+        json!({"list_id": id, "pagination": {"max_results": 1}}),
+    );
+    script.note("not resolved", Tool::GetPropertyList, json!({"list_id": id, "resolve": false}));
+    script.note(
+        "changed",
+        Tool::UpdatePropertyList,
+        json!({
+            "list_id": id, "name": "All news", "filters": {}, "webhook_url": "",
+        }),
+    );
+    script.note("found by its name", Tool::ListPropertyLists, json!({"name_contains": "ALL"}));
+    script.note(
+        "a filter that cannot be applied",
+        Tool::UpdatePropertyList,
+        json!({
+            "list_id": id, "filters": {"countries_all": ["US"], "channels_any": ["display"]},
+        "webhook_url": "https://acme.example/hook",
+        }),
+    );
+    script.note_as("nova", "another's lists", Tool::ListPropertyLists, json!({}));
+    script.note("deleted", Tool::DeletePropertyList, json!({"list_id": id}));
+    script.check(&expect![[r##"
+        # made
+        {
+          "status": "completed",
+          "message": "the property list is there",
+          "list": {
+            "name": "Quality news",
+            "base_properties": [
+              {
+                "selection_type": "identifiers",
+                "identifiers": [
+                  {
+                    "type": "domain",
+                    "value": "a.example"
+                  },
+                  {
+                    "type": "domain",
+                    "value": "b.example"
+                  },
+                  {
+                    "type": "domain",
+                    "value": "a.example"
+                  }
+                ]
+              },
+              {
+                "selection_type": "publisher_tags",
+                "publisher_domain": "gazette.example",
+                "tags": [
+                  "news"
+                ]
+              }
+            ],
+            "filters": {
+              "exclude_identifiers": [
+                {
+                  "type": "domain",
+                  "value": "b.example"
+                }
+              ]
+            },
+            "list_id": "pl_2",
+            "property_count": 2,
+            "created_at": "2026-06-01T12:00:00Z",
+            "updated_at": "2026-06-01T12:00:00Z",
+            "account": {
+              "account_id": "acc_1"
+            }
+          },
+          "auth_token": "plt_3",
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # read
+        {
+          "status": "completed",
+          "message": "the property list",
+          "list": {
+            "name": "Quality news",
+            "base_properties": [
+              {
+                "selection_type": "identifiers",
+                "identifiers": [
+                  {
+                    "type": "domain",
+                    "value": "a.example"
+                  },
+                  {
+                    "type": "domain",
+                    "value": "b.example"
+                  },
+                  {
+                    "type": "domain",
+                    "value": "a.example"
+                  }
+                ]
+              },
+              {
+                "selection_type": "publisher_tags",
+                "publisher_domain": "gazette.example",
+                "tags": [
+                  "news"
+                ]
+              }
+            ],
+            "filters": {
+              "exclude_identifiers": [
+                {
+                  "type": "domain",
+                  "value": "b.example"
+                }
+              ]
+            },
+            "list_id": "pl_2",
+            "property_count": 2,
+            "created_at": "2026-06-01T12:00:00Z",
+            "updated_at": "2026-06-01T12:00:00Z",
+            "account": {
+              "account_id": "acc_1"
+            }
+          },
+          "identifiers": [
+            {
+              "type": "domain",
+              "value": "a.example"
+            }
+          ],
+          "pagination": {
+            "has_more": true,
+            "total_count": 2,
+            "cursor": "5ca137b6d8804a55.1"
+          },
+          "resolved_at": "2026-06-01T12:00:00Z",
+          "cache_valid_until": "2026-06-02T12:00:00Z",
+          "adcp_version": "3.1"
+        }
+        # not resolved
+        {
+          "status": "completed",
+          "message": "the property list",
+          "list": {
+            "name": "Quality news",
+            "base_properties": [
+              {
+                "selection_type": "identifiers",
+                "identifiers": [
+                  {
+                    "type": "domain",
+                    "value": "a.example"
+                  },
+                  {
+                    "type": "domain",
+                    "value": "b.example"
+                  },
+                  {
+                    "type": "domain",
+                    "value": "a.example"
+                  }
+                ]
+              },
+              {
+                "selection_type": "publisher_tags",
+                "publisher_domain": "gazette.example",
+                "tags": [
+                  "news"
+                ]
+              }
+            ],
+            "filters": {
+              "exclude_identifiers": [
+                {
+                  "type": "domain",
+                  "value": "b.example"
+                }
+              ]
+            },
+            "list_id": "pl_2",
+            "property_count": 2,
+            "created_at": "2026-06-01T12:00:00Z",
+            "updated_at": "2026-06-01T12:00:00Z",
+            "account": {
+              "account_id": "acc_1"
+            }
+          },
+          "adcp_version": "3.1"
+        }
+        # changed
+        {
+          "status": "failed",
+          "message": "The arguments have 1 problem; correct it and send the request again.",
+          "adcp_error": {
+            "code": "VALIDATION_ERROR",
+            "message": "The arguments have 1 problem; correct it and send the request again.",
+            "recovery": "correctable",
+            "field": "webhook_url",
+            "suggestion": "correct every entry of issues and send again",
+            "issues": [
+              {
+                "pointer": "/webhook_url",
+                "message": "must be an absolute URI, such as https://example.com/",
+                "keyword": "format"
+              }
+            ]
+          },
+          "errors": [
+            {
+              "code": "VALIDATION_ERROR",
+              "message": "The arguments have 1 problem; correct it and send the request again.",
+              "recovery": "correctable",
+              "field": "webhook_url",
+              "suggestion": "correct every entry of issues and send again",
+              "issues": [
+                {
+                  "pointer": "/webhook_url",
+                  "message": "must be an absolute URI, such as https://example.com/",
+                  "keyword": "format"
+                }
+              ]
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # found by its name
+        {
+          "status": "completed",
+          "message": "the property lists",
+          "lists": [],
+          "pagination": {
+            "has_more": false,
+            "total_count": 0
+          },
+          "adcp_version": "3.1"
+        }
+        # a filter that cannot be applied
+        {
+          "status": "failed",
+          "message": "this seller knows properties by their identifiers alone and cannot apply this filter; exclude_identifiers it can",
+          "adcp_error": {
+            "code": "UNSUPPORTED_FEATURE",
+            "message": "this seller knows properties by their identifiers alone and cannot apply this filter; exclude_identifiers it can",
+            "recovery": "correctable",
+            "field": "filters.countries_all",
+            "suggestion": "leave this filter out"
+          },
+          "errors": [
+            {
+              "code": "UNSUPPORTED_FEATURE",
+              "message": "this seller knows properties by their identifiers alone and cannot apply this filter; exclude_identifiers it can",
+              "recovery": "correctable",
+              "field": "filters.countries_all",
+              "suggestion": "leave this filter out"
+            },
+            {
+              "code": "UNSUPPORTED_FEATURE",
+              "message": "this seller knows properties by their identifiers alone and cannot apply this filter; exclude_identifiers it can",
+              "recovery": "correctable",
+              "field": "filters.channels_any",
+              "suggestion": "leave this filter out"
+            },
+            {
+              "code": "UNSUPPORTED_FEATURE",
+              "message": "this seller does not announce changes of property lists",
+              "recovery": "correctable",
+              "field": "webhook_url",
+              "suggestion": "leave it out, and read the list again when it is needed"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # another's lists
+        {
+          "status": "completed",
+          "message": "the property lists",
+          "lists": [],
+          "pagination": {
+            "has_more": false,
+            "total_count": 0
+          },
+          "adcp_version": "3.1"
+        }
+        # deleted
+        {
+          "status": "completed",
+          "message": "the property list is gone",
+          "deleted": true,
+          "list_id": "pl_2",
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+    "##]]);
+}
+
+#[test]
+fn a_list_that_is_not_there_and_one_of_another_are_one_answer() {
+    let mut script = Script::new();
+    let made = script.ask(Tool::CreatePropertyList, json!({"name": "Mine"}));
+    let id = made["list"]["list_id"].clone();
+    let tools = [
+        (Tool::GetPropertyList, json!({})),
+        (Tool::UpdatePropertyList, json!({"name": "Theirs"})),
+        (Tool::DeletePropertyList, json!({})),
+    ];
+    for (tool, mut arguments) in tools {
+        arguments["list_id"] = id.clone();
+        let theirs = script.ask_as("nova", tool, arguments.clone());
+        arguments["list_id"] = json!("pl_nowhere");
+        let nobody = script.note_as("nova", &tool.to_string(), tool, arguments);
+        assert_eq!(theirs, nobody);
+    }
+    script.check(&expect![[r##"
+        # get_property_list
+        {
+          "status": "failed",
+          "message": "an identifier in the request does not resolve to anything of yours",
+          "adcp_error": {
+            "code": "REFERENCE_NOT_FOUND",
+            "message": "an identifier in the request does not resolve to anything of yours",
+            "recovery": "correctable",
+            "suggestion": "check the identifier with the task that lists such things"
+          },
+          "errors": [
+            {
+              "code": "REFERENCE_NOT_FOUND",
+              "message": "an identifier in the request does not resolve to anything of yours",
+              "recovery": "correctable",
+              "suggestion": "check the identifier with the task that lists such things"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # update_property_list
+        {
+          "status": "failed",
+          "message": "an identifier in the request does not resolve to anything of yours",
+          "adcp_error": {
+            "code": "REFERENCE_NOT_FOUND",
+            "message": "an identifier in the request does not resolve to anything of yours",
+            "recovery": "correctable",
+            "suggestion": "check the identifier with the task that lists such things"
+          },
+          "errors": [
+            {
+              "code": "REFERENCE_NOT_FOUND",
+              "message": "an identifier in the request does not resolve to anything of yours",
+              "recovery": "correctable",
+              "suggestion": "check the identifier with the task that lists such things"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # delete_property_list
+        {
+          "status": "failed",
+          "message": "an identifier in the request does not resolve to anything of yours",
+          "adcp_error": {
+            "code": "REFERENCE_NOT_FOUND",
+            "message": "an identifier in the request does not resolve to anything of yours",
+            "recovery": "correctable",
+            "suggestion": "check the identifier with the task that lists such things"
+          },
+          "errors": [
+            {
+              "code": "REFERENCE_NOT_FOUND",
+              "message": "an identifier in the request does not resolve to anything of yours",
+              "recovery": "correctable",
+              "suggestion": "check the identifier with the task that lists such things"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+    "##]]);
+}

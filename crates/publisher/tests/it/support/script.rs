@@ -1,0 +1,90 @@
+//! Several requests in a row, and all of their answers as one text.
+
+use expect_test::Expect;
+use serde_json::{Value, json};
+use tradepost_publisher::profile::{Onboarding, Profile};
+use tradepost_publisher::{catalogue::Catalogue, demo};
+use tradepost_wire::adcp::Tool;
+
+use super::{Desk, profile};
+
+/// A publisher at a desk, and what was said so far.
+pub(crate) struct Script {
+    /// It.
+    pub(crate) desk: Desk,
+    said: String,
+    keys: u32,
+}
+
+impl Script {
+    /// The usual publisher with the demo's catalogue; accounts are opened by the first request.
+    pub(crate) fn new() -> Self {
+        Self::of(demo::catalogue())
+    }
+
+    /// The same with another catalogue.
+    pub(crate) fn of(catalogue: Catalogue) -> Self {
+        let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
+        let desk = Desk::of(Profile { catalogue, onboarding, ..profile() });
+        Self { desk, said: String::new(), keys: 0 }
+    }
+
+    /// The answer of somebody's request, which is completed with a fresh key and, where there is
+    /// none, with the account of Acme Outdoor.
+    pub(crate) fn ask_as(&mut self, principal: &str, tool: Tool, arguments: Value) -> Value {
+        let mut arguments = arguments;
+        let members = arguments.as_object_mut().unwrap();
+        if tool.keyed() {
+            self.keys += 1;
+            let key = format!("script-key-{:08}", self.keys);
+            members.entry("idempotency_key").or_insert(json!(key));
+        }
+        let account = json!({
+            "brand": {"domain": "acmeoutdoor.example"}, "operator": "pinnacle.example",
+        });
+        let accountless = matches!(
+            tool,
+            Tool::SyncPlans
+                | Tool::CheckGovernance
+                | Tool::SiGetOffering
+                | Tool::SiInitiateSession
+                | Tool::SiSendMessage
+                | Tool::SiTerminateSession
+        );
+        if tool == Tool::ComplyTestController {
+            members.entry("account").or_insert(json!({"sandbox": true}));
+        } else if !accountless {
+            members.entry("account").or_insert(account);
+        }
+        self.desk.ask_as(&self.desk.caller(principal), tool, arguments).document().into()
+    }
+
+    /// The same for `acme`.
+    pub(crate) fn ask(&mut self, tool: Tool, arguments: Value) -> Value {
+        self.ask_as("acme", tool, arguments)
+    }
+
+    /// Asks as `acme`, and notes the whole answer under a title.
+    pub(crate) fn note(&mut self, title: &str, tool: Tool, arguments: Value) -> Value {
+        self.note_as("acme", title, tool, arguments)
+    }
+
+    /// Asks as somebody, and notes the whole answer under a title.
+    pub(crate) fn note_as(
+        &mut self,
+        principal: &str,
+        title: &str,
+        tool: Tool,
+        arguments: Value,
+    ) -> Value {
+        let answer = self.ask_as(principal, tool, arguments);
+        let shown = serde_json::to_string_pretty(&answer).unwrap();
+        self.said.push_str(&format!("# {title}\n{shown}\n"));
+        answer
+    }
+
+    /// Compares everything that was noted.
+    pub(crate) fn check(&self, expected: &Expect) {
+        expected.assert_eq(&self.said);
+    }
+}
