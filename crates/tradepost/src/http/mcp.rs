@@ -290,8 +290,8 @@ fn list(
         return Fail::new(Code::InvalidParams, message).respond(id);
     }
     let listing = match release {
-        Release::Plain => &publisher.listing.plain,
-        Release::Later => &publisher.listing.later,
+        Release::Plain => &publisher.listing().plain,
+        Release::Later => &publisher.listing().later,
     };
     let body = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{listing}}}"#, id.as_json());
     (json_response(StatusCode::OK, body), unstamped())
