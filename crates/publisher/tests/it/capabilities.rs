@@ -75,6 +75,26 @@ fn the_context_comes_back_with_every_answer() {
                   ]
                 }
               },
+              "compliance_testing": {
+                "scenarios": [
+                  "force_account_status",
+                  "force_creative_status",
+                  "force_media_buy_status",
+                  "force_session_status",
+                  "force_create_media_buy_arm",
+                  "force_task_completion",
+                  "force_upstream_unavailable",
+                  "simulate_delivery",
+                  "simulate_budget_spend",
+                  "seed_account",
+                  "seed_product",
+                  "seed_pricing_option",
+                  "seed_creative",
+                  "seed_creative_format",
+                  "seed_media_buy",
+                  "seed_plan"
+                ]
+              },
               "wholesale_feed_versioning": {
                 "supported": true,
                 "pricing_version_separate": false,
@@ -319,6 +339,26 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
           "specialisms": [
             "sales-non-guaranteed"
           ],
+          "compliance_testing": {
+            "scenarios": [
+              "force_account_status",
+              "force_creative_status",
+              "force_media_buy_status",
+              "force_session_status",
+              "force_create_media_buy_arm",
+              "force_task_completion",
+              "force_upstream_unavailable",
+              "simulate_delivery",
+              "simulate_budget_spend",
+              "seed_account",
+              "seed_product",
+              "seed_pricing_option",
+              "seed_creative",
+              "seed_creative_format",
+              "seed_media_buy",
+              "seed_plan"
+            ]
+          },
           "wholesale_feed_versioning": {
             "supported": true,
             "pricing_version_separate": false,
