@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
+use tradepost_wire::adcp::signing::{Algorithm, Digest};
 
 use crate::catalogue::Catalogue;
 
@@ -34,6 +35,30 @@ pub struct Profile {
     pub catalogue: Catalogue,
     /// Whether refusals of requests that violate their schema name the published rule (`I-8`).
     pub internals: bool,
+    /// What is signed, and how.
+    pub signing: Signing,
+}
+
+/// What is signed, and how (RFC 9421).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signing {
+    /// What is demanded of signed requests; signatures are ignored when `None`.
+    pub requests: Option<RequestSigning>,
+    /// How webhooks are signed; `None` when the publisher sends none.
+    pub webhooks: Option<Algorithm>,
+    /// Where the publisher's own keys are found (`identity.brand_json_url`), with https.
+    pub brand_json_url: Option<String>,
+}
+
+/// What is demanded of signed requests (`request_signing`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestSigning {
+    /// Whether a signature covers the digest of the body.
+    pub digest: Digest,
+    /// The tools for which whoever has no other credential has to sign.
+    pub required_for: BTreeSet<String>,
+    /// The methods of the protocol beneath (`tasks/cancel`) for which it has to.
+    pub methods_required_for: BTreeSet<String>,
 }
 
 /// A buyer agent, as it was onboarded.

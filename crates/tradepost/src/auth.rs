@@ -13,7 +13,9 @@ use axum::http::{HeaderMap, header};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::aap;
+use tradepost_wire::adcp::signing::Fault as Fault9421;
 
+use crate::adcp::identity;
 use crate::clock::Clock;
 use crate::config::{Auth, RateLimit};
 use crate::fault::Fault;
@@ -86,6 +88,8 @@ pub enum Denied {
     },
     /// This address has failed too often.
     Limited(Box<aap::Refusal>),
+    /// Its signature is not believed, or it has none and needs one (RFC 9421).
+    Signature(Fault9421),
     /// We cannot tell: the store or the issuer of tokens fails. The fault is transient, whatever it
     /// is: nothing is known against the caller.
     Unavailable(Fault),
@@ -128,6 +132,10 @@ impl Denied {
                         .with("scope", missing.to_string()),
                 )
             }
+            Self::Signature(_) => Some(unauthenticated(
+                "the request's signature is not believed, or it needs one; WWW-Authenticate says \
+                 what is wrong",
+            )),
             Self::Limited(_) | Self::Unavailable(_) => None,
         }
     }
@@ -147,6 +155,8 @@ impl Denied {
                 let lacks = format!("error=\"insufficient_scope\", scope=\"{missing}\"");
                 (bearer.map(|bearer| format!("{bearer}, {lacks}")), None)
             }
+            // The code and nothing else, as it is published.
+            Self::Signature(fault) => (Some(identity::challenge(*fault)), None),
             Self::Limited(_) | Self::Unavailable(_) => (None, None),
         };
         match (bearer, certificate) {
@@ -278,6 +288,7 @@ impl Authenticator {
             Denied::Invalid { reason } => reason,
             Denied::Expired => "expired",
             Denied::Scope { .. } => "scope missing",
+            Denied::Signature(_) => "the signature is not believed",
             // It is not the caller's failure, but must not be a way to fill the log either.
             Denied::Unavailable(_) => "nobody can tell",
             Denied::Limited(_) => return denied,

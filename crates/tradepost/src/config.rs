@@ -1,6 +1,7 @@
 //! The configuration: who sells, where, on which terms. A `Config` is whole and consistent; how
 //! one is read from a file is in [`read`](read::read).
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::aap::{self, Skill, Version};
 
 use crate::adcp::seller::Front;
+use crate::adcp::signers::Keys;
 use crate::gate::Scopes;
 use crate::tls::client::Subject;
 
@@ -146,6 +148,8 @@ pub struct Publisher {
     /// The absolute base address under which agents reach it, without a slash at the end. When
     /// `None` the card names the first host with https, or the address where the server listens.
     pub public_url: Option<String>,
+    /// Where its `brand.json` is, when not beside the agent itself; with https.
+    pub brand_json_url: Option<String>,
     /// The file with what it sells; it sells nothing when `None`.
     pub catalogue: Option<PathBuf>,
     /// The ad server that knows what is sold out; the catalogue is all there is when `None`.
@@ -154,6 +158,20 @@ pub struct Publisher {
     pub rates: Rates,
     /// For development: webhooks and governance agents may be on this machine, also without TLS.
     pub call_loopback: bool,
+    /// The private key with which webhooks are signed; one that lasts as long as the process when
+    /// `None`.
+    pub webhook_key: Option<WebhookKeyFile>,
+    /// Where the keys of buyer agents that sign are, by the agents' ids.
+    pub signers: BTreeMap<String, Keys>,
+}
+
+/// The private key of webhooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookKeyFile {
+    /// The private key: PKCS#8 in PEM, or a JWK.
+    pub key_file: PathBuf,
+    /// The key's name; that of the JWK or the thumbprint when `None`.
+    pub kid: Option<String>,
 }
 
 /// The ad server behind a publisher.

@@ -13,6 +13,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::aap::card::PublishedCard;
 use crate::aap::seller::Seller;
+use crate::adcp::notices::Notices;
 use crate::adcp::seller::PublisherAgent;
 use crate::auth::{Authenticator, Denied, Principal};
 use crate::clock::Clock;
@@ -352,6 +353,16 @@ impl Desk {
         self.store.check().await
     }
 
+    /// What delivers the notifications of publishers, once somebody runs it.
+    #[must_use]
+    pub fn notices(&self) -> Vec<Arc<Notices>> {
+        let of = |agent: &Agent| match agent {
+            Agent::Publisher(publisher) => publisher.notices.clone(),
+            Agent::Dealer(_) | Agent::Conformance(_) => None,
+        };
+        self.agents.iter().filter_map(of).collect()
+    }
+
     /// Lets every agent take over what other processes have changed. To be called now and then, and
     /// not where requests are answered: it waits for the disk.
     ///
@@ -372,6 +383,16 @@ impl Desk {
         };
         let refreshed: Vec<_> = self.agents.iter().map(refresh).collect();
         refreshed.into_iter().collect()
+    }
+
+    /// Lets publishers do what has come due without anybody asking. To be called every second or so.
+    pub async fn tick(&self) {
+        for agent in &self.agents {
+            match agent {
+                Agent::Publisher(publisher) => publisher.tick().await,
+                Agent::Dealer(_) | Agent::Conformance(_) => {}
+            }
+        }
     }
 
     /// Ends streams, which nobody could wait for when the process stops. What else is in progress

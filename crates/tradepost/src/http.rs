@@ -14,6 +14,7 @@ use serde_json::json;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 
 use crate::aap::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
+use crate::adcp::keys::{BRAND_PATH, JWKS_PATH};
 use crate::desk::Desk;
 
 pub mod jsonrpc;
@@ -25,6 +26,7 @@ mod denied;
 mod grpc;
 mod health;
 pub(crate) mod intake;
+mod keys;
 mod mcp;
 mod observe;
 mod publisher;
@@ -61,6 +63,8 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route(&format!("{HTTP_JSON_PATH}/"), any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::handle))
         .route(grpc::ROUTE, any(grpc::handle))
+        .route(JWKS_PATH, get(keys::jwks))
+        .route(BRAND_PATH, get(keys::brand))
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
         .fallback(unknown)
@@ -70,7 +74,8 @@ pub fn router(desk: Arc<Desk>) -> Router {
 
 /// A path as the log names it: those of the router, and nothing that a caller made up.
 fn known_path(path: &str) -> Cow<'static, str> {
-    let known = [ENDPOINT_PATH, mcp::PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
+    let known =
+        [ENDPOINT_PATH, mcp::PATH, WELL_KNOWN_PATH, JWKS_PATH, BRAND_PATH, LIVE_PATH, READY_PATH];
     let posted = [ENDPOINT_PATH, mcp::PATH];
     let is = |known: &&str| {
         path == *known || posted.contains(known) && path.strip_suffix('/') == Some(*known)

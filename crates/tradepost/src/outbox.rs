@@ -10,34 +10,29 @@
 //! each host and for each caller, and whoever is at its bound is passed over: a receiver that is
 //! slow or dead delays nobody else's.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use jiff::SignedDuration;
-use tokio::task::{Id, JoinSet};
+use jiff::Timestamp;
 
 use crate::fault::Fault;
 use crate::store::{PushBusy, PushPlace};
 use crate::tasks::Tasks;
 use backoff::Schedule;
 use lane::Lane;
+use pump::{Busy, Queue};
 use sender::Sender;
 
 pub mod backoff;
 mod lane;
+pub(crate) mod pump;
 pub mod sender;
 #[cfg(test)]
 mod tests;
-
-/// How long to leave a webhook alone, or everything, after a fault of ours.
-const FAULT_PAUSE: Duration = Duration::from_secs(10);
 
 /// Waiting and chance, from outside, so that tests run in virtual time.
 #[derive(Clone)]
@@ -148,13 +143,6 @@ pub struct Outbox {
     stopping: AtomicBool,
 }
 
-/// Who is being delivered to.
-struct Busy {
-    key: i64,
-    host: String,
-    owner: String,
-}
-
 impl Outbox {
     /// Delivers by `sender` to the webhooks of an agent's tasks.
     #[must_use]
@@ -186,117 +174,7 @@ impl Outbox {
     /// Delivers until `stop` resolves, and then lets the attempts that are under way end, at most
     /// `grace` long. What is left is delivered by the next process.
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: Duration) {
-        let mut running = JoinSet::new();
-        let mut busy = HashMap::new();
-        tokio::pin!(stop);
-        loop {
-            let pause = match self.fill(&mut running, &mut busy).await {
-                Ok(pause) => pause,
-                Err(fault) => {
-                    tracing::error!(cause = %fault.chain(), "due webhooks could not be read");
-                    Some(FAULT_PAUSE)
-                }
-            };
-            let due = async {
-                match pause {
-                    Some(pause) => (self.edge.sleep)(pause).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = &mut stop => break,
-                Some(ended) = running.join_next_with_id() => {
-                    busy.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
-                }
-                () = self.tasks.stirred() => {}
-                () = due => {}
-            }
-        }
-        self.stopping.store(true, Ordering::SeqCst);
-        let rest = async { while running.join_next().await.is_some() {} };
-        if tokio::time::timeout(grace, rest).await.is_err() {
-            tracing::warn!("some deliveries were still under way when the grace period ended");
-        }
-    }
-
-    /// Starts what is due, as far as there is room. Returns how long until more becomes due.
-    async fn fill(
-        self: &Arc<Self>,
-        running: &mut JoinSet<()>,
-        busy: &mut HashMap<Id, Busy>,
-    ) -> Result<Option<Duration>, Fault> {
-        let now = self.tasks.clock().now();
-        loop {
-            let room = self.limits.all.saturating_sub(running.len());
-            if room == 0 {
-                // Whoever ends makes room, and is waited for.
-                return Ok(None);
-            }
-            let passed_over = self.passed_over(busy);
-            let due = self
-                .read(move |outbox| {
-                    let store = outbox.tasks.store();
-                    store.push_due(&outbox.agent_id, now, &passed_over, room)
-                })
-                .await?;
-            let (found, mut started) = (due.len(), 0);
-            for place in due {
-                let count = |is: &dyn Fn(&Busy) -> bool| busy.values().filter(|b| is(b)).count();
-                if count(&|b| b.host == place.target.host) < self.limits.per_host
-                    && count(&|b| b.owner == place.owner) < self.limits.per_owner
-                {
-                    started += 1;
-                    self.start(place, running, busy);
-                }
-            }
-            // Those that were found and not started stood before others, who are looked for now.
-            if started == 0 || (started == found && found < room) {
-                break;
-            }
-        }
-        let next = self
-            .read(move |outbox| outbox.tasks.store().push_next_due(&outbox.agent_id, now))
-            .await?;
-        let until = |at: jiff::Timestamp| at.duration_since(now).max(SignedDuration::ZERO);
-        Ok(next.map(|at| Duration::try_from(until(at)).unwrap_or_default()))
-    }
-
-    fn start(
-        self: &Arc<Self>,
-        place: PushPlace,
-        running: &mut JoinSet<()>,
-        busy: &mut HashMap<Id, Busy>,
-    ) {
-        let (outbox, key) = (Arc::clone(self), place.key);
-        let handle = running.spawn(async move {
-            let lane = Lane::new(&outbox, key);
-            let worked = AssertUnwindSafe(lane.work()).catch_unwind().await;
-            let panicked = |_| Err(Fault::new("delivering to a webhook", "it panicked"));
-            if let Err(fault) = worked.unwrap_or_else(panicked) {
-                tracing::error!(webhook = key, cause = %fault.chain(), "a delivery broke");
-                // It is still due, and would break again at once.
-                (outbox.edge.sleep)(FAULT_PAUSE).await;
-            }
-        });
-        let who = Busy { key, host: place.target.host, owner: place.owner };
-        busy.insert(handle.id(), who);
-    }
-
-    /// Who has to wait: whoever is being delivered to, and whoever is at a bound.
-    fn passed_over(&self, busy: &HashMap<Id, Busy>) -> PushBusy {
-        let at_bound = |name: fn(&Busy) -> &String, bound: usize| {
-            let mut counts: HashMap<&String, usize> = HashMap::new();
-            for who in busy.values() {
-                *counts.entry(name(who)).or_default() += 1;
-            }
-            let full = counts.into_iter().filter(|(_, count)| *count >= bound);
-            full.map(|(name, _)| name.clone()).collect()
-        };
-        PushBusy {
-            keys: busy.values().map(|who| who.key).collect(),
-            hosts: at_bound(|who| &who.host, self.limits.per_host),
-            owners: at_bound(|who| &who.owner, self.limits.per_owner),
-        }
+        pump::run(self, stop, grace).await;
     }
 
     /// Reads the store where nobody else has to wait for it.
@@ -307,5 +185,45 @@ impl Outbox {
         let outbox = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || job(&outbox));
         read.await.map_err(Fault::on("reading webhooks"))?
+    }
+}
+
+impl Queue for Outbox {
+    type Turn = PushPlace;
+
+    fn now(&self) -> Timestamp {
+        self.tasks.clock().now()
+    }
+
+    fn edge(&self) -> &Edge {
+        &self.edge
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn due(&self, now: Timestamp, busy: &PushBusy, room: usize) -> Result<Vec<PushPlace>, Fault> {
+        self.tasks.store().push_due(&self.agent_id, now, busy, room)
+    }
+
+    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+        self.tasks.store().push_next_due(&self.agent_id, now)
+    }
+
+    fn who(place: &PushPlace) -> Busy {
+        Busy { key: place.key, host: place.target.host.clone(), owner: place.owner.clone() }
+    }
+
+    async fn work(self: Arc<Self>, place: PushPlace) -> Result<(), Fault> {
+        Lane::new(&self, place.key).work().await
+    }
+
+    async fn stirred(&self) {
+        self.tasks.stirred().await;
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
     }
 }

@@ -7,6 +7,7 @@ pub mod answer;
 pub mod credentials;
 pub mod error;
 pub mod rules;
+pub mod signing;
 pub mod tool;
 
 pub use answer::Answer;

@@ -12,6 +12,7 @@ pub mod canonical;
 pub mod catalog;
 mod decimal;
 pub mod format;
+pub mod http_signature;
 pub mod jsonrpc;
 pub mod parse;
 pub mod problem;

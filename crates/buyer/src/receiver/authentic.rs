@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use ring::{digest, hmac};
 use subtle::ConstantTimeEq as _;
 
-pub use super::signature::{Keys, Signatures};
+pub use super::signature::{Keys, Signatures, fields};
 
 /// The header of a token in A2A before 1.0, which some agents still send.
 pub const TOKEN_HEADER: &str = "x-a2a-notification-token";

@@ -201,5 +201,6 @@ pub(crate) fn profile() -> Profile {
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
         internals: false,
+        signing: Signing::default(),
     }
 }

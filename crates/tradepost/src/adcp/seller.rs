@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use tradepost_publisher::ask::{self, Ask};
-use tradepost_publisher::profile::Profile;
+use tradepost_publisher::profile::{BuyerAgent, Profile};
 use tradepost_publisher::publisher::{self, Publisher};
 use tradepost_publisher::refuse;
 use tradepost_publisher::shelf::{Broken, Vault};
@@ -19,16 +19,30 @@ use tradepost_wire::adcp::{Answer, Tool};
 
 use super::card;
 use super::exchanges::Exchanges;
+use super::identity::Identity;
 use super::invocation::{self, Form};
+use super::keys::{self, WebhookKey};
 use super::listing::Listing;
+use super::notices::Notices;
 use crate::aap::card::{self as cards, PublishedCard};
 use crate::auth::{Authenticator, Principal};
 use crate::clock::Clock;
 use crate::config::Auth;
 use crate::desk::{self, Caller, Outcome};
 use crate::fault::Fault;
+use crate::gate::Scopes;
 use crate::limit::Key;
 use crate::store::Store;
+
+/// What stands before an agent's id in the name of who has signed a request. No key and no token has
+/// such a name.
+const SIGNED: &str = "signed:";
+
+/// Somebody whose agent has signed a request.
+#[must_use]
+pub fn signer(agent: &BuyerAgent) -> Principal {
+    Principal { name: format!("{SIGNED}{}", agent.id), scopes: Scopes::All }
+}
 
 /// How a publisher is reached, and who may call.
 #[derive(Debug, Clone, Default)]
@@ -64,9 +78,24 @@ pub struct PublisherAgent {
     pub auth: Authenticator,
     /// Its tools, as MCP lists them.
     pub listing: Listing,
+    /// Finds out who signs; `None` when signatures are ignored.
+    pub identity: Option<Identity>,
+    /// What receivers of webhooks find our keys by.
+    pub documents: Option<Documents>,
+    /// Delivers notifications, once somebody runs it.
+    pub notices: Option<Arc<Notices>>,
     tools: Vec<Tool>,
     exchanges: Exchanges,
     clock: Clock,
+}
+
+/// What receivers of webhooks find our keys by.
+#[derive(Debug)]
+pub struct Documents {
+    /// The key set.
+    pub jwks: String,
+    /// `brand.json`.
+    pub brand: String,
 }
 
 impl PublisherAgent {
@@ -93,7 +122,35 @@ impl PublisherAgent {
         let tools = publisher.tools();
         let listing = Listing::of(&tools);
         let (exchanges, clock) = (Exchanges::default(), clock.clone());
-        Ok(Self { publisher, front, card, auth, listing, tools, exchanges, clock })
+        let (identity, documents, notices) = (None, None, None);
+        Ok(Self {
+            publisher,
+            front,
+            card,
+            auth,
+            identity,
+            documents,
+            notices,
+            listing,
+            tools,
+            exchanges,
+            clock,
+        })
+    }
+
+    /// The same, whose notifications are signed with this key.
+    #[must_use]
+    pub fn signing(self, key: &WebhookKey, base_url: &str, notices: Arc<Notices>) -> Self {
+        let endpoints = [("mcp", "/mcp"), ("a2a", cards::ENDPOINT_PATH)];
+        let brand = keys::brand_json(&self.publisher.profile.name, base_url, &endpoints);
+        let documents = Documents { jwks: key.jwks().to_string(), brand: brand.to_string() };
+        Self { documents: Some(documents), notices: Some(notices), ..self }
+    }
+
+    /// The same, which believes signed requests.
+    #[must_use]
+    pub fn believing(self, identity: Option<Identity>) -> Self {
+        Self { identity, ..self }
     }
 
     /// The id in the store and in the log.
@@ -117,6 +174,14 @@ impl PublisherAgent {
     /// Takes over what other processes have changed.
     pub fn refresh(&self) {
         self.auth.tidy();
+        if let Some(identity) = &self.identity {
+            identity.tidy(self.clock.now());
+        }
+    }
+
+    /// Does what has come due without anybody asking.
+    pub async fn tick(&self) {
+        self.publisher.tick(self.clock.now()).await;
     }
 
     /// Counts a request that reaches no tool.
@@ -160,8 +225,12 @@ impl PublisherAgent {
     /// if it was given to one (`B-2`, `G-2`).
     fn caller(&self, caller: &Caller) -> ask::Caller {
         let principal = name(caller);
-        let mut agents = self.publisher.profile.agents.iter();
-        let agent = agents.find(|agent| agent.principals.contains(&principal)).cloned();
+        let signed = caller.principal.name.strip_prefix(SIGNED);
+        let is = |agent: &&Arc<BuyerAgent>| match signed {
+            Some(id) => agent.id == id,
+            None => agent.principals.contains(&principal),
+        };
+        let agent = self.publisher.profile.agents.iter().find(is).cloned();
         ask::Caller { principal, agent }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::sync::Notify;
 use tradepost_publisher::refuse::Stop;
 use tradepost_publisher::shelf::{Broken, Job, Shelf, Vault};
 use tradepost_publisher::tools::Reply;
@@ -15,13 +16,20 @@ use crate::store::Store;
 pub struct StoreVault {
     store: Arc<Store>,
     publisher: Arc<str>,
+    stir: Arc<Notify>,
 }
 
 impl StoreVault {
     /// That of the publisher with this id.
     #[must_use]
     pub fn new(store: Arc<Store>, publisher: &str) -> Self {
-        Self { store, publisher: publisher.into() }
+        Self { store, publisher: publisher.into(), stir: Arc::default() }
+    }
+
+    /// Told when something was kept: for whoever works through what is kept.
+    #[must_use]
+    pub fn stir(&self) -> Arc<Notify> {
+        Arc::clone(&self.stir)
     }
 }
 
@@ -41,10 +49,14 @@ impl Vault for StoreVault {
             })
         });
         Box::pin(async move {
-            written.await.map_err(|fault| {
+            let written = written.await.map_err(|fault| {
                 let stop = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
                 stop.unwrap_or_else(|| Stop::Broken(broken(fault)))
-            })
+            });
+            if written.is_ok() {
+                self.stir.notify_one();
+            }
+            written
         })
     }
 }

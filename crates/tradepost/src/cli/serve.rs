@@ -57,6 +57,10 @@ pub struct Arguments {
     /// credentials are no secret.
     #[arg(long, conflicts_with_all = ["demo", "config", "conformance"])]
     demo_publisher: bool,
+    /// Where the demo publisher's brand.json is reached with https, to which the address here has
+    /// none.
+    #[arg(long, value_name = "URL", requires = "demo_publisher")]
+    brand_json_url: Option<String>,
     /// The agent that the official conformance kits of A2A are run against, in place of dealers.
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
@@ -116,7 +120,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let mut config = match arguments.conformance {
         // Its limits are the demo's; it has no dealers.
         Some(_) => Config { dealers: Vec::new(), publishers: Vec::new(), ..read::demo() },
-        None if arguments.demo_publisher => demo_publisher(),
+        None if arguments.demo_publisher => demo_publisher(arguments.brand_json_url.as_deref()),
         None => arguments.dealers.load(&context.environment)?,
     };
     if let Some(listen) = arguments.listen {
@@ -149,12 +153,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 /// The demo publisher, with credentials that everybody may know.
-fn demo_publisher() -> Config {
+fn demo_publisher(brand_json_url: Option<&str>) -> Config {
     let mut config = read::demo_publisher();
     for publisher in &mut config.publishers {
         let token = |(text, name): &(&'static str, &str)| {
             (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
         };
+        publisher.brand_json_url = brand_json_url.map(ToOwned::to_owned);
         publisher.profile.catalogue = tradepost_publisher::demo::catalogue();
         publisher.front.tokens = DEMO_TOKENS.iter().map(token).collect();
     }
@@ -215,14 +220,22 @@ async fn serve(
     let desk = Arc::new(desk);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone()));
-    let (stop_outbox, outbox_stopped) = tokio::sync::oneshot::channel::<()>();
+    // Dropped when deliveries are to stop.
+    let (stop_deliveries, deliveries_stopped) = tokio::sync::watch::channel(());
     let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
-    let deliveries = outbox.map(|outbox| {
-        let stopped = async {
-            let _ = outbox_stopped.await;
-        };
-        tokio::spawn(outbox.run(stopped, grace))
-    });
+    let stopped = || {
+        let mut stopped = deliveries_stopped.clone();
+        async move {
+            let _ = stopped.changed().await;
+        }
+    };
+    let mut deliveries = tokio::task::JoinSet::new();
+    if let Some(outbox) = outbox {
+        deliveries.spawn(outbox.run(stopped(), grace));
+    }
+    for notices in desk.notices() {
+        deliveries.spawn(notices.run(stopped(), grace));
+    }
     tracing::info!(%address, dealers, publishers, "started");
     // Scripts wait for this line.
     context.output.line(format!("listening on {}", server.origin(address)));
@@ -238,10 +251,8 @@ async fn serve(
         }
     };
     http::server::serve(listener, http::router(desk), &server, stop).await;
-    drop(stop_outbox);
-    if let Some(deliveries) = deliveries {
-        let _ = deliveries.await;
-    }
+    drop(stop_deliveries);
+    while deliveries.join_next().await.is_some() {}
     tracing::info!("stopped");
     Ok(())
 }
@@ -274,6 +285,7 @@ fn open(
 async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
     loop {
         tokio::time::sleep(REFRESH).await;
+        desk.tick().await;
         let (desk, tls) = (Arc::clone(&desk), tls.clone());
         // Building an index takes a while; requests must not wait for it.
         let refreshed = tokio::task::spawn_blocking(move || {

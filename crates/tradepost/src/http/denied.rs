@@ -55,7 +55,11 @@ pub(super) fn respond(
                 }
             }
         }
-        Denied::Missing | Denied::Invalid { .. } | Denied::Expired | Denied::Scope { .. } => {
+        Denied::Missing
+        | Denied::Invalid { .. }
+        | Denied::Expired
+        | Denied::Signature(_)
+        | Denied::Scope { .. } => {
             unreachable!("these have a row in the protocol's catalog")
         }
     }

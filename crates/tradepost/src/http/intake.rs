@@ -11,8 +11,11 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::Refusal;
+use tradepost_wire::adcp::signing::Fault;
 
 use super::Peer;
+use crate::adcp::identity::{Received, Standing};
+use crate::adcp::seller::{self, PublisherAgent};
 use crate::auth::{Denied, Principal};
 use crate::desk::{Agent, Caller, Desk};
 use crate::tls::client::ClientCertificate;
@@ -158,6 +161,62 @@ pub(super) async fn visitor(desk: &Desk, agent: &Agent, parts: &Parts) -> Result
         return caller(desk, agent, parts).await;
     }
     Ok(Caller { address: address(desk, parts), principal: Principal::anonymous() })
+}
+
+/// Who calls a publisher. A signature is looked at first: one that is there and wrong ends the
+/// request, whatever other credential it has. `is_open` is for what everybody may ask.
+pub(super) async fn publisher_caller(
+    desk: &Desk,
+    agent: &Agent,
+    publisher: &PublisherAgent,
+    parts: &Parts,
+    body: &[u8],
+    is_open: bool,
+) -> Result<Caller, Denied> {
+    let needed = match signed(desk, publisher, parts, body).await? {
+        Standing::Signed(signer) => {
+            let principal = seller::signer(&signer);
+            return Ok(Caller { address: address(desk, parts), principal });
+        }
+        Standing::Unsigned { needed } => needed,
+    };
+    let caller = match is_open {
+        true => visitor(desk, agent, parts).await,
+        false => caller(desk, agent, parts).await,
+    };
+    match caller {
+        Ok(caller) if needed && caller.principal.is_anonymous() => {
+            Err(Denied::Signature(Fault::Required))
+        }
+        Err(Denied::Missing | Denied::Invalid { .. } | Denied::Expired) if needed => {
+            Err(Denied::Signature(Fault::Required))
+        }
+        decided => decided,
+    }
+}
+
+/// Who has signed a request to a publisher.
+pub(super) async fn signed(
+    desk: &Desk,
+    publisher: &PublisherAgent,
+    parts: &Parts,
+    body: &[u8],
+) -> Result<Standing, Denied> {
+    let Some(identity) = &publisher.identity else {
+        return Ok(Standing::Unsigned { needed: false });
+    };
+    let received = Received {
+        method: &parts.method,
+        uri: &parts.uri,
+        headers: &parts.headers,
+        body,
+        secure: desk.server.tls.is_some(),
+    };
+    identity.judge(&received, desk.clock.now()).await.map_err(|fault| {
+        // Not counted against the address: the code is what a signer finds its mistake by.
+        tracing::info!(agent = publisher.id(), code = %fault, "a signature was not believed");
+        Denied::Signature(fault)
+    })
 }
 
 fn address(desk: &Desk, parts: &Parts) -> IpAddr {

@@ -88,6 +88,12 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     } else {
         match intake::receive(&desk, &parts.headers, body).await {
             Ok(bytes) => answer(&desk, agent, publisher, &parts, bytes).await,
+            // Of two media types a signature could mean either.
+            Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, _))
+                if let Err(denied) = intake::signed(&desk, publisher, &parts, &[]).await =>
+            {
+                TurnedAway::denied(publisher, denied).respond(&Id::null(), None)
+            }
             Err((status, message)) => {
                 let fail = Fail::new(Code::InvalidRequest, message).with_status(status);
                 let (mut response, stamp) = fail.respond(&Id::null());
@@ -170,11 +176,7 @@ async fn answer(
     let arguments = params.get("arguments").and_then(Value::as_object);
     let is_open = method != "tools/call"
         || params.get("name").and_then(Value::as_str) == Some(Tool::GetAdcpCapabilities.name());
-    let caller = if is_open {
-        intake::visitor(desk, agent, parts).await
-    } else {
-        intake::caller(desk, agent, parts).await
-    };
+    let caller = intake::publisher_caller(desk, agent, publisher, parts, &bytes, is_open).await;
     let caller = match caller {
         Ok(caller) => caller,
         Err(denied) => return TurnedAway::denied(publisher, denied).respond(&id, arguments),

@@ -32,11 +32,7 @@ pub(super) async fn answer(
     let tool = skill.and_then(|skill| publisher.tool(skill));
     let is_open = tool == Some(Tool::GetAdcpCapabilities);
     let arguments = data.and_then(arguments);
-    let caller = if is_open {
-        intake::visitor(desk, agent, parts).await
-    } else {
-        intake::caller(desk, agent, parts).await
-    };
+    let caller = intake::publisher_caller(desk, agent, publisher, parts, bytes, is_open).await;
     let caller = match caller {
         Ok(caller) => caller,
         Err(denied) => {

@@ -9,6 +9,7 @@ use tradepost_publisher::refuse;
 use tradepost_publisher::shelf::Broken;
 use tradepost_publisher::world::Wait;
 use tradepost_wire::adcp::error::{Code, Error, Release};
+use tradepost_wire::adcp::signing::Fault;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::jsonrpc::Id;
 
@@ -59,6 +60,16 @@ impl TurnedAway {
             }
             Denied::Expired => {
                 let message = "the credential has expired; get a new one";
+                unauthenticated(Code::AuthInvalid, message)
+            }
+            Denied::Signature(Fault::Required) => {
+                let message = "this has to be signed (RFC 9421); sign it with a key that your \
+                               operator publishes, or send another credential where one is enough";
+                unauthenticated(Code::AuthMissing, message)
+            }
+            Denied::Signature(_) => {
+                let message = "the request's signature is not believed; WWW-Authenticate says what \
+                               is wrong: sign the request anew";
                 unauthenticated(Code::AuthInvalid, message)
             }
             Denied::Scope { .. } => {

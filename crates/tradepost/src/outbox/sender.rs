@@ -7,8 +7,10 @@ use std::pin::Pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use reqwest::{Client, Response, StatusCode, Url};
 use tradepost_buyer::refusal;
 
 use crate::egress::{Egress, Unresolved, client};
@@ -67,6 +69,8 @@ pub enum Why {
     Status(u16),
     /// It answered 410: nobody is there and nobody will be.
     Gone,
+    /// It does not believe our signature, and would not believe it again.
+    Unverified,
     /// It did not answer in time.
     TimedOut,
     /// There was no connection.
@@ -84,7 +88,7 @@ impl Why {
     #[must_use]
     pub fn is_final(self) -> bool {
         match self {
-            Self::Gone | Self::NotPermitted => true,
+            Self::Gone | Self::Unverified | Self::NotPermitted => true,
             Self::Status(_)
             | Self::TimedOut
             | Self::Unreachable
@@ -99,6 +103,7 @@ impl fmt::Display for Why {
         match self {
             Self::Status(status) => write!(f, "HTTP {status}"),
             Self::Gone => f.write_str("HTTP 410"),
+            Self::Unverified => f.write_str("HTTP 401, the signature is not believed"),
             Self::TimedOut => f.write_str("no answer in time"),
             Self::Unreachable => f.write_str("no connection"),
             Self::Forbidden => f.write_str("the name leads to an address that may not be called"),
@@ -134,23 +139,40 @@ impl HttpSender {
     }
 
     async fn attempt(&self, notification: Notification) -> Result<(), Failed> {
+        let not_permitted = Failed { why: Why::NotPermitted, retry_after: None };
+        let headers = headers(&notification).ok_or(not_permitted)?;
+        self.post(&notification.url, |_| Some(headers), notification.body).await
+    }
+
+    /// Sends a body, once. The headers are made for the address as it is going to be called;
+    /// without them nothing is sent.
+    ///
+    /// # Errors
+    /// Why the receiver has not taken it.
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: impl FnOnce(&Url) -> Option<HeaderMap>,
+        body: String,
+    ) -> Result<(), Failed> {
         let failed = |why| Failed { why, retry_after: None };
         // Judged again: the setting that permitted it may have changed since it was kept.
-        let read = self.egress.read(&notification.url);
-        let destination = read.map_err(|_| failed(Why::NotPermitted))?;
+        let destination = self.egress.read(url).map_err(|_| failed(Why::NotPermitted))?;
         let client = self.client(destination.url.scheme() == "https").map_err(|fault| {
             tracing::error!(cause = %fault.chain(), "no client for webhooks");
             failed(Why::Broken)
         })?;
-        let headers = headers(&notification).ok_or_else(|| failed(Why::NotPermitted))?;
-        let request = client.post(destination.url).headers(headers).body(notification.body);
+        let headers = headers(&destination.url).ok_or_else(|| failed(Why::NotPermitted))?;
+        let request = client.post(destination.url).headers(headers).body(body);
         let response = request.send().await.map_err(|error| failed(why(&error)))?;
         let status = response.status();
         let retry_after = retry_after(&response);
+        let doubted = doubts_signature(response.headers());
         let _ = tokio::time::timeout(DRAIN, drain(response)).await;
         match status {
             status if status.is_success() => Ok(()),
             StatusCode::GONE => Err(failed(Why::Gone)),
+            StatusCode::UNAUTHORIZED if doubted => Err(failed(Why::Unverified)),
             status => Err(Failed { why: Why::Status(status.as_u16()), retry_after }),
         }
     }
@@ -186,6 +208,16 @@ fn headers(notification: &Notification) -> Option<HeaderMap> {
     secret(AUTHORIZATION, &notification.authorization)?;
     secret(TOKEN_HEADER.parse().ok()?, &notification.token)?;
     Some(headers)
+}
+
+/// Whether a receiver says that it does not believe a webhook's signature (AdCP, "Retry semantics for
+/// verification failures").
+fn doubts_signature(headers: &HeaderMap) -> bool {
+    let said = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    said.map(str::trim_start).any(|challenge| {
+        let (scheme, terms) = challenge.split_once(' ').unwrap_or_default();
+        scheme.eq_ignore_ascii_case("signature") && terms.contains("error=\"webhook_")
+    })
 }
 
 fn retry_after(response: &Response) -> Option<Duration> {

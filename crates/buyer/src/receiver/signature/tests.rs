@@ -1,6 +1,7 @@
 use super::super::authentic::sha256;
 use super::*;
 use axum::http::{HeaderMap, HeaderName, Method};
+use base64::engine::general_purpose::STANDARD;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
@@ -13,7 +14,6 @@ const NOW: i64 = 1_777_550_400;
 #[test]
 fn the_published_example_is_verified() {
     let headers = map(&[
-        ("host", "example.com"),
         ("date", "Tue, 20 Apr 2021 02:07:55 GMT"),
         ("content-type", "application/json"),
         ("content-length", "18"),
@@ -22,20 +22,20 @@ fn the_published_example_is_verified() {
             "sha-512=:WZDPaVn/7XgHaAy8pmojAkGWoRx2UFChF41A2svX+TaPm+AbwAgBWnrIiYllu7BNNyealdVLvRwEmTHWXvJwew==:",
         ),
     ]);
-    let uri = Uri::from_static("/foo?param=Value&Pet=dog");
-    let body = br#"{"hello": "world"}"#;
-    let envelope = Envelope { method: &Method::POST, uri: &uri, headers: &headers, body };
-    assert!(digest_matches(&envelope), "RFC 9530");
+    let fields = fields(&headers);
+    let target = Target::read("https://example.com/foo?param=Value&Pet=dog").unwrap();
+    let message = Message { method: "POST", target: &target, fields: &fields };
+    assert!(digest_matches(&message, br#"{"hello": "world"}"#), "RFC 9530");
+    assert!(!digest_matches(&message, br#"{"hello": "World"}"#), "RFC 9530");
     let text = r#"("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519""#;
-    let input = Input::read(text).unwrap();
     let key = json!({"kty": "OKP", "crv": "Ed25519", "kid": "test-key-ed25519",
         "x": "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"});
-    let signatures = Signatures { keys: Keys::read(&key).unwrap(), url: None, tag: None };
-    let base = signatures.base(&envelope, &input).unwrap();
+    let keys = Keys::read(&key).unwrap();
+    let base = message.base(&Input::read(text).unwrap()).unwrap();
     let signature =
         "wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==";
     let signature = STANDARD.decode(signature).unwrap();
-    let (_, _, key) = &signatures.keys.0[0];
+    let (_, _, key) = &keys.0[0];
     UnparsedPublicKey::new(&ED25519, key).verify(base.as_bytes(), &signature).unwrap();
 }
 
@@ -185,14 +185,30 @@ fn a_signature_counts_when_it_covers_enough_and_is_in_force() {
 fn a_tag_is_required_where_one_is_named() {
     let sender = Sender::new();
     let tagged = |tag: &str| format!(r#";created={NOW};nonce="n";keyid="ed"{tag}"#);
-    for (tag, expected) in [
-        (r#";tag="adcp/webhook-signing/v1""#, true),
-        (r#";tag="adcp/request-signing/v1""#, false),
-        ("", false),
-    ] {
+    for (tag, expected) in [(r#";tag="ours""#, true), (r#";tag="Ours""#, false), ("", false)] {
         let signed = Signed { terms: tagged(tag), ..usual() };
-        assert_eq!(sender.sends(&signed, Some("adcp/webhook-signing/v1")), expected, "{tag}");
+        assert_eq!(sender.sends(&signed, Some("ours")), expected, "{tag}");
     }
+}
+
+#[test]
+fn w_4_what_is_tagged_as_adcp_s_is_what_adcp_demands() {
+    let sender = Sender::new();
+    let all = r#""@method" "@target-uri" "@authority" "content-type" "content-digest""#;
+    let terms = format!(
+        r#";created={NOW};expires={};nonce="AAAAAAAAAAAAAAAAAAAAAA";keyid="ed";alg="ed25519";tag="adcp/webhook-signing/v1""#,
+        NOW + 300
+    );
+    let tag = Some("adcp/webhook-signing/v1");
+    let sends = |components, terms: &str| {
+        sender.sends(&Signed { components, terms: terms.to_owned(), ..usual() }, tag)
+    };
+    assert!(sends(all, &terms));
+    assert!(!sends(COMPONENTS, &terms), "the authority is covered, too");
+    assert!(!sends(all, &terms.replace("webhook-signing", "request-signing")));
+    assert!(!sends(all, &terms.replace(r#";alg="ed25519""#, "")));
+    assert!(!sends(all, &terms.replace("AAAAAAAAAAAAAAAAAAAAAA", "n")));
+    assert!(!sends(all, &terms.replace(&format!("{}", NOW + 300), &format!("{}", NOW + 301))));
 }
 
 #[test]

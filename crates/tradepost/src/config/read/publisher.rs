@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::profile::{
-    Authorization, Billing, BuyerAgent, Onboarding, Profile, Review, Standing,
+    Authorization, Billing, BuyerAgent, Onboarding, Profile, Review, Signing, Standing,
 };
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::parse::{self, read_object};
@@ -16,7 +16,10 @@ use tradepost_wire::problem::{At, Problems};
 use super::values::{self, duration, line, of_text, prose, reject};
 use super::{auth, sections};
 use crate::adcp::seller::Front;
+use crate::adcp::signers::Keys;
 use crate::config::{Auth, Publisher, RateLimit, Rates, Upstream};
+
+mod signing;
 
 const HOUR: (SignedDuration, &str) = (SignedDuration::from_hours(1), "1h");
 const WEEK: (SignedDuration, &str) = (SignedDuration::from_hours(7 * 24), "7d");
@@ -42,6 +45,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "origins" => origins: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::list(v, at, p, (0, None), values::web_base)
         },
+        optional "brand_json_url" => brand_json_url: values::web_page,
         optional "description" => description: prose(2_000),
         optional "agent_version" => agent_version: line(64),
         optional "provider" => provider: sections::read_provider,
@@ -62,15 +66,20 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "rates" => rates: read_rates,
         optional "auth" => auth: auth::auth,
         optional "call_loopback" => call_loopback: parse::boolean,
+        optional "webhook_key" => webhook_key: signing::webhook_key,
+        optional "request_signing" => request_signing: signing::request_signing,
     });
+    let (agents, keys): (Vec<_>, Vec<_>) = agents.into_iter().flatten().unzip();
     let mut principals = BTreeSet::new();
-    for (index, agent) in agents.iter().flatten().enumerate() {
+    for (index, agent) in agents.iter().enumerate() {
         if !agent.principals.iter().all(|name| principals.insert(name.clone())) {
             let list = at.key("agents");
             let message = "the credential of another agent, too";
             reject(&list.index(index).key("credentials"), problems, message);
         }
     }
+    let signers = agents.iter().zip(keys);
+    let signers = signers.filter_map(|(agent, keys)| Some((agent.id.clone(), keys?))).collect();
     let name = name?;
     let describe = || format!("{name}: advertising on its own media.");
     let profile = Profile {
@@ -79,11 +88,12 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         sandbox: sandbox.unwrap_or(false),
         billing: billing.unwrap_or_else(|| vec![Billing::Operator]),
         payment_terms: payment_terms.unwrap_or_else(|| vec!["net_30".to_owned()]),
-        agents: agents.unwrap_or_default().into_iter().map(Arc::new).collect(),
+        agents: agents.into_iter().map(Arc::new).collect(),
         onboarding: onboarding.unwrap_or_default(),
         replay_ttl: replay_ttl.unwrap_or(SignedDuration::from_hours(24)),
         catalogue: Catalogue::default(),
         internals: internals.unwrap_or(false),
+        signing: Signing { requests: request_signing, ..Signing::default() },
         name: name.clone(),
     };
     let front = Front {
@@ -100,10 +110,13 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
     Some(Publisher {
         front,
         public_url,
+        brand_json_url,
         catalogue: catalogue.map(Into::into),
         upstream,
         rates: rates.unwrap_or_default(),
         call_loopback: call_loopback.unwrap_or(false),
+        webhook_key,
+        signers,
         profile,
     })
 }
@@ -119,10 +132,15 @@ fn billing_list(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<V
     })
 }
 
-fn buyer_agent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<BuyerAgent> {
+fn buyer_agent(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<(BuyerAgent, Option<Keys>)> {
     read_object!(value, at, problems, closed {
         required "id" => id: values::id,
         optional "url" => url: values::web_page,
+        optional "keys" => keys: signing::keys,
         optional "credentials" => credentials: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::list(v, at, p, (0, None), line(200))
         },
@@ -132,7 +150,9 @@ fn buyer_agent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Bu
         optional "billing" => billing: billing_list,
         optional "scope" => scope: read_scope,
     });
-    Some(BuyerAgent {
+    // Without another word the keys are where the agent's operator publishes them.
+    let keys = keys.or_else(|| url.is_some().then(signing::published));
+    let agent = BuyerAgent {
         id: id?,
         url,
         principals: credentials.unwrap_or_default().into_iter().collect(),
@@ -141,7 +161,8 @@ fn buyer_agent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Bu
         live_only: live_only.unwrap_or(false),
         billing: billing.map(|billing| billing.into_iter().collect()),
         scope,
-    })
+    };
+    Some((agent, keys))
 }
 
 fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Authorization> {

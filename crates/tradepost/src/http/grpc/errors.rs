@@ -181,7 +181,11 @@ pub(super) fn denied(agent: &Agent, denied: Denied) -> Parcel {
             }
         }
         Denied::Unavailable(fault) => super::broken(agent, &fault),
-        Denied::Missing | Denied::Invalid { .. } | Denied::Expired | Denied::Scope { .. } => {
+        Denied::Missing
+        | Denied::Invalid { .. }
+        | Denied::Expired
+        | Denied::Signature(_)
+        | Denied::Scope { .. } => {
             unreachable!("these have a row in the protocol's catalog")
         }
     }

@@ -1,0 +1,83 @@
+//! The publisher's own keys: with which webhooks are signed, and the two documents by which
+//! receivers find them: the key set, and the `brand.json` that names the agent and the key set.
+
+use serde_json::{Value, json};
+use tradepost_wire::adcp::signing::Algorithm;
+
+use crate::fault::Fault;
+use crate::signing::Algorithm as Jws;
+use crate::signing::key::{self, SigningKey};
+
+/// Where the key set is.
+pub const JWKS_PATH: &str = "/.well-known/jwks.json";
+
+/// Where `brand.json` is.
+pub const BRAND_PATH: &str = "/.well-known/brand.json";
+
+/// The key with which webhooks are signed.
+#[derive(Debug)]
+pub struct WebhookKey(SigningKey);
+
+impl WebhookKey {
+    /// A key of ours.
+    #[must_use]
+    pub fn new(key: SigningKey) -> Self {
+        Self(key)
+    }
+
+    /// A key that lasts as long as this process. Receivers look for the next one when they meet its
+    /// name.
+    ///
+    /// # Errors
+    /// When the machine has no random numbers.
+    pub fn passing() -> Result<Self, Fault> {
+        const WHAT: &str = "making a key for webhooks";
+        let pem = key::generate(Jws::EdDsa)
+            .map_err(|_| Fault::new(WHAT, "the machine has no random numbers"))?;
+        SigningKey::read(&pem, None).map(Self).map_err(|why| Fault::new(WHAT, why.to_string()))
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn kid(&self) -> &str {
+        self.0.kid()
+    }
+
+    /// How it signs.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        match self.0.algorithm() {
+            Jws::EdDsa => Algorithm::Ed25519,
+            Jws::Es256 => Algorithm::P256,
+        }
+    }
+
+    /// Signs; `None` when the machine has no random numbers.
+    #[must_use]
+    pub fn sign(&self, message: &[u8]) -> Option<Vec<u8>> {
+        self.0.sign(message).ok()
+    }
+
+    /// The key set, as receivers read it.
+    #[must_use]
+    pub fn jwks(&self) -> Value {
+        let mut public = self.0.public_jwk();
+        public["key_ops"] = json!(["verify"]);
+        // Webhooks are signed with keys for requests; the tag of a signature keeps the two apart.
+        public["adcp_use"] = json!("request-signing");
+        json!({"keys": [public]})
+    }
+}
+
+/// The `brand.json` of a publisher that is reached under `base_url`: it says which agents are the
+/// publisher's, one for each address, and where their keys are.
+#[must_use]
+pub fn brand_json(name: &str, base_url: &str, endpoints: &[(&str, &str)]) -> Value {
+    let jwks = format!("{base_url}{JWKS_PATH}");
+    let agent = |(id, path): &(&str, &str)| {
+        let description = format!("{name}: sells advertising (AdCP).");
+        json!({"type": "sales", "id": id, "url": format!("{base_url}{path}"),
+            "jwks_uri": jwks, "description": description})
+    };
+    json!({"version": "1.0", "agents": endpoints.iter().map(agent).collect::<Vec<_>>()})
+}

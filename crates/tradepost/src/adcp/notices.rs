@@ -1,0 +1,327 @@
+//! Delivers a publisher's notifications (`W-4`, `W-5`): a queue in its vault, emptied through the
+//! guard of addresses. A notification stays due until its receiver has taken it or it is given up,
+//! and what becomes of an attempt is written down after it; so a process that is killed in between
+//! sends it once more, with the same bytes and the same `idempotency_key` in them, by which the
+//! receiver knows it.
+//!
+//! Each attempt is signed anew (RFC 9421): a signature holds five minutes, and its nonce counts
+//! once. Who has asked for a bearer token or an HMAC in place of it gets that and no signature.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use ring::hmac;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tradepost_buyer::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
+use tradepost_publisher::refuse::Stop;
+use tradepost_publisher::shelf::{Kept, Query, Vault};
+use tradepost_publisher::task::Notice;
+use tradepost_publisher::tools::Reply;
+use tradepost_wire::adcp::signing::{self, Surface, Terms};
+use tradepost_wire::http_signature::{Message, Target, content_digest};
+
+use super::keys::WebhookKey;
+use crate::clock::Clock;
+use crate::fault::Fault;
+use crate::outbox::backoff::{Advice, Schedule};
+use crate::outbox::pump::{self, Busy, Queue};
+use crate::outbox::sender::{Failed, HttpSender, Why};
+use crate::outbox::{Edge, Limits};
+use crate::store::PushBusy;
+
+/// The states of a notification's record.
+const DUE: &str = "due";
+const DONE: &str = "done";
+const DEAD: &str = "dead";
+
+/// How often a notification is tried: for most of a day.
+const ATTEMPTS: u32 = 24;
+
+/// How many due notifications are looked at to find some that may be sent.
+const PAGE: usize = 256;
+
+const JSON: &str = "application/json";
+
+/// Delivers the notifications of one publisher.
+pub struct Notices {
+    publisher: String,
+    vault: Arc<dyn Vault>,
+    stir: Arc<tokio::sync::Notify>,
+    key: Arc<WebhookKey>,
+    sender: HttpSender,
+    clock: Clock,
+    edge: Edge,
+    schedule: Schedule,
+    limits: Limits,
+    stopping: AtomicBool,
+}
+
+impl fmt::Debug for Notices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notices").field("publisher", &self.publisher).finish_non_exhaustive()
+    }
+}
+
+/// What it stands on.
+#[derive(Debug)]
+pub struct Ground {
+    /// What the publisher keeps.
+    pub vault: Arc<dyn Vault>,
+    /// Told when something was kept.
+    pub stir: Arc<tokio::sync::Notify>,
+    /// Who sends.
+    pub sender: HttpSender,
+    /// The time.
+    pub clock: Clock,
+    /// Waiting and chance.
+    pub edge: Edge,
+}
+
+impl Notices {
+    /// Delivers what the publisher with this id keeps, signed by `key`.
+    #[must_use]
+    pub fn new(publisher: &str, key: Arc<WebhookKey>, ground: Ground) -> Self {
+        let Ground { vault, stir, sender, clock, edge } = ground;
+        let schedule = Schedule { attempts: ATTEMPTS, ..Schedule::default() };
+        let (publisher, limits) = (publisher.to_owned(), Limits::default());
+        let stopping = AtomicBool::new(false);
+        Self { publisher, vault, stir, key, sender, clock, edge, schedule, limits, stopping }
+    }
+
+    /// The same on another schedule.
+    #[must_use]
+    pub fn scheduled(self, schedule: Schedule) -> Self {
+        Self { schedule, ..self }
+    }
+
+    /// Delivers until `stop` resolves, and then lets the attempts that are under way end, at most
+    /// `grace` long.
+    pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: std::time::Duration) {
+        pump::run(self, stop, grace).await;
+    }
+
+    /// Those that are due, page by page, until `take` has enough.
+    fn each_due(&self, mut take: impl FnMut(Kept<Notice>) -> bool) -> Result<(), Fault> {
+        let mut after = 0;
+        loop {
+            let query =
+                Query { state: Some(DUE.to_owned()), after, limit: PAGE, ..Query::default() };
+            let page = self.vault.look(|shelf| shelf.all::<Notice>(&query));
+            let page = page.map_err(Fault::on("reading due notifications"))?;
+            let full = page.len() == PAGE;
+            for notice in page {
+                after = notice.record.place;
+                if !take(notice) {
+                    return Ok(());
+                }
+            }
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn attempt(&self, notice: &Notice) -> Result<(), Failed> {
+        let now = self.clock.now();
+        let headers = |url: &Url| self.headers(notice, url, now);
+        self.sender.post(&notice.url, headers, notice.body.clone()).await
+    }
+
+    /// How a receiver is shown that it is us: as it has asked, or else by our signature. One or the
+    /// other, never both.
+    fn headers(&self, notice: &Notice, url: &Url, now: Timestamp) -> Option<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        let Some(asked) = notice.authentication.as_ref().filter(|asked| !asked.is_null()) else {
+            self.sign(&mut headers, notice, url, now)?;
+            return Some(headers);
+        };
+        let credentials = asked.get("credentials").and_then(Value::as_str)?;
+        let schemes = asked.get("schemes").and_then(Value::as_array)?;
+        let is = |name: &str| {
+            let known = |scheme: &str| scheme.eq_ignore_ascii_case(name);
+            schemes.first().and_then(Value::as_str).is_some_and(known)
+        };
+        if is("HMAC-SHA256") {
+            let seconds = now.as_second().to_string();
+            let key = hmac::Key::new(hmac::HMAC_SHA256, credentials.as_bytes());
+            let message = [seconds.as_bytes(), b".", notice.body.as_bytes()].concat();
+            let tag = hmac::sign(&key, &message);
+            let digits: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+            put(&mut headers, ADCP_TIMESTAMP, &seconds)?;
+            put(&mut headers, ADCP_SIGNATURE, &format!("sha256={digits}"))?;
+        } else if is("Bearer") {
+            let mut value = HeaderValue::from_str(&format!("Bearer {credentials}")).ok()?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        } else {
+            return None;
+        }
+        Some(headers)
+    }
+
+    fn sign(
+        &self,
+        headers: &mut HeaderMap,
+        notice: &Notice,
+        url: &Url,
+        now: Timestamp,
+    ) -> Option<()> {
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).ok()?;
+        let mut hash = [0; 32];
+        hash.copy_from_slice(&Sha256::digest(&notice.body));
+        let digest = content_digest(&hash);
+        let (keyid, algorithm) = (self.key.kid(), self.key.algorithm());
+        let terms = Terms { surface: Surface::Webhook, keyid, algorithm, nonce: &nonce, now };
+        let target = Target::read(url.as_str()).ok()?;
+        let fields = [("content-type", JSON), ("content-digest", digest.as_str())];
+        let message = Message { method: "POST", target: &target, fields: &fields };
+        let input = terms.input(true);
+        let base = message.base(&input).ok()?;
+        let (terms, signature) = signing::headers(&input, &self.key.sign(base.as_bytes())?);
+        put(headers, "content-digest", &digest)?;
+        put(headers, "signature-input", &terms)?;
+        put(headers, "signature", &signature)
+    }
+
+    /// Writes down what became of an attempt.
+    async fn note(&self, notice: &Kept<Notice>, sent: Result<(), Failed>) -> Result<(), Fault> {
+        let (id, now) = (notice.record.id.clone(), self.clock.now());
+        let failures = notice.thing.attempts.saturating_add(1);
+        let (state, due_at) = match sent {
+            Ok(()) => (DONE, now),
+            Err(failed) => match self.advise(failures, failed) {
+                Advice::Again(pause) => {
+                    // A moment that is still to come, so that it is waited for.
+                    let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
+                    let pause = pause.max(SignedDuration::from_millis(1));
+                    (DUE, now.checked_add(pause).unwrap_or(Timestamp::MAX))
+                }
+                Advice::GiveUp => (DEAD, now),
+            },
+        };
+        self.tell(notice, state, sent.err());
+        let job = move |shelf: &dyn tradepost_publisher::shelf::Shelf| {
+            let found = shelf.find::<Notice>(&id)?;
+            if let Some(mut kept) = found.filter(|kept| kept.record.state == DUE) {
+                kept.thing.attempts = failures;
+                kept.thing.due_at = due_at;
+                state.clone_into(&mut kept.record.state);
+                shelf.change(&mut kept, now)?;
+            }
+            Ok(Reply::completed("noted", json!({})))
+        };
+        match self.vault.write(Box::new(job)).await {
+            Ok(_) => Ok(()),
+            Err(Stop::Broken(broken)) => Err(Fault::on("noting a delivery")(broken)),
+            Err(Stop::Refused(_)) => Err(Fault::new("noting a delivery", "it was refused")),
+        }
+    }
+
+    fn advise(&self, failures: u32, failed: Failed) -> Advice {
+        if failed.why.is_final() && failed.why != Why::Gone {
+            return Advice::GiveUp;
+        }
+        // 410 ends a webhook of A2A; of AdCP nothing says so, and the receiver may come back.
+        self.schedule.advise(failures, failed.retry_after, (self.edge.random)())
+    }
+
+    fn tell(&self, notice: &Kept<Notice>, state: &str, failed: Option<Failed>) {
+        let (publisher, place) = (&self.publisher, notice.record.place);
+        let host = host(&notice.thing.url);
+        let Some(Failed { why, .. }) = failed else {
+            tracing::debug!(%publisher, notice = place, "delivered");
+            return;
+        };
+        if state == DEAD {
+            tracing::warn!(%publisher, notice = place, %host, %why, "a notification was given up");
+        } else {
+            tracing::info!(%publisher, notice = place, %host, %why, "a notification was not taken");
+        }
+    }
+}
+
+impl Queue for Notices {
+    type Turn = Kept<Notice>;
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn edge(&self) -> &Edge {
+        &self.edge
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn due(
+        &self,
+        now: Timestamp,
+        busy: &PushBusy,
+        room: usize,
+    ) -> Result<Vec<Kept<Notice>>, Fault> {
+        let mut due = Vec::new();
+        if self.stopping.load(Ordering::SeqCst) {
+            return Ok(due);
+        }
+        self.each_due(|notice| {
+            let who = Self::who(&notice);
+            let waits = busy.keys.contains(&who.key)
+                || busy.hosts.contains(&who.host)
+                || busy.owners.contains(&who.owner);
+            if !waits && notice.thing.due_at <= now {
+                due.push(notice);
+            }
+            due.len() < room
+        })?;
+        Ok(due)
+    }
+
+    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+        let mut next: Option<Timestamp> = None;
+        self.each_due(|notice| {
+            let at = notice.thing.due_at;
+            if at > now && next.is_none_or(|next| at < next) {
+                next = Some(at);
+            }
+            true
+        })?;
+        Ok(next)
+    }
+
+    fn who(notice: &Kept<Notice>) -> Busy {
+        let key = i64::try_from(notice.record.place).unwrap_or(i64::MAX);
+        Busy { key, host: host(&notice.thing.url), owner: notice.record.owner.clone() }
+    }
+
+    async fn work(self: Arc<Self>, notice: Kept<Notice>) -> Result<(), Fault> {
+        let sent = self.attempt(&notice.thing).await;
+        self.note(&notice, sent).await
+    }
+
+    async fn stirred(&self) {
+        self.stir.notified().await;
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+    }
+}
+
+fn host(url: &str) -> String {
+    let url = Url::parse(url).ok();
+    url.and_then(|url| url.host_str().map(str::to_ascii_lowercase)).unwrap_or_default()
+}
+
+fn put(headers: &mut HeaderMap, name: &'static str, value: &str) -> Option<()> {
+    headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).ok()?);
+    Some(())
+}

@@ -1,0 +1,102 @@
+//! Readers for what a publisher signs, and whose signatures it believes.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use tradepost_publisher::profile::RequestSigning;
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::problem::{At, Problems};
+
+use super::super::values::{self, line, of_text, whole};
+use crate::adcp::replay;
+use crate::adcp::signers::{Keys, Source};
+use crate::config::WebhookKeyFile;
+
+/// `webhook_key`
+pub(super) fn webhook_key(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<WebhookKeyFile> {
+    read_object!(value, at, problems, closed {
+        required "key_file" => key_file: line(1_000),
+        optional "kid" => kid: line(200),
+    });
+    Some(WebhookKeyFile { key_file: key_file?.into(), kid })
+}
+
+/// `request_signing`
+pub(super) fn request_signing(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<RequestSigning> {
+    read_object!(value, at, problems, closed {
+        optional "content_digest" => content_digest: digest,
+        optional "required_for" => required_for: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), tool)
+        },
+        optional "methods_required_for" => methods: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), method)
+        },
+    });
+    Some(RequestSigning {
+        digest: content_digest.unwrap_or_default(),
+        required_for: BTreeSet::from_iter(required_for.into_iter().flatten()),
+        methods_required_for: BTreeSet::from_iter(methods.into_iter().flatten()),
+    })
+}
+
+fn digest(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Digest> {
+    const HINT: &str = "must be required, forbidden or either";
+    of_text((value, at, problems), HINT, |text| {
+        let all = [Digest::Required, Digest::Forbidden, Digest::Either];
+        all.into_iter().find(|digest| digest.name() == text)
+    })
+}
+
+fn tool(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be a task of AdCP, such as create_media_buy";
+    of_text((value, at, problems), HINT, |text| {
+        Tool::ALL.iter().find(|tool| tool.name() == text).map(|tool| tool.name().to_owned())
+    })
+}
+
+/// The two kinds of names are kept apart: those of methods have a slash.
+fn method(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be a method of the protocol, such as tasks/cancel";
+    of_text((value, at, problems), HINT, |text| {
+        let fits = text.contains('/') && text.len() <= 100 && text != "tools/call";
+        fits.then(|| text.to_owned())
+    })
+}
+
+/// `keys` of a buyer agent.
+pub(super) fn keys(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Keys> {
+    read_object!(value, at, problems, closed {
+        optional "jwks_file" => jwks_file: line(1_000),
+        optional "brand_json_url" => brand_json_url: values::web_page,
+        optional "revoked" => revoked: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), line(200))
+        },
+        optional "signatures" => signatures: whole::<u32>(1, 1_000_000),
+    });
+    let source = match (jwks_file, brand_json_url) {
+        (Some(_), Some(_)) => {
+            values::reject(at, problems, "must name jwks_file or brand_json_url, not both");
+            return None;
+        }
+        (Some(file), None) => Source::File(file.into()),
+        (None, brand_json_url) => Source::Published(brand_json_url),
+    };
+    let cap = signatures.and_then(|cap| usize::try_from(cap).ok()).unwrap_or(replay::PER_KEY);
+    Some(Keys { source, revoked: revoked.unwrap_or_default(), cap })
+}
+
+/// What is said of an agent's keys when nothing is said.
+pub(super) fn published() -> Keys {
+    Keys { source: Source::Published(None), revoked: Vec::new(), cap: replay::PER_KEY }
+}

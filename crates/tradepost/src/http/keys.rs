@@ -1,0 +1,40 @@
+//! What receivers of a publisher's webhooks find its keys by: the key set and `brand.json`.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+use super::{host, json_response, not_found};
+use crate::adcp::seller::Documents;
+use crate::desk::{Agent, Desk};
+
+/// For how long a receiver need not ask again: no longer than it may go on with a key that was
+/// withdrawn.
+const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+pub(super) async fn jwks(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    match found(&desk, &request, |documents| documents.jwks.clone()) {
+        Some(response) => response,
+        None => not_found().await,
+    }
+}
+
+pub(super) async fn brand(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    match found(&desk, &request, |documents| documents.brand.clone()) {
+        Some(response) => response,
+        None => not_found().await,
+    }
+}
+
+fn found(desk: &Desk, request: &Request, read: fn(&Documents) -> String) -> Option<Response> {
+    let agent = desk.agent(host(request.uri(), request.headers()));
+    let documents = match agent {
+        Some(Agent::Publisher(publisher)) => publisher.documents.as_ref(),
+        Some(Agent::Dealer(_) | Agent::Conformance(_)) | None => None,
+    };
+    let mut response = json_response(StatusCode::OK, read(documents?));
+    response.headers_mut().insert(header::CACHE_CONTROL, CACHE_CONTROL);
+    Some(response)
+}

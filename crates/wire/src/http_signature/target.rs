@@ -1,0 +1,185 @@
+//! Where a request goes, in the one form in which both sides sign it (RFC 3986 §6.2.2 and §6.2.3,
+//! and AdCP's rules for URLs that are compared).
+
+use std::fmt;
+
+/// Where a request goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    scheme: String,
+    authority: String,
+    path: String,
+    query: Option<String>,
+}
+
+/// Why an address cannot be signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadTarget {
+    /// It has characters that are not ASCII: names of other scripts are written `xn--…`.
+    Characters,
+    /// It names no host, or one that two readers could read differently.
+    Authority,
+    /// It is not an absolute web address.
+    Shape,
+}
+
+impl fmt::Display for BadTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Characters => "the address has characters that are not ASCII",
+            Self::Authority => "the address does not name one host",
+            Self::Shape => "the address is not an absolute web address",
+        })
+    }
+}
+
+impl std::error::Error for BadTarget {}
+
+impl Target {
+    /// Reads an address. User name, password and fragment are left out.
+    ///
+    /// # Errors
+    /// Why it cannot be signed.
+    pub fn read(url: &str) -> Result<Self, BadTarget> {
+        if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(BadTarget::Characters);
+        }
+        let (scheme, rest) = url.split_once("://").ok_or(BadTarget::Shape)?;
+        let scheme = scheme.to_ascii_lowercase();
+        if scheme != "https" && scheme != "http" {
+            return Err(BadTarget::Shape);
+        }
+        let rest = rest.split('#').next().unwrap_or_default();
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(end);
+        let (path, query) = match rest.split_once('?') {
+            Some((path, query)) => (path, Some(query.to_owned())),
+            None => (rest, None),
+        };
+        let authority = authority_of(&scheme, authority)?;
+        Ok(Self { scheme, authority, path: path_of(path), query })
+    }
+
+    /// `https` or `http`.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// The host, and the port when it is not the scheme's own.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// The path, which is never empty.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The query, byte for byte.
+    #[must_use]
+    pub fn query(&self) -> Option<&str> {
+        self.query.as_deref()
+    }
+
+    /// The whole address (`@target-uri`).
+    #[must_use]
+    pub fn uri(&self) -> String {
+        let query = self.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+        format!("{}://{}{}{query}", self.scheme, self.authority, self.path)
+    }
+}
+
+fn authority_of(scheme: &str, authority: &str) -> Result<String, BadTarget> {
+    const BAD: BadTarget = BadTarget::Authority;
+    let named = authority.rsplit_once('@').map_or(authority, |(_, named)| named);
+    let (host, port) = match named.strip_prefix('[') {
+        Some(rest) => {
+            let (inside, after) = rest.split_once(']').ok_or(BAD)?;
+            let address: std::net::Ipv6Addr = inside.parse().map_err(|_| BAD)?;
+            let port = match after.strip_prefix(':') {
+                Some(port) => Some(port),
+                None if after.is_empty() => None,
+                None => return Err(BAD),
+            };
+            // As it was written: an address has many spellings, and only the case is leveled.
+            let _ = address;
+            (format!("[{}]", inside.to_ascii_lowercase()), port)
+        }
+        None => {
+            let (host, port) = match named.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (named, None),
+            };
+            let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+            let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&b);
+            if host.is_empty() || host.ends_with('.') || !host.bytes().all(plain) {
+                return Err(BAD);
+            }
+            (host, port)
+        }
+    };
+    let port = port.filter(|port| !port.is_empty());
+    if port.is_some_and(|port| port.parse::<u16>().is_err() || port.starts_with('+')) {
+        return Err(BAD);
+    }
+    Ok(match (scheme, port) {
+        (_, None) | ("https", Some("443")) | ("http", Some("80")) => host,
+        (_, Some(port)) => format!("{host}:{port}"),
+    })
+}
+
+fn path_of(path: &str) -> String {
+    let path = escapes(&without_dots(path));
+    if path.is_empty() { "/".to_owned() } else { path }
+}
+
+/// Resolves `.` and `..` (RFC 3986 §5.2.4). Empty segments stay: `//` is not `/`.
+fn without_dots(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let Some(inside) = path.strip_prefix('/') else { return path.to_owned() };
+    let mut segments = inside.split('/').peekable();
+    while let Some(segment) = segments.next() {
+        let last = segments.peek().is_none();
+        match segment {
+            "." | ".." => {
+                if segment == ".." {
+                    kept.pop();
+                }
+                if last {
+                    kept.push("");
+                }
+            }
+            _ => kept.push(segment),
+        }
+    }
+    format!("/{}", kept.join("/"))
+}
+
+/// Writes what needs no escape without one, and the others in capitals.
+fn escapes(path: &str) -> String {
+    let mut out = String::new();
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('%') {
+        out.push_str(before);
+        let digits = after.get(..2).filter(|two| two.bytes().all(|b| b.is_ascii_hexdigit()));
+        let Some((digits, byte)) =
+            digits.and_then(|two| Some((two, u8::from_str_radix(two, 16).ok()?)))
+        else {
+            out.push('%');
+            rest = after;
+            continue;
+        };
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push_str(&digits.to_ascii_uppercase());
+        }
+        rest = after.get(2..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
