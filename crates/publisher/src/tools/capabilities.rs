@@ -15,6 +15,8 @@ use crate::profile::Profile;
 use crate::refuse::Stop;
 use crate::version;
 
+mod signing;
+
 /// The features of `core/media-buy-features.json` that this seller has. Not among them: lists of
 /// properties that lie with other agents, inline creatives and catalogs.
 const FEATURES: [(&str, bool); 4] = [
@@ -50,6 +52,7 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
                 members.insert(name.to_owned(), section);
             }
         }
+        members.extend(signing::sections(&profile.signing, &tools));
     }
     Ok(Reply::completed("what this seller can do", body))
 }

@@ -298,14 +298,14 @@ fn a_feed_that_has_not_changed_is_not_sent_again() {
         &desk,
         again,
         &expect![[r#"
-        {
-          "status": "completed",
-          "message": "nothing has changed since that version",
-          "unchanged": true,
-          "wholesale_feed_version": "913ff68cf7c86f86",
-          "cache_scope": "public",
-          "adcp_version": "3.1"
-        }"#]],
+            {
+              "status": "completed",
+              "message": "nothing has changed since that version",
+              "unchanged": true,
+              "wholesale_feed_version": "913ff68cf7c86f86",
+              "cache_scope": "public",
+              "adcp_version": "3.1"
+            }"#]],
     );
     let filtered = json!({"buying_mode": "wholesale", "if_wholesale_feed_version": version,
         "filters": {"channels": ["email"]}});

@@ -11,7 +11,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::Failure;
 use super::{Context, Outcome, check_config, dealers};
-use crate::aap::demo;
+use tradepost_publisher::demo;
+
+use crate::aap::demo as dealer_demo;
 use crate::auth::Principal;
 use crate::clock::Clock;
 use crate::config::{Config, Server, read};
@@ -160,7 +162,8 @@ fn demo_publisher(brand_json_url: Option<&str>) -> Config {
             (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
         };
         publisher.brand_json_url = brand_json_url.map(ToOwned::to_owned);
-        publisher.profile.catalogue = tradepost_publisher::demo::catalogue();
+        publisher.profile.catalogue = demo::catalogue();
+        publisher.profile.catalogue.products.push(demo::trial());
         publisher.front.tokens = DEMO_TOKENS.iter().map(token).collect();
     }
     config
@@ -199,7 +202,12 @@ fn lock(data: &Path) -> Result<Option<File>, Failure> {
 fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Result<(), Fault> {
     let now = clock.now();
     for dealer in &config.dealers {
-        store.replace_inventory(&dealer.id, &demo::units(size, DEMO_SEED, now), now, false)?;
+        store.replace_inventory(
+            &dealer.id,
+            &dealer_demo::units(size, DEMO_SEED, now),
+            now,
+            false,
+        )?;
     }
     Ok(())
 }
