@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Tool;
-use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{Reply, Work, controller};
 use crate::catalogue::{Product, text};
@@ -94,7 +93,6 @@ fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
         });
         sections.push(("creative", creative));
     }
-    sections.extend(signatures(profile, tools));
     let specialisms = specialisms(profile);
     if !specialisms.is_empty() {
         sections.push(("specialisms", json!(specialisms)));
@@ -132,41 +130,6 @@ fn specialisms(profile: &Profile) -> Vec<&'static str> {
         .into_iter()
         .filter_map(|(name, is)| is.then_some(name))
         .collect()
-}
-
-/// What is signed, and where the keys are.
-fn signatures(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
-    let signing = &profile.signing;
-    let mut sections = Vec::new();
-    if let Some(requests) = &signing.requests {
-        let all: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
-        let mut section = json!({
-            "supported": true,
-            "covers_content_digest": requests.digest.name(),
-            "required_for": requests.required_for,
-            "supported_for": all,
-        });
-        if let (Some(members), false) =
-            (section.as_object_mut(), requests.methods_required_for.is_empty())
-        {
-            for name in ["protocol_methods_required_for", "protocol_methods_supported_for"] {
-                members.insert(name.to_owned(), json!(requests.methods_required_for));
-            }
-        }
-        sections.push(("request_signing", section));
-    }
-    if let Some(algorithm) = signing.webhooks {
-        let section = json!({
-            "supported": true,
-            "profile": "adcp/webhook-signing/v1",
-            "algorithms": [algorithm.name()],
-        });
-        sections.push(("webhook_signing", section));
-    }
-    if let Some(address) = &signing.brand_json_url {
-        sections.push(("identity", json!({"brand_json_url": address})));
-    }
-    sections
 }
 
 fn media_buy(profile: &Profile) -> Value {
