@@ -864,7 +864,7 @@ fn what_is_seeded_is_there() {
             "cursor": "69069600127823fd.1"
           },
           "cache_scope": "public",
-          "wholesale_feed_version": "24a699028f79c543",
+          "wholesale_feed_version": "b679b8f6f1a4f3ef",
           "adcp_version": "3.1"
         }
         # an outage

@@ -1006,7 +1006,12 @@ fn what_cannot_be_assigned_is_told_why() {
             "message": "a creative that was rejected cannot be assigned; revise it first",
             "recovery": "correctable",
             "field": "assignments",
-            "suggestion": "revise the creative by the seller's advertising policies"
+            "suggestion": "revise the creative by the seller's advertising policies",
+            "details": {
+              "reasons": [
+                "Blurred."
+              ]
+            }
           },
           "errors": [
             {
@@ -1014,7 +1019,12 @@ fn what_cannot_be_assigned_is_told_why() {
               "message": "a creative that was rejected cannot be assigned; revise it first",
               "recovery": "correctable",
               "field": "assignments",
-              "suggestion": "revise the creative by the seller's advertising policies"
+              "suggestion": "revise the creative by the seller's advertising policies",
+              "details": {
+                "reasons": [
+                  "Blurred."
+                ]
+              }
             }
           ],
           "adcp_version": "3.1"
