@@ -605,7 +605,7 @@ fn a_media_buy_is_seeded_moved_delivered_and_spent() {
 #[test]
 fn what_is_seeded_is_there() {
     let mut script = Script::new();
-    let mut seed = |script: &mut Script, scenario: &str, params: Value| {
+    let seed = |script: &mut Script, scenario: &str, params: Value| {
         let mut request = run(scenario, params);
         request["account"] = sandbox();
         let answer = script.ask(CONTROLLER, request);

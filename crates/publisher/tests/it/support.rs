@@ -1,7 +1,5 @@
 //! A publisher at a desk: on a shelf in memory, at a fixed moment, with identifiers that count.
 
-pub(crate) mod script;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 use tradepost_publisher::ask::{Ask, Caller};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{Billing, BuyerAgent, Onboarding, Profile, Standing};
+use tradepost_publisher::profile::{Billing, BuyerAgent, Onboarding, Profile, Signing, Standing};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Broken, Shelf, Vault};
@@ -23,6 +21,7 @@ use tradepost_wire::adcp::{Answer, Tool};
 use crate::leaks;
 
 pub(crate) mod schemas;
+pub(crate) mod script;
 pub(crate) mod shop;
 
 /// The moment at which every test begins.

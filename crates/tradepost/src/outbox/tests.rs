@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tradepost_wire::a2a::{
     Artifact, Content, Message, Part, PushConfig, Role, TaskState, send_message,

@@ -275,7 +275,9 @@ impl Claim {
     /// Until when its nonce has to be remembered (step 13).
     #[must_use]
     pub fn remembered_until(&self) -> Timestamp {
-        self.expires.saturating_add(SKEW).unwrap_or(Timestamp::MAX)
+        // It still holds in the last second of the window.
+        let after = SKEW.saturating_add(SignedDuration::from_secs(1));
+        self.expires.saturating_add(after).unwrap_or(Timestamp::MAX)
     }
 
     /// Whether the body is the one that is covered (step 11); also when none is. `sha256` is that

@@ -112,7 +112,7 @@ fn write(vault: &dyn Vault, deeds: Vec<Deed>, refuse: bool) {
         if refuse {
             return Err(Stop::from(invalid("x", "no")));
         }
-        Ok(Reply::completed("", Value::Null))
+        Ok(Reply::completed("", serde_json::json!({})))
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let done = runtime.block_on(vault.write(Box::new(job)));

@@ -172,5 +172,5 @@ fn what_we_sign_is_what_the_profile_demands() {
     let claim = Claim::of(&message, Surface::Webhook, Digest::Required, true, now);
     let claim = claim.unwrap().unwrap();
     assert_eq!((claim.signature.as_slice(), claim.algorithm), ([255; 64].as_slice(), algorithm));
-    assert_eq!(claim.remembered_until(), Timestamp::from_second(NOW + 360).unwrap());
+    assert_eq!(claim.remembered_until(), Timestamp::from_second(NOW + 361).unwrap());
 }
