@@ -1,6 +1,6 @@
 //! A publisher for trying things out: The Gazette, a newspaper that does not exist.
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Product, Terms};
 
 /// What The Gazette has to sell.
 #[must_use]
@@ -9,9 +9,25 @@ pub fn catalogue() -> Catalogue {
     read.expect("the demo's catalogue has no mistakes, as a test shows")
 }
 
+/// A product for trying out how a buy is made. It is no part of the catalogue: a sandbox lays it beside.
+#[must_use]
+pub fn trial() -> Product {
+    let published = serde_json::from_str(include_str!("demo/trial.json"));
+    Product {
+        published: published.expect("the trial product is an object, as a test shows"),
+        terms: Terms::default(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::catalogue;
+    use super::{catalogue, trial};
+
+    #[test]
+    fn the_trial_product_has_a_price() {
+        assert_eq!(trial().id(), "test-product");
+        assert!(trial().pricing("default").is_some());
+    }
 
     #[test]
     fn the_demo_catalogue_has_no_mistakes() {

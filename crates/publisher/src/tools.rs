@@ -10,7 +10,7 @@ use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
 use crate::publisher::Publisher;
-use crate::refuse::{self, Stop};
+use crate::refuse::{self, Refusal, Stop};
 use crate::shelf::{Broken, Kept, Shelf};
 use crate::world::Supply;
 
@@ -173,7 +173,7 @@ pub(crate) fn keeps(ask: &Ask) -> bool {
 ///
 /// # Errors
 /// The refusal.
-pub(crate) fn before_schema(ask: &Ask) -> Result<(), Error> {
+pub(crate) fn before_schema(ask: &Ask) -> Result<(), Refusal> {
     if ask.tool == Tool::GetProducts { products::exclusive(ask) } else { Ok(()) }
 }
 

@@ -43,7 +43,8 @@ pub fn open(
     clock: &Clock,
     origin: Origin,
 ) -> Result<seller::PublisherAgent, Fault> {
-    let Publisher { mut profile, front, public_url, rates, call_loopback, .. } = config;
+    let Publisher { mut profile, front, public_url, brand_json_url, rates, call_loopback, .. } =
+        config;
     let at_host = || front.hosts.first().map(|host| format!("https://{host}"));
     let public_url = public_url.or_else(at_host);
     let base_url = public_url.clone().unwrap_or_else(|| origin.to_string());
@@ -57,8 +58,8 @@ pub fn open(
     };
     let key = Arc::new(key);
     profile.signing.webhooks = Some(key.algorithm());
-    let found = base_url.starts_with("https://");
-    profile.signing.brand_json_url = found.then(|| format!("{base_url}{}", keys::BRAND_PATH));
+    let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
+    profile.signing.brand_json_url = brand_json_url.or(own);
     let profile: Arc<Profile> = Arc::new(profile);
     let identity = profile.signing.requests.clone().map(|policy| {
         let agents = profile.agents.iter();

@@ -148,6 +148,8 @@ pub struct Publisher {
     /// The absolute base address under which agents reach it, without a slash at the end. When
     /// `None` the card names the first host with https, or the address where the server listens.
     pub public_url: Option<String>,
+    /// Where its `brand.json` is, when not beside the agent itself; with https.
+    pub brand_json_url: Option<String>,
     /// The file with what it sells; it sells nothing when `None`.
     pub catalogue: Option<PathBuf>,
     /// How often one caller may call.

@@ -143,8 +143,8 @@ impl Publisher {
     ) -> Result<(), Broken> {
         let mut product = Product::completed(id, partial, &self.profile);
         if !partial.contains_key("pricing_options")
-            && let Some(known) = shelf.find::<Product>(id)?
-            && let Some(prices) = known.thing.published.get("pricing_options")
+            && let Some(known) = self.product(shelf, id)?
+            && let Some(prices) = known.published.get("pricing_options")
         {
             product.published.insert("pricing_options".to_owned(), prices.clone());
         }

@@ -367,9 +367,9 @@ impl Reader {
         let mut objects = Vec::new();
         for (index, item) in listed.iter().enumerate() {
             let at = format!("{at}/{name}/{index}");
-            match item {
-                Value::Object(members) => objects.push((at, members.clone())),
-                _ => self.mistake(&at, "must be an object"),
+            match item.as_object() {
+                Some(members) => objects.push((at, members.clone())),
+                None => self.mistake(&at, "must be an object"),
             }
         }
         objects

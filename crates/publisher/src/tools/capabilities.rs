@@ -1,17 +1,34 @@
-//! `get_adcp_capabilities`: what this seller can do.
+//! `get_adcp_capabilities`: what this seller can do. Everything that is claimed is worked out of
+//! the profile, the catalogue and the table of tools; what is not done is left out. A claim makes
+//! buyers and test harnesses expect that it is kept.
 
-use serde_json::json;
+use std::collections::BTreeSet;
 
-use super::{Reply, Work};
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::Tool;
+
+use super::{Reply, Work, controller};
+use crate::catalogue::{Catalogue, Product, text};
+use crate::creative::policy::Review;
+use crate::profile::Profile;
 use crate::refuse::Stop;
 use crate::version;
 
 mod signing;
 
+/// The features of `core/media-buy-features.json` that this seller has. Not among them: lists of
+/// properties that lie with other agents, inline creatives and catalogs.
+const FEATURES: [(&str, bool); 4] = [
+    ("inline_creative_management", false),
+    ("property_list_filtering", false),
+    ("catalog_management", false),
+    ("committed_metrics_supported", false),
+];
+
 /// Replies.
 pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     let profile = &work.publisher.profile;
-    let billing: Vec<_> = profile.billing.iter().map(|billing| billing.name()).collect();
+    let tools = work.publisher.tools();
     let mut body = json!({
         "adcp": {
             "major_versions": [3],
@@ -21,16 +38,160 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
                 "replay_ttl_seconds": profile.replay_ttl.as_secs(),
             },
         },
-        "supported_protocols": ["media_buy"],
-        "account": {"supported_billing": billing},
+        "supported_protocols": protocols(profile, &tools),
+        "account": account(profile),
     });
+    let wanted = work.ask.arguments.get("protocols").and_then(Value::as_array);
     if let Some(members) = body.as_object_mut() {
-        members.extend(signing::sections(&profile.signing, &work.publisher.tools()));
+        for (name, section) in sections(profile, &tools) {
+            // A protocol that was not asked about is left out; what concerns all of them is not.
+            let protocol = PROTOCOLS.contains(&name);
+            let asked = wanted.is_none_or(|all| all.iter().any(|one| one.as_str() == Some(name)));
+            if asked || !protocol {
+                members.insert(name.to_owned(), section);
+            }
+        }
+        members.extend(signing::sections(&profile.signing, &tools));
     }
     Ok(Reply::completed("what this seller can do", body))
 }
 
 /// Whether this seller has a feature of `core/media-buy-features.json`.
-pub(super) fn has_feature(_name: &str) -> bool {
-    false
+pub(super) fn has_feature(name: &str) -> bool {
+    FEATURES.iter().any(|(known, has)| *known == name && *has)
+}
+
+/// The protocols that have a section of their own here.
+const PROTOCOLS: [&str; 3] = ["media_buy", "signals", "creative"];
+
+/// The protocols that are spoken (`enums/adcp-protocol.json`).
+fn protocols(profile: &Profile, tools: &[Tool]) -> Vec<&'static str> {
+    let has = |needed: &[Tool]| needed.iter().all(|tool| tools.contains(tool));
+    let catalogue = &profile.catalogue;
+    let signals = has(&[Tool::GetSignals, Tool::ActivateSignal]) && !catalogue.signals.is_empty();
+    let creative = has(&[Tool::ListCreativeFormats, Tool::SyncCreatives, Tool::ListCreatives])
+        && !catalogue.formats.is_empty();
+    [("media_buy", true), ("signals", signals), ("creative", creative)]
+        .into_iter()
+        .filter_map(|(name, spoken)| spoken.then_some(name))
+        .collect()
+}
+
+/// The sections besides those that everybody has. What is said about signatures comes from
+/// `profile` as soon as signatures are part of it: `request_signing`, `webhook_signing`, `identity`.
+fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
+    let catalogue = &profile.catalogue;
+    let spoken = protocols(profile, tools);
+    let mut sections = vec![("media_buy", media_buy(profile))];
+    if spoken.contains(&"signals") {
+        sections.push(("signals", json!({"discovery_modes": ["brief", "wholesale"]})));
+    }
+    if spoken.contains(&"creative") {
+        let creative = json!({
+            "has_creative_library": true,
+            "supports_generation": false,
+            "supports_transformation": false,
+        });
+        sections.push(("creative", creative));
+    }
+    let specialisms = specialisms(catalogue);
+    if !specialisms.is_empty() {
+        sections.push(("specialisms", json!(specialisms)));
+    }
+    if tools.contains(&Tool::ComplyTestController) {
+        let scenarios = controller::scenarios();
+        sections.push(("compliance_testing", json!({"scenarios": scenarios})));
+    }
+    let own_prices = catalogue.products.iter().any(|product| !product.terms.rates.is_empty());
+    let versioning = json!({
+        "supported": true,
+        "pricing_version_separate": false,
+        "cache_scope_account": own_prices || !catalogue.signals.is_empty(),
+    });
+    sections.push(("wholesale_feed_versioning", versioning));
+    sections
+}
+
+fn account(profile: &Profile) -> Value {
+    let billing: Vec<_> = profile.billing.iter().map(|billing| billing.name()).collect();
+    json!({
+        "supported_billing": billing,
+        "require_operator_auth": false,
+        "required_for_products": false,
+        "account_financials": false,
+        "sandbox": profile.sandbox,
+    })
+}
+
+/// What is specialized in (`enums/specialism.json`).
+fn specialisms(catalogue: &Catalogue) -> Vec<&'static str> {
+    let auction = catalogue.products.iter().any(|product| !product.is_guaranteed());
+    if auction { vec!["sales-non-guaranteed"] } else { Vec::new() }
+}
+
+fn media_buy(profile: &Profile) -> Value {
+    let catalogue = &profile.catalogue;
+    let products = &catalogue.products;
+    let mut section = Map::new();
+    let mut add = |name: &str, value: Value| section.insert(name.to_owned(), value);
+    let models = rolled(products, |product| {
+        product.prices().map(|price| text(price, "pricing_model").to_owned()).collect()
+    });
+    if !models.is_empty() {
+        add("supported_pricing_models", json!(models));
+    }
+    add("buying_modes", json!(["brief", "wholesale", "refine"]));
+    add("supports_proposals", catalogue.proposals.is_some().into());
+    add("governance_aware", true.into());
+    let approval = match catalogue.creatives.review {
+        Review::None | Review::After(_) => "auto_approve",
+        Review::Person => "require_human",
+    };
+    add("creative_approval_mode", approval.into());
+    add("features", FEATURES.iter().map(|(name, has)| ((*name).to_owned(), json!(has))).collect());
+    add("execution", json!({"targeting": {"geo_countries": true}}));
+    let audiences = json!({
+        "supported_identifier_types": ["hashed_email", "hashed_phone"],
+        "minimum_audience_size": catalogue.audiences.minimum_size.max(1),
+    });
+    add("audience_targeting", audiences);
+    let metrics = rolled(products, |product| {
+        let metrics = product.published.get("metric_optimization");
+        let metrics = metrics.and_then(|metrics| metrics.get("supported_metrics"));
+        let metrics = metrics.and_then(Value::as_array).into_iter().flatten();
+        metrics.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+    });
+    if !metrics.is_empty() {
+        add("supported_optimization_metrics", json!(metrics));
+    }
+    add("portfolio", portfolio(profile));
+    section.into()
+}
+
+fn portfolio(profile: &Profile) -> Value {
+    let catalogue = &profile.catalogue;
+    let said = &catalogue.portfolio;
+    let mut portfolio = json!({"publisher_domains": [profile.domain]});
+    let channels =
+        rolled(&catalogue.products, |product| product.channels().map(ToOwned::to_owned).collect());
+    let optional = [
+        ("primary_channels", json!(channels)),
+        ("primary_countries", json!(said.primary_countries)),
+        ("description", json!(said.description)),
+        ("advertising_policies", json!(said.advertising_policies)),
+    ];
+    if let Some(members) = portfolio.as_object_mut() {
+        for (name, value) in optional {
+            // What is empty says nothing.
+            if value != json!([]) && value != json!("") {
+                members.insert(name.to_owned(), value);
+            }
+        }
+    }
+    portfolio
+}
+
+/// What the products have, each once, in the order of the alphabet.
+fn rolled(products: &[Product], of: impl Fn(&Product) -> Vec<String>) -> BTreeSet<String> {
+    products.iter().flat_map(of).collect()
 }

@@ -83,6 +83,11 @@ impl Scenario {
     }
 }
 
+/// The names of what can be brought about.
+pub(super) fn scenarios() -> Vec<&'static str> {
+    Scenario::ALL.into_iter().map(Scenario::name).collect()
+}
+
 /// What was brought about.
 enum Done {
     /// Something stands differently now, or as it stood.
@@ -122,8 +127,7 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     if work.ask.arguments.get("scenario").and_then(Value::as_str) == Some("list_scenarios")
         && forbidden(work).is_none()
     {
-        let names: Vec<_> = Scenario::ALL.into_iter().map(Scenario::name).collect();
-        let body = json!({"success": true, "scenarios": names});
+        let body = json!({"success": true, "scenarios": scenarios()});
         return Ok(Reply::completed("what the sandbox can be made to do", body));
     }
     let body = match bring_about(work) {

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-use tradepost_wire::adcp::error::Error;
 use tradepost_wire::canonical;
 
-use crate::refuse;
+use crate::refuse::{self, Refusal};
 
 /// How many items a page has at most, and by default.
 pub(crate) const MOST: usize = 100;
@@ -28,7 +27,7 @@ pub(crate) fn of<T>(
     items: Vec<T>,
     arguments: &Map<String, Value>,
     scope: &str,
-) -> Result<Page<T>, Error> {
+) -> Result<Page<T>, Refusal> {
     sized(items, arguments, scope, MOST, MOST)
 }
 
@@ -39,7 +38,7 @@ pub(crate) fn sized<T>(
     scope: &str,
     usual: usize,
     most: usize,
-) -> Result<Page<T>, Error> {
+) -> Result<Page<T>, Refusal> {
     let pagination = arguments.get("pagination");
     let size = pagination.and_then(|page| page.get("max_results")).and_then(Value::as_u64);
     let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usual).clamp(1, most);

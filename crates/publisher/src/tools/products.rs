@@ -76,7 +76,7 @@ pub(super) fn keeps(ask: &Ask) -> bool {
 ///
 /// # Errors
 /// `INVALID_REQUEST` with the first entry that is not to be there.
-pub(super) fn exclusive(ask: &Ask) -> Result<(), Error> {
+pub(super) fn exclusive(ask: &Ask) -> Result<(), Refusal> {
     let entries = ask.arguments.get("refine").and_then(Value::as_array);
     let entries: Vec<&Value> = entries.into_iter().flatten().collect();
     let is = |entry: &Value, member: &str, word: &str| {
@@ -92,7 +92,7 @@ pub(super) fn exclusive(ask: &Ask) -> Result<(), Error> {
         Some(index) => {
             let message = "finalize commits proposals and stands alone; send every other change \
                            in a request before it";
-            Err(refuse::invalid(&format!("refine[{index}]"), message))
+            Err(refuse::invalid(&format!("refine[{index}]"), message).into())
         }
     }
 }

@@ -13,36 +13,98 @@ fn the_context_comes_back_with_every_answer() {
         Tool::GetAdcpCapabilities,
         json!({"context": {"trace": 1}}),
         &expect![[r#"
-        {
-          "status": "completed",
-          "message": "what this seller can do",
-          "adcp": {
-            "major_versions": [
-              3
-            ],
-            "supported_versions": [
-              "3.1",
-              "3.0"
-            ],
-            "idempotency": {
-              "supported": true,
-              "replay_ttl_seconds": 86400
-            }
-          },
-          "supported_protocols": [
-            "media_buy"
-          ],
-          "account": {
-            "supported_billing": [
-              "operator",
-              "agent"
-            ]
-          },
-          "context": {
-            "trace": 1
-          },
-          "adcp_version": "3.1"
-        }"#]],
+            {
+              "status": "completed",
+              "message": "what this seller can do",
+              "adcp": {
+                "major_versions": [
+                  3
+                ],
+                "supported_versions": [
+                  "3.1",
+                  "3.0"
+                ],
+                "idempotency": {
+                  "supported": true,
+                  "replay_ttl_seconds": 86400
+                }
+              },
+              "supported_protocols": [
+                "media_buy"
+              ],
+              "account": {
+                "supported_billing": [
+                  "operator",
+                  "agent"
+                ],
+                "require_operator_auth": false,
+                "required_for_products": false,
+                "account_financials": false,
+                "sandbox": true
+              },
+              "media_buy": {
+                "buying_modes": [
+                  "brief",
+                  "wholesale",
+                  "refine"
+                ],
+                "supports_proposals": false,
+                "governance_aware": true,
+                "creative_approval_mode": "auto_approve",
+                "features": {
+                  "inline_creative_management": false,
+                  "property_list_filtering": false,
+                  "catalog_management": false,
+                  "committed_metrics_supported": false
+                },
+                "execution": {
+                  "targeting": {
+                    "geo_countries": true
+                  }
+                },
+                "audience_targeting": {
+                  "supported_identifier_types": [
+                    "hashed_email",
+                    "hashed_phone"
+                  ],
+                  "minimum_audience_size": 1
+                },
+                "portfolio": {
+                  "publisher_domains": [
+                    "gazette.example"
+                  ]
+                }
+              },
+              "compliance_testing": {
+                "scenarios": [
+                  "force_account_status",
+                  "force_creative_status",
+                  "force_media_buy_status",
+                  "force_session_status",
+                  "force_create_media_buy_arm",
+                  "force_task_completion",
+                  "force_upstream_unavailable",
+                  "simulate_delivery",
+                  "simulate_budget_spend",
+                  "seed_account",
+                  "seed_product",
+                  "seed_pricing_option",
+                  "seed_creative",
+                  "seed_creative_format",
+                  "seed_media_buy",
+                  "seed_plan"
+                ]
+              },
+              "wholesale_feed_versioning": {
+                "supported": true,
+                "pricing_version_separate": false,
+                "cache_scope_account": false
+              },
+              "context": {
+                "trace": 1
+              },
+              "adcp_version": "3.1"
+            }"#]],
     );
     let unknown = json!({"context": {"trace": 2}, "adcp_version": "9.0"});
     desk.check(Tool::GetAdcpCapabilities, unknown, &expect![[r#"
@@ -172,4 +234,145 @@ fn whoever_comes_too_often_is_told_when_to_come_back() {
           "adcp_version": "3.1"
         }"#]],
     );
+}
+
+#[test]
+fn a_publisher_with_something_to_sell_says_what_it_can_do() {
+    let desk = crate::products::gazette();
+    let document = crate::products::fitting(&desk, Tool::GetAdcpCapabilities, json!({}));
+    let own = |name: &&&str| document.get(**name).is_some();
+    let sections = [
+        "supported_protocols",
+        "account",
+        "media_buy",
+        "signals",
+        "creative",
+        "specialisms",
+        "compliance_testing",
+        "wholesale_feed_versioning",
+    ];
+    let shown: serde_json::Map<_, _> = sections
+        .iter()
+        .filter(|name| own(name))
+        .map(|name| ((*name).to_owned(), document[*name].clone()))
+        .collect();
+    expect![[r#"
+        {
+          "supported_protocols": [
+            "media_buy",
+            "signals",
+            "creative"
+          ],
+          "account": {
+            "supported_billing": [
+              "operator",
+              "agent"
+            ],
+            "require_operator_auth": false,
+            "required_for_products": false,
+            "account_financials": false,
+            "sandbox": true
+          },
+          "media_buy": {
+            "supported_pricing_models": [
+              "cpc",
+              "cpm",
+              "flat_rate"
+            ],
+            "buying_modes": [
+              "brief",
+              "wholesale",
+              "refine"
+            ],
+            "supports_proposals": true,
+            "governance_aware": true,
+            "creative_approval_mode": "auto_approve",
+            "features": {
+              "inline_creative_management": false,
+              "property_list_filtering": false,
+              "catalog_management": false,
+              "committed_metrics_supported": false
+            },
+            "execution": {
+              "targeting": {
+                "geo_countries": true
+              }
+            },
+            "audience_targeting": {
+              "supported_identifier_types": [
+                "hashed_email",
+                "hashed_phone"
+              ],
+              "minimum_audience_size": 1
+            },
+            "portfolio": {
+              "publisher_domains": [
+                "gazette.example"
+              ],
+              "primary_channels": [
+                "ctv",
+                "display",
+                "email",
+                "olv",
+                "podcast"
+              ],
+              "primary_countries": [
+                "US",
+                "CA",
+                "GB"
+              ],
+              "description": "The Gazette is a newspaper of general interest with a television channel, podcasts and newsletters.",
+              "advertising_policies": "The Gazette does not carry advertising for tobacco, weapons, gambling or payday loans."
+            }
+          },
+          "signals": {
+            "discovery_modes": [
+              "brief",
+              "wholesale"
+            ]
+          },
+          "creative": {
+            "has_creative_library": true,
+            "supports_generation": false,
+            "supports_transformation": false
+          },
+          "specialisms": [
+            "sales-non-guaranteed"
+          ],
+          "compliance_testing": {
+            "scenarios": [
+              "force_account_status",
+              "force_creative_status",
+              "force_media_buy_status",
+              "force_session_status",
+              "force_create_media_buy_arm",
+              "force_task_completion",
+              "force_upstream_unavailable",
+              "simulate_delivery",
+              "simulate_budget_spend",
+              "seed_account",
+              "seed_product",
+              "seed_pricing_option",
+              "seed_creative",
+              "seed_creative_format",
+              "seed_media_buy",
+              "seed_plan"
+            ]
+          },
+          "wholesale_feed_versioning": {
+            "supported": true,
+            "pricing_version_separate": false,
+            "cache_scope_account": true
+          }
+        }"#]].assert_eq(&format!("{:#}", serde_json::Value::Object(shown)));
+}
+
+#[test]
+fn protocols_that_are_not_asked_about_are_left_out() {
+    let desk = crate::products::gazette();
+    let asked = json!({"protocols": ["signals"]});
+    let document = crate::products::fitting(&desk, Tool::GetAdcpCapabilities, asked);
+    assert_eq!(document["supported_protocols"], json!(["media_buy", "signals", "creative"]));
+    assert!(document.get("media_buy").is_none() && document.get("creative").is_none());
+    assert!(document["signals"].is_object() && document["account"].is_object());
 }

@@ -13,6 +13,7 @@ mod audiences;
 mod budgets;
 mod buys;
 mod capabilities;
+mod catalogue;
 mod controller;
 mod creatives;
 mod delivery;

@@ -298,14 +298,14 @@ fn a_feed_that_has_not_changed_is_not_sent_again() {
         &desk,
         again,
         &expect![[r#"
-        {
-          "status": "completed",
-          "message": "nothing has changed since that version",
-          "unchanged": true,
-          "wholesale_feed_version": "913ff68cf7c86f86",
-          "cache_scope": "public",
-          "adcp_version": "3.1"
-        }"#]],
+            {
+              "status": "completed",
+              "message": "nothing has changed since that version",
+              "unchanged": true,
+              "wholesale_feed_version": "913ff68cf7c86f86",
+              "cache_scope": "public",
+              "adcp_version": "3.1"
+            }"#]],
     );
     let filtered = json!({"buying_mode": "wholesale", "if_wholesale_feed_version": version,
         "filters": {"channels": ["email"]}});
@@ -600,4 +600,55 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
     let format = json!({"agent_url": "https://ads.gazette.example", "id": "video_60s"});
     let formats = fitting(&desk, Tool::ListCreativeFormats, json!({"format_ids": [format]}));
     assert_eq!(formats["formats"][0]["format_id"]["id"], "video_60s");
+}
+
+#[test]
+fn a_list_of_properties_leaves_out_what_runs_elsewhere() {
+    let desk = gazette();
+    let made = |domain: &str, key: &str| {
+        let asked = json!({
+            "name": "where it may run",
+            "base_properties": [{"selection_type": "identifiers",
+                "identifiers": [{"type": "domain", "value": domain}]}],
+            "idempotency_key": key,
+        });
+        let answer = desk.ask(Tool::CreatePropertyList, asked).document();
+        answer["list"]["list_id"].as_str().unwrap().to_owned()
+    };
+    let browse = |id: &str| {
+        let list = json!({"agent_url": "https://ads.gazette.example", "list_id": id});
+        products(&desk, json!({"buying_mode": "wholesale", "property_list": list}))
+    };
+    let here = made("gazette.example", "11111111-1111-4111-8111-111111111111");
+    let elsewhere = made("other.example", "22222222-2222-4222-8222-222222222222");
+    let document = browse(&here);
+    assert_eq!((ids(&document).len(), &document["property_list_applied"]), (10, &json!(true)));
+    assert_eq!(ids(&browse(&elsewhere)).len(), 0);
+    assert_eq!(code(&browse("pl_unknown")), ("REFERENCE_NOT_FOUND".to_owned(), String::new()));
+}
+
+#[test]
+fn an_account_with_prices_of_its_own_sees_them_and_nobody_else_does() {
+    let desk = gazette();
+    let asked = |operator: &str| {
+        let account = json!({"brand": {"domain": "acmeoutdoor.example"}, "operator": operator,
+            "billing": "operator"});
+        desk.ask(
+            Tool::SyncAccounts,
+            json!({"accounts": [account],
+            "idempotency_key": format!("sync-accounts-{operator}")}),
+        );
+        let account = json!({"brand": {"domain": "acmeoutdoor.example"}, "operator": operator});
+        let document = products(
+            &desk,
+            json!({"buying_mode": "wholesale", "account": account,
+            "filters": {"channels": ["display"], "is_fixed_price": false}}),
+        );
+        let product = document["products"].as_array().unwrap().iter();
+        let mut product = product.filter(|product| product["product_id"] == "outdoor_display");
+        let floor = product.next().unwrap()["pricing_options"][0]["floor_price"].clone();
+        (floor, document["cache_scope"].clone())
+    };
+    assert_eq!(asked("northwind-media.example"), (json!(3), json!("account")));
+    assert_eq!(asked("pinnacle-agency.example"), (json!(4), json!("public")));
 }

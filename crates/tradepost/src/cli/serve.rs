@@ -11,7 +11,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::Failure;
 use super::{Context, Outcome, check_config, dealers};
-use crate::aap::demo;
+use tradepost_publisher::demo;
+
+use crate::aap::demo as dealer_demo;
 use crate::auth::Principal;
 use crate::clock::Clock;
 use crate::config::{Config, Server, read};
@@ -57,6 +59,10 @@ pub struct Arguments {
     /// credentials are no secret.
     #[arg(long, conflicts_with_all = ["demo", "config", "conformance"])]
     demo_publisher: bool,
+    /// Where the demo publisher's brand.json is reached with https, to which the address here has
+    /// none.
+    #[arg(long, value_name = "URL", requires = "demo_publisher")]
+    brand_json_url: Option<String>,
     /// The agent that the official conformance kits of A2A are run against, in place of dealers.
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
@@ -116,7 +122,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let mut config = match arguments.conformance {
         // Its limits are the demo's; it has no dealers.
         Some(_) => Config { dealers: Vec::new(), publishers: Vec::new(), ..read::demo() },
-        None if arguments.demo_publisher => demo_publisher(),
+        None if arguments.demo_publisher => demo_publisher(arguments.brand_json_url.as_deref()),
         None => arguments.dealers.load(&context.environment)?,
     };
     if let Some(listen) = arguments.listen {
@@ -149,13 +155,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 /// The demo publisher, with credentials that everybody may know.
-fn demo_publisher() -> Config {
+fn demo_publisher(brand_json_url: Option<&str>) -> Config {
     let mut config = read::demo_publisher();
     for publisher in &mut config.publishers {
         let token = |(text, name): &(&'static str, &str)| {
             (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
         };
-        publisher.profile.catalogue = tradepost_publisher::demo::catalogue();
+        publisher.brand_json_url = brand_json_url.map(ToOwned::to_owned);
+        publisher.profile.catalogue = demo::catalogue();
+        publisher.profile.catalogue.products.push(demo::trial());
         publisher.front.tokens = DEMO_TOKENS.iter().map(token).collect();
     }
     config
@@ -194,7 +202,12 @@ fn lock(data: &Path) -> Result<Option<File>, Failure> {
 fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Result<(), Fault> {
     let now = clock.now();
     for dealer in &config.dealers {
-        store.replace_inventory(&dealer.id, &demo::units(size, DEMO_SEED, now), now, false)?;
+        store.replace_inventory(
+            &dealer.id,
+            &dealer_demo::units(size, DEMO_SEED, now),
+            now,
+            false,
+        )?;
     }
     Ok(())
 }

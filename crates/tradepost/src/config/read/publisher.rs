@@ -45,6 +45,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "origins" => origins: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::list(v, at, p, (0, None), values::web_base)
         },
+        optional "brand_json_url" => brand_json_url: values::web_page,
         optional "description" => description: prose(2_000),
         optional "agent_version" => agent_version: line(64),
         optional "provider" => provider: sections::read_provider,
@@ -108,6 +109,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
     Some(Publisher {
         front,
         public_url,
+        brand_json_url,
         catalogue: catalogue.map(Into::into),
         rates: rates.unwrap_or_default(),
         call_loopback: call_loopback.unwrap_or(false),
