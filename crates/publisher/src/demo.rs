@@ -9,13 +9,14 @@ pub fn catalogue() -> Catalogue {
     read.expect("the demo's catalogue has no mistakes, as a test shows")
 }
 
-/// A product for trying out how a buy is made. It is no part of the catalogue: a sandbox lays it beside.
+/// A product for trying out how a buy is made: the publisher approves it by itself after a second, so
+/// that there is a task to follow and a notification to receive. It is no part of the catalogue.
 #[must_use]
 pub fn trial() -> Product {
     let published = serde_json::from_str(include_str!("demo/trial.json"));
     Product {
         published: published.expect("the trial product is an object, as a test shows"),
-        terms: Terms::default(),
+        terms: Terms { approval: true, approval_seconds: Some(1), ..Terms::default() },
     }
 }
 

@@ -47,14 +47,14 @@ impl Key {
         key.is_some_and(is_key) && tools::keeps(ask) && ask.tool != Tool::ComplyTestController
     }
 
-    /// The key of a request, if it has one. `account` is the id of the account that it is for.
-    /// Keys of one tenant, account and, in a sponsored conversation, session mean nothing elsewhere.
-    pub(crate) fn of(ask: &Ask, account: Option<&str>) -> Option<Self> {
+    /// The key of a request, if it has one. Keys of one tenant and, in a sponsored conversation,
+    /// session mean nothing elsewhere. The account is part of what the key stands for and not of its
+    /// scope: the same key for another account is a conflict, and never a second effect.
+    pub(crate) fn of(ask: &Ask) -> Option<Self> {
         let key = ask.arguments.get(MEMBER)?.as_str()?.to_owned();
         let session = ask.arguments.get("session_id").and_then(Value::as_str);
         let session = session.filter(|_| ask.tool == Tool::SiSendMessage);
-        let scope =
-            own_id(&ask.caller.tenant(), account.unwrap_or_default(), session.unwrap_or_default());
+        let scope = own_id(&ask.caller.tenant(), "", session.unwrap_or_default());
         Some(Self { scope, key, hash: hash(ask) })
     }
 

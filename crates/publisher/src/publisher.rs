@@ -173,8 +173,7 @@ impl Publisher {
     /// Standing, account and scope; then the key; then how the account stands.
     fn enter(&self, ask: &Ask, shelf: &dyn Shelf, phase: Phase) -> Result<Entered, Stop> {
         let admitted = admit::admit(self, ask, shelf, phase)?;
-        let account = admitted.account_id();
-        let key = if Key::is_taken(ask) { Key::of(ask, account) } else { None };
+        let key = if Key::is_taken(ask) { Key::of(ask) } else { None };
         if let Some(key) = &key
             && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
         {
