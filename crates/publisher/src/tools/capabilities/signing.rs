@@ -38,9 +38,10 @@ fn request_signing(requests: &RequestSigning, tools: &[Tool]) -> Value {
         "supported_for": tools.iter().map(|tool| tool.name()).collect::<Vec<_>>(),
     });
     let methods = &requests.methods_required_for;
-    if !methods.is_empty() {
-        section["protocol_methods_required_for"] = json!(methods);
-        section["protocol_methods_supported_for"] = json!(methods);
+    if let (Some(members), false) = (section.as_object_mut(), methods.is_empty()) {
+        for name in ["protocol_methods_required_for", "protocol_methods_supported_for"] {
+            members.insert(name.to_owned(), json!(methods));
+        }
     }
     section
 }
@@ -50,8 +51,9 @@ fn identity(signing: &Signing, url: &str) -> Value {
     let mut identity = json!({"brand_json_url": url});
     let after = url.find("://").map_or(0, |at| at + 3);
     let end = url.get(after..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| after + at);
-    if let (Some(origin), Some(_)) = (url.get(..end), signing.webhooks) {
-        identity["key_origins"] = json!({"webhook_signing": origin});
+    let origin = url.get(..end).filter(|_| signing.webhooks.is_some());
+    if let (Some(members), Some(origin)) = (identity.as_object_mut(), origin) {
+        members.insert("key_origins".to_owned(), json!({"webhook_signing": origin}));
     }
     identity
 }

@@ -56,7 +56,7 @@ impl Script {
         } else if !accountless {
             members.entry("account").or_insert(account);
         }
-        self.desk.ask_as(&self.desk.caller(principal), tool, arguments).document().into()
+        self.desk.ask_as(&self.desk.caller(principal), tool, arguments).document()
     }
 
     /// The same for `acme`.
