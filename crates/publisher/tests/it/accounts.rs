@@ -854,3 +854,37 @@ fn an_account_that_nobody_declared_is_there_where_that_is_the_policy() {
         ]],
     );
 }
+
+#[test]
+fn nothing_is_opened_for_a_request_that_is_refused() {
+    let mut profile = profile();
+    profile.onboarding.implicit = true;
+    let mut agent = (*profile.agents[0]).clone();
+    agent.id = "narrow".to_owned();
+    agent.principals = ["narrow".to_owned()].into();
+    agent.scope = Some(Authorization {
+        allowed_tasks: Some(["get_media_buys".to_owned()].into()),
+        ..Authorization::default()
+    });
+    profile.agents.push(agent.into());
+    let desk = Desk::of(profile);
+    let reference = json!({"brand": {"domain": "new.example"}, "operator": "op.example"});
+    let row = json!({"account": reference, "governance_agents": [{"url": "https://gov.example",
+        "authentication": {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]});
+    // An agent for tests alone means a live account by this key.
+    let refused =
+        desk.ask_as(&desk.caller("tester"), Tool::SyncGovernance, with(1, json!({}), json!([row])));
+    assert_eq!(refused.document()["accounts"][0]["errors"][0]["code"], "PERMISSION_DENIED");
+    // An account that is not open has no id to hint at.
+    let pause = json!({"idempotency_key": "4f1c7e52-0000-4000-8000-000000000002",
+        "account": reference, "media_buy_id": "mb", "paused": true});
+    let refused = desk.ask_as(&desk.caller("narrow"), Tool::UpdateMediaBuy, pause).document();
+    assert_eq!(
+        refused["adcp_error"]["details"],
+        json!({"introspection_hint": {"task": "list_accounts"}})
+    );
+    for principal in ["tester", "narrow"] {
+        let list = desk.ask_as(&desk.caller(principal), Tool::ListAccounts, json!({})).document();
+        assert_eq!(list["accounts"], json!([]), "{principal}");
+    }
+}

@@ -359,6 +359,8 @@ fn probes() -> Vec<(Tool, Value)> {
         (ListTasks, json!({"account": there})),
         (ListTasks, json!({"filters": {"task_ids": [HERE]}})),
     ];
+    // A product, a media buy and an account are put there under an id of the test's own choice: that is
+    // no look-up, and an id that is taken is refused, whoever has it. Only a sandbox does that.
     for (scenario, params) in [
         ("force_account_status", json!({"account_id": HERE, "status": "suspended"})),
         ("force_creative_status", json!({"creative_id": HERE, "status": "approved"})),
@@ -367,7 +369,6 @@ fn probes() -> Vec<(Tool, Value)> {
         ("force_task_completion", json!({"task_id": HERE, "result": {}})),
         ("simulate_delivery", json!({"media_buy_id": HERE, "impressions": 1})),
         ("simulate_budget_spend", json!({"media_buy_id": HERE, "spend_percentage": 5})),
-        ("seed_product", json!({"product_id": HERE, "fixture": {}})),
         (
             "seed_pricing_option",
             json!({"product_id": HERE, "pricing_option_id": "o", "fixture": {}}),

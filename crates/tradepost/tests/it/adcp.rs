@@ -5,3 +5,5 @@ mod card;
 mod codes;
 mod exchanges;
 mod mcp;
+mod notices;
+mod signatures;

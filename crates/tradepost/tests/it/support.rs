@@ -25,6 +25,7 @@ pub mod layout;
 pub mod proxy;
 pub mod publisher;
 pub mod schemas;
+pub mod signer;
 pub mod tls;
 pub mod webhook;
 

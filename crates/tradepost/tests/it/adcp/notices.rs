@@ -1,0 +1,297 @@
+//! Notifications of a publisher, delivered to real receivers: our own buyer believes them, failures
+//! are tried again, and nothing that is due is lost.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::Response;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tradepost::adcp::keys::WebhookKey;
+use tradepost::adcp::notices::{Ground, Notices};
+use tradepost::adcp::vault::StoreVault;
+use tradepost::clock::Clock;
+use tradepost::egress::{Egress, Resolver};
+use tradepost::outbox::Edge;
+use tradepost::outbox::backoff::Schedule;
+use tradepost::outbox::sender::HttpSender;
+use tradepost::store::Store;
+use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Keys, Signatures};
+use tradepost_publisher::refuse::Stop;
+use tradepost_publisher::shelf::{Broken, Job, Kept, New, Query, Shelf, Vault};
+use tradepost_publisher::task::Notice;
+use tradepost_publisher::tools::Reply;
+use tradepost_publisher::world::Later;
+
+const BODY: &str =
+    r#"{"idempotency_key":"whk_0123456789abcdef","task_id":"t","status":"completed"}"#;
+const SECRET: &str = "a secret of at least thirty-two characters";
+
+/// What a receiver answers: a status, and what it says in `WWW-Authenticate`.
+type Said = (u16, &'static str);
+
+/// A receiver that writes down what comes, judges it, and answers as it was told; afterwards it
+/// says 200 to what it believes and 401 to everything else.
+#[derive(Clone)]
+struct Receiver {
+    judge: Arc<Mutex<Authenticity>>,
+    answers: Arc<Mutex<VecDeque<Said>>>,
+    seen: Arc<Mutex<Vec<(HeaderMap, String, bool)>>>,
+}
+
+impl Receiver {
+    fn seen(&self) -> Vec<(HeaderMap, String, bool)> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+async fn receive(State(receiver): State<Receiver>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, 100_000).await.unwrap();
+    let envelope =
+        Envelope { method: &parts.method, uri: &parts.uri, headers: &parts.headers, body: &body };
+    let now = Clock::system().now();
+    let judge = receiver.judge.lock().unwrap();
+    let pass = judge.check(&envelope, now);
+    let believed = pass.is_some();
+    if let Some(pass) = pass {
+        judge.spend(pass, now);
+    }
+    let text = String::from_utf8(body.to_vec()).unwrap();
+    receiver.seen.lock().unwrap().push((parts.headers.clone(), text, believed));
+    let usual = if believed { (200, "") } else { (401, "") };
+    let (status, challenge) = receiver.answers.lock().unwrap().pop_front().unwrap_or(usual);
+    let mut response = Response::new(axum::body::Body::empty());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    if !challenge.is_empty() {
+        let value = HeaderValue::from_static(challenge);
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+    }
+    response
+}
+
+/// A publisher's notifications and one receiver.
+struct World {
+    vault: StoreVault,
+    key: Arc<WebhookKey>,
+    receiver: Receiver,
+    url: String,
+    runtime: tokio::runtime::Runtime,
+    _directory: tempfile::TempDir,
+}
+
+impl World {
+    /// With a receiver that believes our signatures.
+    fn new(answers: &[Said]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(directory.path()).unwrap());
+        let vault = StoreVault::new(store, "gazette");
+        let key = Arc::new(WebhookKey::passing().unwrap());
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let url = format!("http://{}/hooks/a%2Fb?op=1", listener.local_addr().unwrap());
+        let signatures = Signatures {
+            keys: Keys::read(&key.jwks()).unwrap(),
+            url: Some(url.parse::<Uri>().unwrap()),
+            tag: Some("adcp/webhook-signing/v1".to_owned()),
+        };
+        let receiver = Receiver {
+            judge: Arc::new(Mutex::new(Authenticity::default().with_signatures(signatures))),
+            answers: Arc::new(Mutex::new(answers.iter().copied().collect())),
+            seen: Arc::default(),
+        };
+        let router = Router::new().fallback(receive).with_state(receiver.clone());
+        runtime.spawn(async move { axum::serve(listener, router).await });
+        Self { vault, key, receiver, url, runtime, _directory: directory }
+    }
+
+    /// The receiver judges otherwise.
+    fn judging(self, judge: Authenticity) -> Self {
+        *self.receiver.judge.lock().unwrap() = judge;
+        self
+    }
+
+    /// Something is to be told.
+    fn owe(&self, id: &'static str, url: &str, authentication: Option<Value>) {
+        let now = Clock::system().now();
+        let body = BODY.to_owned();
+        let notice = Notice { url: url.to_owned(), authentication, body, attempts: 0, due_at: now };
+        let job: Job = Box::new(move |shelf| {
+            shelf.add(New { id, owner: "o", account: None, state: "due", now }, &notice)?;
+            Ok(Reply::completed("kept", json!({})))
+        });
+        self.runtime.block_on(self.vault.write(job)).unwrap();
+    }
+
+    /// A process that delivers, from what this vault says.
+    fn process(&self, vault: Arc<dyn Vault>, loopback: bool) -> tokio::task::JoinHandle<()> {
+        let egress = Egress::new(Resolver::system(), loopback);
+        let ground = Ground {
+            vault,
+            stir: self.vault.stir(),
+            sender: HttpSender::new(egress, Duration::from_secs(5)),
+            clock: Clock::system(),
+            edge: Edge::system(),
+        };
+        let notices = Notices::new("gazette", Arc::clone(&self.key), ground);
+        let first = Duration::from_millis(10);
+        let notices = notices.scheduled(Schedule { attempts: 4, first, longest: first });
+        let run = Arc::new(notices).run(std::future::pending(), Duration::ZERO);
+        self.runtime.spawn(run)
+    }
+
+    fn run(&self) {
+        self.process(Arc::new(self.vault.clone()), true);
+    }
+
+    fn notice(&self, id: &str) -> Kept<Notice> {
+        let vault: &dyn Vault = &self.vault;
+        vault.look(|shelf| shelf.find::<Notice>(id)).unwrap().unwrap()
+    }
+
+    /// Waits until a notification is in another state than due, and says which, and after how many
+    /// attempts.
+    fn end(&self, id: &str) -> (String, u32) {
+        for _ in 0..2_000 {
+            let notice = self.notice(id);
+            if notice.record.state != "due" {
+                return (notice.record.state, notice.thing.attempts);
+            }
+            self.pause();
+        }
+        panic!("{id} stays due: {:?}", self.receiver.seen());
+    }
+
+    fn pause(&self) {
+        self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(5)).await });
+    }
+}
+
+fn nonce(headers: &HeaderMap) -> String {
+    let input = headers["signature-input"].to_str().unwrap();
+    input.split(";nonce=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn w_4_our_buyer_believes_what_the_publisher_sends() {
+    let world = World::new(&[]);
+    world.run();
+    world.owe("n-1", &world.url.clone(), None);
+    assert_eq!(world.end("n-1"), ("done".to_owned(), 1));
+    let seen = world.receiver.seen();
+    let [(headers, body, believed)] = &seen[..] else { panic!("{seen:?}") };
+    assert!(believed, "{headers:?}");
+    assert_eq!(body, BODY);
+    assert_eq!(headers["content-type"], "application/json");
+    assert!(headers.get("authorization").is_none());
+}
+
+#[test]
+fn w_4_w_5_what_is_not_taken_comes_again_with_the_same_bytes_and_another_signature() {
+    let world = World::new(&[(503, ""), (401, ""), (401, "Bearer")]);
+    world.owe("n-1", &world.url.clone(), None);
+    world.run();
+    assert_eq!(world.end("n-1"), ("done".to_owned(), 4));
+    let seen = world.receiver.seen();
+    assert!(seen.iter().all(|(_, body, believed)| body == BODY && *believed));
+    let mut nonces: Vec<_> = seen.iter().map(|(headers, ..)| nonce(headers)).collect();
+    nonces.sort();
+    nonces.dedup();
+    assert_eq!(nonces.len(), 4);
+}
+
+#[test]
+fn what_nobody_takes_is_given_up_and_so_is_what_is_not_believed() {
+    let world = World::new(&[(503, ""); 4]);
+    world.run();
+    world.owe("n-1", &world.url.clone(), None);
+    assert_eq!(world.end("n-1"), ("dead".to_owned(), 4));
+    *world.receiver.answers.lock().unwrap() =
+        [(401, "Signature error=\"webhook_signature_invalid\"")].into();
+    world.owe("n-2", &world.url.clone(), None);
+    assert_eq!(world.end("n-2"), ("dead".to_owned(), 1), "it would never be believed");
+    assert_eq!(world.receiver.seen().len(), 5);
+}
+
+#[test]
+fn who_asked_for_a_secret_of_its_own_gets_that_and_no_signature() {
+    for scheme in ["HMAC-SHA256", "Bearer"] {
+        let judge = Authenticity::default();
+        let judge = match scheme {
+            "Bearer" => judge.with_tokens(&[SECRET]).unwrap(),
+            _ => judge.with_hmac(&[SECRET]).unwrap(),
+        };
+        let world = World::new(&[]).judging(judge);
+        world.run();
+        let asked = json!({"schemes": [scheme], "credentials": SECRET});
+        world.owe("n-1", &world.url.clone(), Some(asked));
+        assert_eq!(world.end("n-1"), ("done".to_owned(), 1), "{scheme}");
+        let (headers, _, believed) = world.receiver.seen().remove(0);
+        assert!(believed && headers.get("signature").is_none(), "{scheme}");
+    }
+}
+
+#[test]
+fn w_5_nothing_is_sent_where_the_guard_does_not_permit_it() {
+    let world = World::new(&[]);
+    let process = world.process(Arc::new(world.vault.clone()), false);
+    world.owe("n-1", &world.url.clone(), None);
+    world.owe("n-2", "https://10.0.0.1/hook", None);
+    world.owe("n-3", "nowhere", None);
+    world.owe("n-4", "https://user:secret@buyer.example/", None);
+    for id in ["n-1", "n-2", "n-3", "n-4"] {
+        assert_eq!(world.end(id), ("dead".to_owned(), 1), "{id}");
+    }
+    assert!(world.receiver.seen().is_empty());
+    process.abort();
+}
+
+/// A vault whose disk stands still while something is written.
+#[derive(Debug)]
+struct Stuck(StoreVault, Arc<Notify>);
+
+impl Vault for Stuck {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken> {
+        self.0.read(job)
+    }
+
+    fn write(&self, _: Job) -> Later<'_, Result<Reply, Stop>> {
+        self.1.notify_one();
+        Box::pin(std::future::pending())
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_before_it_notes_a_delivery_has_the_next_one_deliver_again() {
+    let world = World::new(&[]);
+    world.owe("n-1", &world.url.clone(), None);
+    let stuck = Arc::new(Notify::new());
+    let killed = world.process(Arc::new(Stuck(world.vault.clone(), Arc::clone(&stuck))), true);
+    world.runtime.block_on(stuck.notified());
+    killed.abort();
+    assert_eq!(world.notice("n-1").record.state, "due");
+    assert_eq!(world.receiver.seen().len(), 1, "it was sent, and nobody knows");
+    world.run();
+    assert_eq!(world.end("n-1"), ("done".to_owned(), 1));
+    let bodies: Vec<_> = world.receiver.seen().into_iter().map(|(_, body, _)| body).collect();
+    assert_eq!(bodies, [BODY, BODY], "at least once, with one key to know it by");
+}
+
+#[test]
+fn one_receiver_that_fails_delays_no_other() {
+    let failing = World::new(&[(503, ""); 100]);
+    let world = World::new(&[]);
+    world.owe("n-1", &failing.url, None);
+    world.run();
+    world.owe("n-2", &world.url.clone(), None);
+    assert_eq!(world.end("n-2"), ("done".to_owned(), 1));
+    assert_eq!(world.end("n-1"), ("dead".to_owned(), 4));
+    let listed = (&world.vault as &dyn Vault).look(|shelf| shelf.all::<Notice>(&Query::default()));
+    assert_eq!(listed.unwrap().len(), 2, "what became of each is kept");
+}

@@ -1,0 +1,95 @@
+//! Somebody who signs requests as AdCP wants it, and a site that publishes keys.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
+use ring::digest::{SHA256, digest};
+use serde_json::{Value, json};
+use tradepost::signing::Algorithm;
+use tradepost::signing::key::{SigningKey, generate};
+use tradepost_wire::adcp::signing::{self, Surface, Terms};
+use tradepost_wire::http_signature::{Message, Target, content_digest};
+
+use super::{NOW, at};
+
+/// A buyer agent with a key.
+pub struct Signer {
+    key: SigningKey,
+}
+
+impl Signer {
+    pub fn new(kid: &str) -> Self {
+        let pem = generate(Algorithm::EdDsa).unwrap();
+        Self { key: SigningKey::read(&pem, Some(kid)).unwrap() }
+    }
+
+    /// Its key as others see it.
+    pub fn public(&self) -> Value {
+        let mut public = self.key.public_jwk();
+        public["key_ops"] = json!(["verify"]);
+        public["adcp_use"] = json!("request-signing");
+        public
+    }
+
+    /// The headers that sign a POST of a body to an address.
+    pub fn sign(&self, url: &str, body: &str, nonce: u8) -> Vec<(&'static str, String)> {
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest(&SHA256, body.as_bytes()).as_ref());
+        let digest = content_digest(&hash);
+        let terms = Terms {
+            surface: Surface::Request,
+            keyid: self.key.kid(),
+            algorithm: signing::Algorithm::Ed25519,
+            nonce: &[nonce; 16],
+            now: at(NOW),
+        };
+        let target = Target::read(url).unwrap();
+        let fields = [("content-type", "application/json"), ("content-digest", digest.as_str())];
+        let message = Message { method: "POST", target: &target, fields: &fields };
+        let input = terms.input(true);
+        let base = message.base(&input).unwrap();
+        let (terms, signature) = signing::headers(&input, &self.key.sign(base.as_bytes()).unwrap());
+        vec![("Content-Digest", digest), ("Signature-Input", terms), ("Signature", signature)]
+    }
+}
+
+/// A site on a loopback address.
+#[derive(Clone, Default)]
+pub struct Site {
+    pages: Arc<Mutex<HashMap<String, Value>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Site {
+    /// Publishes a document.
+    pub fn put(&self, path: &str, document: Value) {
+        self.pages.lock().unwrap().insert(path.to_owned(), document);
+    }
+
+    /// What was asked for since the last time.
+    pub fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+
+    /// Goes online for as long as the runtime lives.
+    pub fn serve(&self, runtime: &tokio::runtime::Runtime) -> SocketAddr {
+        async fn page(State(site): State<Site>, request: Request) -> axum::response::Response {
+            let path = request.uri().path().to_owned();
+            site.asked.lock().unwrap().push(path.clone());
+            match site.pages.lock().unwrap().get(&path) {
+                Some(document) => document.to_string().into_response(),
+                None => StatusCode::NOT_FOUND.into_response(),
+            }
+        }
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new().fallback(page).with_state(self.clone());
+        runtime.spawn(async move { axum::serve(listener, router).await });
+        address
+    }
+}
