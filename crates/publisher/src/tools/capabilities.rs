@@ -153,11 +153,6 @@ fn media_buy(profile: &Profile) -> Value {
     add("creative_approval_mode", approval.into());
     add("features", FEATURES.iter().map(|(name, has)| ((*name).to_owned(), json!(has))).collect());
     add("execution", json!({"targeting": {"geo_countries": true}}));
-    let audiences = json!({
-        "supported_identifier_types": ["hashed_email", "hashed_phone"],
-        "minimum_audience_size": catalogue.audiences.minimum_size.max(1),
-    });
-    add("audience_targeting", audiences);
     let metrics = rolled(products, |product| {
         let metrics = product.published.get("metric_optimization");
         let metrics = metrics.and_then(|metrics| metrics.get("supported_metrics"));

@@ -64,13 +64,6 @@ fn the_context_comes_back_with_every_answer() {
                     "geo_countries": true
                   }
                 },
-                "audience_targeting": {
-                  "supported_identifier_types": [
-                    "hashed_email",
-                    "hashed_phone"
-                  ],
-                  "minimum_audience_size": 1
-                },
                 "portfolio": {
                   "publisher_domains": [
                     "gazette.example"
@@ -299,13 +292,6 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
               "targeting": {
                 "geo_countries": true
               }
-            },
-            "audience_targeting": {
-              "supported_identifier_types": [
-                "hashed_email",
-                "hashed_phone"
-              ],
-              "minimum_audience_size": 1
             },
             "portfolio": {
               "publisher_domains": [

@@ -6,7 +6,7 @@ use tradepost_publisher::world::Supply;
 use tradepost_wire::adcp::Tool;
 
 use crate::products::{fitting, gazette};
-use crate::support::{Desk, compare};
+use crate::support::Desk;
 
 const BRIEF: &str = "Premium video and display across outdoor lifestyle and sports. Q2 flight, \
                      $50K budget. Adults 25-54, US and Canada.";
@@ -366,16 +366,18 @@ fn every_reference_that_does_not_resolve_is_named() {
 fn a_proposal_of_another_buyer_and_none_at_all_are_the_same() {
     let desk = gazette();
     let proposed = propose(&desk);
-    let probe = |id: &str| {
-        let asked = json!({"buying_mode": "refine", "refine": [
+    let asked = |id: &str| {
+        json!({"buying_mode": "refine", "refine": [
             {"scope": "proposal", "proposal_id": id, "action": "finalize"},
-        ]});
-        desk.ask_as(&desk.caller("nova"), Tool::GetProducts, asked)
+        ]})
     };
+    let probe = |id: &str| desk.ask_as(&desk.caller("nova"), Tool::GetProducts, asked(id));
     let (foreign, absent) = (probe(&id(&proposed, 0)), probe("prop_999"));
     assert_eq!(foreign.document(), absent.document());
-    compare(
-        &absent,
+    desk.check_as(
+        "nova",
+        Tool::GetProducts,
+        asked("prop_999"),
         &expect![[r#"
         {
           "status": "failed",
