@@ -30,7 +30,10 @@ fn refused(status: &str, code: &str, expected: Expect) {
 
 #[test]
 fn account_suspended() {
-    refused("suspended", "ACCOUNT_SUSPENDED", expect![[r#"
+    refused(
+        "suspended",
+        "ACCOUNT_SUSPENDED",
+        expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the account is suspended; a person has to settle it with the seller",
           "adcp_error":{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal",
@@ -38,12 +41,16 @@ fn account_suspended() {
           "errors":[
             {"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal",
               "suggestion":"ask the seller to lift the suspension"}],"adcp_version":"3.1"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn account_payment_required() {
-    refused("payment_required", "ACCOUNT_PAYMENT_REQUIRED", expect![[r#"
+    refused(
+        "payment_required",
+        "ACCOUNT_PAYMENT_REQUIRED",
+        expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the account has an outstanding balance; the buyer has to settle it",
           "adcp_error":{"code":"ACCOUNT_PAYMENT_REQUIRED","message":"the account has an outstanding balance; the buyer has to settle it","recovery":"terminal",
@@ -51,7 +58,8 @@ fn account_payment_required() {
           "errors":[
             {"code":"ACCOUNT_PAYMENT_REQUIRED","message":"the account has an outstanding balance; the buyer has to settle it","recovery":"terminal",
               "suggestion":"have the outstanding balance paid"}],"adcp_version":"3.1"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -66,7 +74,12 @@ fn account_setup_required() {
     let account = json!({"account_id": "$2/accounts/0/account_id"});
     let scene = sold().at(reviewing).after("acme", "sync_accounts", opening("operator"));
     let asked = order(&[("/account", account)]);
-    check(&scene, "create_media_buy", asked, "ACCOUNT_SETUP_REQUIRED", expect![[r#"
+    check(
+        &scene,
+        "create_media_buy",
+        asked,
+        "ACCOUNT_SETUP_REQUIRED",
+        expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the account has to be set up before it can be used; see details",
           "adcp_error":{"code":"ACCOUNT_SETUP_REQUIRED","message":"the account has to be set up before it can be used; see details","recovery":"correctable",
@@ -76,7 +89,8 @@ fn account_setup_required() {
             {"code":"ACCOUNT_SETUP_REQUIRED","message":"the account has to be set up before it can be used; see details","recovery":"correctable",
               "suggestion":"have a person complete the setup that details describe",
               "details":{"setup_url":"https://gazette.example/setup","setup_steps":["Sign the terms."]}}],"adcp_version":"3.1"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -154,7 +154,12 @@ fn stale_response() {
     let outage = json!({"scenario": "force_upstream_unavailable", "account": ACCOUNT(), "params": {"tool": "get_products"}});
     let scene = sold().after("acme", "comply_test_controller", outage);
     let all = json!({"buying_mode": "wholesale", "account": ACCOUNT()});
-    check(&scene, "get_products", all, "STALE_RESPONSE", expect![[r#"
+    check(
+        &scene,
+        "get_products",
+        all,
+        "STALE_RESPONSE",
+        expect![[r#"
         200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
         {"status":"completed","message":"1 product fits",
           "products":[
@@ -169,7 +174,8 @@ fn stale_response() {
             {"code":"STALE_RESPONSE","message":"availability is from an earlier answer, because what knows it cannot be asked","recovery":"transient",
               "suggestion":"use the answer, or ask again later for a fresh one",
               "details":{"served_from_cache":true,"cache_age_seconds":0,"upstream":{"name":"ad server"}},"severity":"warning"}],"adcp_version":"3.1"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -120,7 +120,12 @@ fn proposal_not_found() {
 fn signal_not_found() {
     let unknown = json!({"signal_refs": [
         {"scope": "signal_source", "signal_source_url": "https://ads.gazette.example", "signal_id": "seg_unknown"}]});
-    check(&usual(), "get_signals", unknown, "SIGNAL_NOT_FOUND", expect![[r#"
+    check(
+        &usual(),
+        "get_signals",
+        unknown,
+        "SIGNAL_NOT_FOUND",
+        expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
           "adcp_error":{"code":"SIGNAL_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
@@ -128,7 +133,8 @@ fn signal_not_found() {
           "errors":[
             {"code":"SIGNAL_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
               "field":"signal_refs","suggestion":"check the signal with get_signals"}],"adcp_version":"3.1"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
