@@ -112,16 +112,16 @@ fn conflict() {
         stale,
         "CONFLICT",
         expect![[r#"
-        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
-        {"status":"failed","message":"the media buy has changed since that revision; read it again and send the change anew",
-          "adcp_error":{"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew",
-            "recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its present state",
-            "details":{"expected_version":7,"current_version":1}},
-          "errors":[
-            {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient",
-              "field":"revision","suggestion":"read the resource again and send the change against its present state",
-              "details":{"expected_version":7,"current_version":1}}],"adcp_version":"3.1"}
-    "#]],
+            200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+            {"status":"failed","message":"the media buy has changed since that revision; read it again and send the change anew",
+              "adcp_error":{"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew",
+                "recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its present state",
+                "details":{"resource_id":"mb_<id>","expected_version":7,"current_version":1}},
+              "errors":[
+                {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient",
+                  "field":"revision","suggestion":"read the resource again and send the change against its present state",
+                  "details":{"resource_id":"mb_<id>","expected_version":7,"current_version":1}}],"adcp_version":"3.1"}
+        "#]],
     );
 }
 
@@ -160,21 +160,23 @@ fn stale_response() {
         all,
         "STALE_RESPONSE",
         expect![[r#"
-        200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
-        {"status":"completed","message":"1 product fits",
-          "products":[
-            {"product_id":"prod_test","name":"Prod test","description":"Prod test, for tests.",
-              "publisher_properties":[{"selection_type":"all","publisher_domain":"gazette.example"}],"delivery_type":"non_guaranteed",
-              "pricing_options":[{"pricing_option_id":"cpm_test","pricing_model":"cpm","currency":"USD","fixed_price":10,"min_spend_per_package":500}],
-              "reporting_capabilities":{"available_reporting_frequencies":["daily"],"expected_delay_minutes":60,"timezone":"UTC","supports_webhooks":false,
-                "available_metrics":["impressions","spend","clicks"],"date_range_support":"date_range"},"channels":["display"],
-              "format_ids":[{"id":"display_300x250","agent_url":""}]}],"pagination":{"has_more":false,"total_count":1},"cache_scope":"public",
-          "wholesale_feed_version":"b7bcd5ee7ef74110","sandbox":true,
-          "errors":[
-            {"code":"STALE_RESPONSE","message":"availability is from an earlier answer, because what knows it cannot be asked","recovery":"transient",
-              "suggestion":"use the answer, or ask again later for a fresh one",
-              "details":{"served_from_cache":true,"cache_age_seconds":0,"upstream":{"name":"ad server"}},"severity":"warning"}],"adcp_version":"3.1"}
-    "#]],
+            200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
+            {"status":"completed","message":"1 product fits",
+              "products":[
+                {"product_id":"prod_test","name":"Prod test","description":"Prod test, for tests.",
+                  "publisher_properties":[{"selection_type":"all","publisher_domain":"gazette.example"}],"delivery_type":"non_guaranteed",
+                  "pricing_options":[
+                    {"pricing_option_id":"cpm_test","pricing_model":"cpm","currency":"USD","fixed_price":10,"min_spend_per_package":500},
+                    {"pricing_option_id":"default","pricing_model":"cpm","currency":"USD","fixed_price":10,"min_spend_per_package":500}],
+                  "reporting_capabilities":{"available_reporting_frequencies":["daily"],"expected_delay_minutes":60,"timezone":"UTC","supports_webhooks":false,
+                    "available_metrics":["impressions","spend","clicks"],"date_range_support":"date_range"},"channels":["display"],
+                  "format_ids":[{"id":"display_300x250","agent_url":""}]}],"pagination":{"has_more":false,"total_count":1},"cache_scope":"public",
+              "wholesale_feed_version":"ea603becd90ea589","sandbox":true,
+              "errors":[
+                {"code":"STALE_RESPONSE","message":"availability is from an earlier answer, because what knows it cannot be asked","recovery":"transient",
+                  "suggestion":"use the answer, or ask again later for a fresh one",
+                  "details":{"served_from_cache":true,"cache_age_seconds":0,"upstream":{"name":"ad server"}},"severity":"warning"}],"adcp_version":"3.1"}
+        "#]],
     );
 }
 
