@@ -31,29 +31,31 @@ pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Map<String, Value> 
 }
 
 fn request_signing(requests: &RequestSigning, tools: &[Tool]) -> Value {
-    let mut section = json!({
-        "supported": true,
-        "covers_content_digest": requests.digest.name(),
-        "required_for": requests.required_for,
-        "supported_for": tools.iter().map(|tool| tool.name()).collect::<Vec<_>>(),
-    });
+    let supported: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
+    let mut section = Map::from_iter([
+        ("supported".to_owned(), json!(true)),
+        ("covers_content_digest".to_owned(), json!(requests.digest.name())),
+        ("required_for".to_owned(), json!(requests.required_for)),
+        ("supported_for".to_owned(), json!(supported)),
+    ]);
     let methods = &requests.methods_required_for;
     if !methods.is_empty() {
-        section["protocol_methods_required_for"] = json!(methods);
-        section["protocol_methods_supported_for"] = json!(methods);
+        section.insert("protocol_methods_required_for".to_owned(), json!(methods));
+        section.insert("protocol_methods_supported_for".to_owned(), json!(methods));
     }
-    section
+    Value::Object(section)
 }
 
 /// Whoever verifies wants to hear from which origin each kind of key comes.
 fn identity(signing: &Signing, url: &str) -> Value {
-    let mut identity = json!({"brand_json_url": url});
     let after = url.find("://").map_or(0, |at| at + 3);
     let end = url.get(after..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| after + at);
-    if let (Some(origin), Some(_)) = (url.get(..end), signing.webhooks) {
-        identity["key_origins"] = json!({"webhook_signing": origin});
+    match (url.get(..end), signing.webhooks) {
+        (Some(origin), Some(_)) => {
+            json!({"brand_json_url": url, "key_origins": {"webhook_signing": origin}})
+        }
+        (None, _) | (_, None) => json!({"brand_json_url": url}),
     }
-    identity
 }
 
 #[cfg(test)]
