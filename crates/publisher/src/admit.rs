@@ -72,14 +72,14 @@ pub(crate) fn admit(
     if !tools::has(publisher, ask.tool) {
         // Whoever could not call it anyway is told so: that is what can be mended (`R-5`).
         let account = found.ok().flatten();
-        rights.permit(account.as_ref().map(|account| account.record.id.as_str()))?;
+        rights.permit(account.as_ref().and_then(known_id))?;
         return Err(tools::unsupported().into());
     }
     let account = found?;
     if let Some(account) = &account {
         gates::sandbox_only(rights.agent(), account.thing.sandbox)?;
     }
-    let id = account.as_ref().map(|account| account.record.id.as_str());
+    let id = account.as_ref().and_then(known_id);
     rights.permit(id)?;
     Refusal::of_all(gates::fields(ask.tool, rights.of(id), &ask.arguments))?;
     let reach = Reach::new(tenant, rights, account.as_ref());
@@ -131,6 +131,11 @@ pub(crate) fn account(
     }
     account.account_id = publisher.world.fresh_id("acc");
     Ok(account.open(shelf, &tenant, ask.now)?)
+}
+
+/// The id of an account, when callers can know it: one that is not open yet has none for them.
+pub(crate) fn known_id(account: &Kept<Account>) -> Option<&str> {
+    (account.record.place > 0).then_some(account.record.id.as_str())
 }
 
 /// The account that a natural key stands for which nobody has declared.

@@ -16,7 +16,7 @@ use crate::ask::Ask;
 use crate::profile::Profile;
 use crate::refuse::{self, Stop};
 use crate::shelf::{KeyRow, Shelf, own_id};
-use crate::tools::Reply;
+use crate::tools::{self, Reply};
 
 /// The member with the key.
 pub(crate) const MEMBER: &str = "idempotency_key";
@@ -39,6 +39,14 @@ pub(crate) struct Key {
 }
 
 impl Key {
+    /// Whether a request has a key that stands for its effect. Looking has none, so that a key is
+    /// tolerated there and looking again looks again; and the test controller reports failures in
+    /// results, which must not be remembered.
+    pub(crate) fn is_taken(ask: &Ask) -> bool {
+        let key = ask.arguments.get(MEMBER).and_then(Value::as_str);
+        key.is_some_and(is_key) && tools::keeps(ask) && ask.tool != Tool::ComplyTestController
+    }
+
     /// The key of a request, if it has one. `account` is the id of the account that it is for.
     /// Keys of one tenant, account and, in a sponsored conversation, session mean nothing elsewhere.
     pub(crate) fn of(ask: &Ask, account: Option<&str>) -> Option<Self> {
@@ -86,6 +94,12 @@ impl Key {
         let row = KeyRow { hash: self.hash, reply: reply.store(), used_at: ask.now };
         Ok(shelf.remember(&self.scope, &self.key, row)?)
     }
+}
+
+/// Whether a text can be a key; where the schema of a tool names keys, it says so itself.
+fn is_key(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
+    (16..=255).contains(&text.len()) && text.bytes().all(plain)
 }
 
 fn hash(ask: &Ask) -> [u8; 32] {

@@ -63,7 +63,7 @@ impl Publisher {
     /// Answers a request.
     pub async fn answer(&self, ask: Ask) -> Answer {
         let context = ask.arguments.get("context").cloned();
-        let keyed = ask.tool.keyed();
+        let keyed = ask.tool.keyed() || Key::is_taken(&ask);
         let release = release(&ask.arguments);
         let mut answer = match self.attempt(&ask).await {
             Ok(reply) => Answer {
@@ -174,7 +174,7 @@ impl Publisher {
     fn enter(&self, ask: &Ask, shelf: &dyn Shelf, phase: Phase) -> Result<Entered, Stop> {
         let admitted = admit::admit(self, ask, shelf, phase)?;
         let account = admitted.account_id();
-        let key = if ask.tool.keyed() { Key::of(ask, account) } else { None };
+        let key = if Key::is_taken(ask) { Key::of(ask, account) } else { None };
         if let Some(key) = &key
             && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
         {

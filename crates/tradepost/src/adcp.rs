@@ -27,6 +27,7 @@ pub mod outside;
 pub mod replay;
 pub mod seller;
 pub mod signers;
+pub mod upstream;
 pub mod vault;
 
 /// How long a receiver of notifications may take.
@@ -36,15 +37,23 @@ const NOTICE_PATIENCE: Duration = Duration::from_secs(15);
 /// it when the configuration names no public address.
 ///
 /// # Errors
-/// When the store fails, or a key cannot be read.
+/// When the store fails, a key cannot be read, or this machine has no certificates to trust.
 pub fn open(
     config: Publisher,
     store: &Arc<Store>,
     clock: &Clock,
     origin: Origin,
 ) -> Result<seller::PublisherAgent, Fault> {
-    let Publisher { mut profile, front, public_url, brand_json_url, rates, call_loopback, .. } =
-        config;
+    let Publisher {
+        mut profile,
+        front,
+        public_url,
+        brand_json_url,
+        upstream,
+        rates,
+        call_loopback,
+        ..
+    } = config;
     let at_host = || front.hosts.first().map(|host| format!("https://{host}"));
     let public_url = public_url.or_else(at_host);
     let base_url = public_url.clone().unwrap_or_else(|| origin.to_string());
@@ -79,7 +88,8 @@ pub fn open(
         edge: Edge::system(),
     };
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
-    let world = outside::Outside::new(&profile.id, rates, clock, egress);
+    let upstream = upstream.map(|upstream| upstream::Upstream::new(upstream, clock)).transpose()?;
+    let world = outside::Outside::new(&profile.id, rates, clock, egress).behind(upstream);
     let (vault, world) = (Arc::new(vault), Arc::new(world));
     let agent =
         seller::PublisherAgent::open(profile, front, vault, world, (store, clock), &base_url)?;

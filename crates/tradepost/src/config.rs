@@ -152,6 +152,8 @@ pub struct Publisher {
     pub brand_json_url: Option<String>,
     /// The file with what it sells; it sells nothing when `None`.
     pub catalogue: Option<PathBuf>,
+    /// The ad server that knows what is sold out; the catalogue is all there is when `None`.
+    pub upstream: Option<Upstream>,
     /// How often one caller may call.
     pub rates: Rates,
     /// For development: webhooks and governance agents may be on this machine, also without TLS.
@@ -170,6 +172,19 @@ pub struct WebhookKeyFile {
     pub key_file: PathBuf,
     /// The key's name; that of the JWK or the thumbprint when `None`.
     pub kid: Option<String>,
+}
+
+/// The ad server behind a publisher.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upstream {
+    /// Where it is asked: an address with http or https.
+    pub url: String,
+    /// How long it may take.
+    pub timeout: SignedDuration,
+    /// For how long an answer is as good as a new one.
+    pub freshness: SignedDuration,
+    /// For how long an answer is served when there is no new one.
+    pub keep: SignedDuration,
 }
 
 /// How often one caller may call a publisher.

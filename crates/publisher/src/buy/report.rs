@@ -105,9 +105,8 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map<String,
     if let Some(viewability) = viewability(&reports) {
         metrics.insert("viewability".to_owned(), viewability);
     }
-    for report in &reports {
-        metrics.extend(report.reached.clone());
-    }
+    let reached = reports.iter().rev().find(|report| !report.reached.is_empty());
+    metrics.extend(reached.map(|report| report.reached.clone()).unwrap_or_default());
     metrics
 }
 

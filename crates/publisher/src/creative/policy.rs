@@ -19,6 +19,9 @@ pub struct Policy {
     pub forbidden: Vec<Forbidden>,
     /// What has to be known of every creative; products may demand more.
     pub provenance: Provenance,
+    /// Ids that every caller of a sandbox can assign to packages without having sent a creative, to try
+    /// media buys out. A creative of the caller's own comes first.
+    pub samples: Vec<String>,
 }
 
 /// Who looks at a creative before it runs.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Tool;
 
 use super::{Reply, Work, controller};
-use crate::catalogue::{Catalogue, Product, text};
+use crate::catalogue::{Product, text};
 use crate::creative::policy::Review;
 use crate::profile::Profile;
 use crate::refuse::Stop;
@@ -77,8 +77,7 @@ fn protocols(profile: &Profile, tools: &[Tool]) -> Vec<&'static str> {
         .collect()
 }
 
-/// The sections besides those that everybody has. What is said about signatures comes from
-/// `profile` as soon as signatures are part of it: `request_signing`, `webhook_signing`, `identity`.
+/// The sections besides those that everybody has.
 fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
     let catalogue = &profile.catalogue;
     let spoken = protocols(profile, tools);
@@ -94,7 +93,7 @@ fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
         });
         sections.push(("creative", creative));
     }
-    let specialisms = specialisms(catalogue);
+    let specialisms = specialisms(profile);
     if !specialisms.is_empty() {
         sections.push(("specialisms", json!(specialisms)));
     }
@@ -124,9 +123,13 @@ fn account(profile: &Profile) -> Value {
 }
 
 /// What is specialized in (`enums/specialism.json`).
-fn specialisms(catalogue: &Catalogue) -> Vec<&'static str> {
-    let auction = catalogue.products.iter().any(|product| !product.is_guaranteed());
-    if auction { vec!["sales-non-guaranteed"] } else { Vec::new() }
+fn specialisms(profile: &Profile) -> Vec<&'static str> {
+    let auction = profile.catalogue.products.iter().any(|product| !product.is_guaranteed());
+    let signed = profile.signing.requests.is_some();
+    [("sales-non-guaranteed", auction), ("signed-requests", signed)]
+        .into_iter()
+        .filter_map(|(name, is)| is.then_some(name))
+        .collect()
 }
 
 fn media_buy(profile: &Profile) -> Value {

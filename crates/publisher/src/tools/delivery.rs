@@ -79,7 +79,7 @@ fn range(work: &Work<'_>) -> Result<Option<Period>, Stop> {
     if let (Some(start), Some(end)) = (start, end)
         && end <= start
     {
-        let message = "the range ends before its last day; end_date lies after start_date";
+        let message = "end_date is not in the range any more; it has to lie after start_date";
         problems.push(invalid("end_date", message));
     }
     Refusal::of_all(problems)?;

@@ -263,161 +263,14 @@ fn a_row_that_cannot_be_done_says_everything_that_is_wrong_with_it_and_the_other
             row("a.example", "pinnacle.example", json!({"billing": "agent"})),
         ]),
     );
-    desk.check(Tool::SyncAccounts, request, &expect![[r#"
-        {
-          "status": "completed",
-          "message": "3 failed, 1 created",
-          "accounts": [
-            {
-              "brand": {
-                "domain": "nova.example"
-              },
-              "operator": "unknown.example",
-              "action": "failed",
-              "status": "rejected",
-              "errors": [
-                {
-                  "code": "PAYMENT_TERMS_NOT_SUPPORTED",
-                  "message": "the seller does not accept these payment terms; leave them out to be offered the usual ones",
-                  "recovery": "correctable",
-                  "field": "payment_terms",
-                  "suggestion": "leave payment_terms out, or choose others"
-                },
-                {
-                  "code": "INVALID_REQUEST",
-                  "message": "this event belongs to a media buy; ask for it in the media buy's push_notification_config or reporting_webhook",
-                  "recovery": "correctable",
-                  "field": "notification_configs[0].event_types[1]",
-                  "suggestion": "correct what field and issues name and send again"
-                },
-                {
-                  "code": "INVALID_REQUEST",
-                  "message": "this subscriber stands in the list before; name each once",
-                  "recovery": "correctable",
-                  "field": "notification_configs[1].subscriber_id",
-                  "suggestion": "correct what field and issues name and send again"
-                },
-                {
-                  "code": "INVALID_REQUEST",
-                  "message": "the address must be https with a public host name, and without a user",
-                  "recovery": "correctable",
-                  "field": "notification_configs[1].url",
-                  "suggestion": "correct what field and issues name and send again"
-                },
-                {
-                  "code": "UNSUPPORTED_FEATURE",
-                  "message": "this seller does not activate subscribers of accounts; send it with active: false, and poll list_accounts and list_creatives",
-                  "recovery": "correctable",
-                  "field": "notification_configs[1].active",
-                  "suggestion": "read get_adcp_capabilities and leave out what is not supported"
-                },
-                {
-                  "code": "BRAND_REQUIRED",
-                  "message": "this domain houses several brands; name one in brand.brand_id",
-                  "recovery": "correctable",
-                  "field": "brand.brand_id",
-                  "suggestion": "add brand with its domain"
-                },
-                {
-                  "code": "BILLING_NOT_SUPPORTED",
-                  "message": "the seller does not bill that party; ask for another one in billing",
-                  "recovery": "correctable",
-                  "field": "billing",
-                  "suggestion": "choose a value of supported_billing, or leave billing out",
-                  "details": {
-                    "scope": "account"
-                  }
-                }
-              ]
-            },
-            {
-              "account_id": "acc_1",
-              "name": "a.example c/o pinnacle.example",
-              "status": "active",
-              "brand": {
-                "domain": "a.example"
-              },
-              "operator": "pinnacle.example",
-              "billing": "operator",
-              "payment_terms": "net_30",
-              "account_scope": "operator_brand",
-              "sandbox": false,
-              "authorization": {
-                "allowed_tasks": [
-                  "get_adcp_capabilities",
-                  "get_products",
-                  "list_creative_formats",
-                  "create_media_buy",
-                  "update_media_buy",
-                  "get_media_buys",
-                  "get_media_buy_delivery",
-                  "sync_creatives",
-                  "list_creatives",
-                  "sync_audiences",
-                  "sync_event_sources",
-                  "log_event",
-                  "sync_accounts",
-                  "list_accounts",
-                  "sync_governance",
-                  "sync_plans",
-                  "check_governance",
-                  "get_signals",
-                  "activate_signal",
-                  "si_get_offering",
-                  "si_initiate_session",
-                  "si_send_message",
-                  "si_terminate_session",
-                  "create_property_list",
-                  "get_property_list",
-                  "list_property_lists",
-                  "update_property_list",
-                  "delete_property_list",
-                  "get_task_status",
-                  "list_tasks",
-                  "comply_test_controller"
-                ]
-              },
-              "action": "created"
-            },
-            {
-              "brand": {
-                "domain": "a.example"
-              },
-              "operator": "pinnacle.example",
-              "action": "failed",
-              "status": "rejected",
-              "errors": [
-                {
-                  "code": "INVALID_REQUEST",
-                  "message": "this account stands in the request twice; name it once",
-                  "recovery": "correctable",
-                  "suggestion": "correct what field and issues name and send again"
-                }
-              ]
-            },
-            {
-              "brand": {
-                "domain": "a.example"
-              },
-              "operator": "pinnacle.example",
-              "action": "failed",
-              "status": "rejected",
-              "errors": [
-                {
-                  "code": "INVALID_REQUEST",
-                  "message": "this account stands in the request twice; name it once",
-                  "recovery": "correctable",
-                  "suggestion": "correct what field and issues name and send again"
-                }
-              ]
-            }
-          ],
-          "context": {
-            "c": 1
-          },
-          "replayed": false,
-          "adcp_version": "3.1"
-        }"#]]);
+    compare(
+        &sync(&desk, "acme", request),
+        &expect![[r#"
+        {"brand":{"domain":"nova.example"},"operator":"unknown.example","action":"failed","status":"rejected","errors":[{"code":"PAYMENT_TERMS_NOT_SUPPORTED","message":"the seller does not accept these payment terms; leave them out to be offered the usual ones","recovery":"correctable","field":"payment_terms","suggestion":"leave payment_terms out, or choose others"},{"code":"INVALID_REQUEST","message":"this event belongs to a media buy; ask for it in the media buy's push_notification_config or reporting_webhook","recovery":"correctable","field":"notification_configs[0].event_types[1]","suggestion":"correct what field and issues name and send again"},{"code":"INVALID_REQUEST","message":"this subscriber stands in the list before; name each once","recovery":"correctable","field":"notification_configs[1].subscriber_id","suggestion":"correct what field and issues name and send again"},{"code":"INVALID_REQUEST","message":"the address must be https with a public host name, and without a user","recovery":"correctable","field":"notification_configs[1].url","suggestion":"correct what field and issues name and send again"},{"code":"UNSUPPORTED_FEATURE","message":"this seller does not activate subscribers of accounts; send it with active: false, and poll list_accounts and list_creatives","recovery":"correctable","field":"notification_configs[1].active","suggestion":"read get_adcp_capabilities and leave out what is not supported"},{"code":"BRAND_REQUIRED","message":"this domain houses several brands; name one in brand.brand_id","recovery":"correctable","field":"brand.brand_id","suggestion":"add brand with its domain"},{"code":"BILLING_NOT_SUPPORTED","message":"the seller does not bill that party; ask for another one in billing","recovery":"correctable","field":"billing","suggestion":"choose a value of supported_billing, or leave billing out","details":{"scope":"account"}}]}
+        {"account_id":"acc_1","name":"a.example c/o pinnacle.example","status":"active","brand":{"domain":"a.example"},"operator":"pinnacle.example","billing":"operator","payment_terms":"net_30","account_scope":"operator_brand","sandbox":false,"action":"created"}
+        {"brand":{"domain":"a.example"},"operator":"pinnacle.example","action":"failed","status":"rejected","errors":[{"code":"INVALID_REQUEST","message":"this account stands in the request twice; name it once","recovery":"correctable","suggestion":"correct what field and issues name and send again"}]}
+        {"brand":{"domain":"a.example"},"operator":"pinnacle.example","action":"failed","status":"rejected","errors":[{"code":"INVALID_REQUEST","message":"this account stands in the request twice; name it once","recovery":"correctable","suggestion":"correct what field and issues name and send again"}]}"#]],
+    );
 }
 
 #[test]
@@ -1000,4 +853,38 @@ fn an_account_that_nobody_declared_is_there_where_that_is_the_policy() {
             r#"{"account_id":"acc_1","name":"new.example c/o op.example","status":"closed","brand":{"domain":"new.example"},"operator":"op.example","billing":"agent","payment_terms":"net_30","account_scope":"operator_brand","governance_agents":[{"url":"https://gov.example"}],"sandbox":false,"action":"updated"}"#
         ]],
     );
+}
+
+#[test]
+fn nothing_is_opened_for_a_request_that_is_refused() {
+    let mut profile = profile();
+    profile.onboarding.implicit = true;
+    let mut agent = (*profile.agents[0]).clone();
+    agent.id = "narrow".to_owned();
+    agent.principals = ["narrow".to_owned()].into();
+    agent.scope = Some(Authorization {
+        allowed_tasks: Some(["get_media_buys".to_owned()].into()),
+        ..Authorization::default()
+    });
+    profile.agents.push(agent.into());
+    let desk = Desk::of(profile);
+    let reference = json!({"brand": {"domain": "new.example"}, "operator": "op.example"});
+    let row = json!({"account": reference, "governance_agents": [{"url": "https://gov.example",
+        "authentication": {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]});
+    // An agent for tests alone means a live account by this key.
+    let refused =
+        desk.ask_as(&desk.caller("tester"), Tool::SyncGovernance, with(1, json!({}), json!([row])));
+    assert_eq!(refused.document()["accounts"][0]["errors"][0]["code"], "PERMISSION_DENIED");
+    // An account that is not open has no id to hint at.
+    let pause = json!({"idempotency_key": "4f1c7e52-0000-4000-8000-000000000002",
+        "account": reference, "media_buy_id": "mb", "paused": true});
+    let refused = desk.ask_as(&desk.caller("narrow"), Tool::UpdateMediaBuy, pause).document();
+    assert_eq!(
+        refused["adcp_error"]["details"],
+        json!({"introspection_hint": {"task": "list_accounts"}})
+    );
+    for principal in ["tester", "narrow"] {
+        let list = desk.ask_as(&desk.caller(principal), Tool::ListAccounts, json!({})).document();
+        assert_eq!(list["accounts"], json!([]), "{principal}");
+    }
 }

@@ -1,1 +1,133 @@
-//! x
+//! Money: what an account can pay for, and sums that hold whatever is asked.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use tradepost_publisher::shelf::Kind;
+
+use crate::support::shop::{Shop, errors, package};
+
+fn committed(shop: &Shop) -> f64 {
+    shop.kept(Kind::Account)[0]["funds"]["committed"].as_f64().unwrap()
+}
+
+#[test]
+fn an_account_pays_for_what_it_can() {
+    let shop = Shop::funded(3000.0, 1000.0);
+    let mut said = String::new();
+    let answer = shop.create(json!({"packages": [package(json!({"budget": 2000.01}))]}));
+    said.push_str(&errors(&answer));
+    let answer = shop.create(json!({"packages": [package(json!({"product_id": "euro"}))]}));
+    said.push_str(&errors(&answer));
+    let id = shop.create(json!({}))["media_buy_id"].as_str().unwrap().to_owned();
+    assert_eq!(committed(&shop), 2000.0);
+    let package = shop.buy(&id).thing.packages[0].package_id.clone();
+    let budget = |budget: f64| json!({"packages": [{"package_id": package, "budget": budget}]});
+    said.push_str(&errors(&shop.update(&id, budget(2500.0))));
+    said.push_str(&errors(&shop.update(&id, budget(2000.0))));
+    assert_eq!(committed(&shop), 3000.0);
+    said.push_str(&errors(&shop.create(json!({}))));
+    said.push_str(&errors(&shop.update(&id, json!({"canceled": true}))));
+    assert_eq!(committed(&shop), 1000.0);
+    expect![[r#"
+        {"code":"BUDGET_EXCEEDED","message":"the account has less left to spend than this costs; see details","recovery":"correctable","field":"packages","suggestion":"ask for less, or allocate more","details":{"requested":2000.01,"available":2000,"currency":"USD"}}
+        {"code":"INVALID_REQUEST","message":"the account is kept in another currency; details.accepted_values has it","recovery":"correctable","field":"packages","suggestion":"correct what field and issues name and send again","details":{"accepted_values":["USD"]}}
+        {"code":"BUDGET_EXCEEDED","message":"the account has less left to spend than this costs; see details","recovery":"correctable","field":"packages[0].budget","suggestion":"ask for less, or allocate more","details":{"requested":1500,"available":1000,"currency":"USD"}}
+        "completed"
+        {"code":"BUDGET_EXHAUSTED","message":"the account has nothing left to spend; the buyer has to add funds","recovery":"terminal","field":"packages","suggestion":"have funds added or the cap raised"}
+        "completed"
+    "#]].assert_eq(&said);
+}
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+/// A change of a buy, sensible or not.
+fn change(dice: &mut Dice, packages: &[String], revision: u64) -> Value {
+    let creatives = ["banner", "banner-2", "ugly", "nobody"];
+    let budget = |dice: &mut Dice| dice.throw(300_000) as f64 / 100.0;
+    let mut changes = json!({});
+    for _ in 0..=dice.throw(3) {
+        let id = &packages[dice.throw(packages.len() as u64) as usize];
+        let creative = creatives[dice.throw(4) as usize];
+        let days = 1 + dice.throw(28);
+        let one = match dice.throw(11) {
+            0 => json!({"paused": dice.throw(2) == 0}),
+            1 => json!({"end_time": format!("2026-08-{days:02}T00:00:00Z")}),
+            2 => json!({"start_time": format!("2026-07-{days:02}T00:00:00Z")}),
+            3 => json!({"new_packages": [package(json!({"budget": budget(dice)}))]}),
+            4 => json!({"packages": [{"package_id": id, "canceled": true}]}),
+            5 => {
+                json!({"packages": [{"package_id": id, "creative_assignments": [{"creative_id": creative}]}]})
+            }
+            6 => {
+                json!({"packages": [{"package_id": id, "targeting_overlay": {"geo_countries": ["US"]}}]})
+            }
+            7 => json!({"revision": revision + dice.throw(2)}),
+            8 if dice.throw(12) == 0 => json!({"canceled": true}),
+            _ => json!({"packages": [{"package_id": id, "budget": budget(dice)}]}),
+        };
+        changes.as_object_mut().unwrap().extend(one.as_object().unwrap().clone());
+    }
+    changes
+}
+
+#[test]
+fn whatever_is_changed_the_sums_hold_and_what_is_refused_changes_nothing() {
+    let (mut done, mut refused, mut same) = (0, 0, 0);
+    for seed in 1..=16_u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let shop = Shop::funded(9000.0, 0.0);
+        let answer = shop
+            .create(json!({"packages": [package(json!({})), package(json!({"budget": 2000}))]}));
+        let id = answer["media_buy_id"].as_str().unwrap().to_owned();
+        for _ in 0..25 {
+            let before = shop.buy(&id);
+            let mut packages: Vec<_> =
+                before.thing.packages.iter().map(|package| package.package_id.clone()).collect();
+            packages.push("pkg_nobody".to_owned());
+            let changes = change(&mut dice, &packages, before.record.revision);
+            let paid = committed(&shop);
+            let answer = shop.update(&id, changes.clone());
+            let after = shop.buy(&id);
+            let buy = &after.thing;
+            if answer["status"] == "failed" {
+                refused += 1;
+                assert_eq!(after, before, "{changes}");
+                assert_eq!(committed(&shop), paid);
+                continue;
+            }
+            assert_eq!(answer["revision"], after.record.revision);
+            if buy == &before.thing {
+                same += 1;
+                assert_eq!(after.record.revision, before.record.revision, "{changes}");
+            } else {
+                done += 1;
+                assert_eq!(after.record.revision, before.record.revision + 1, "{changes}");
+                assert_eq!(buy.history.len() as u64, after.record.revision);
+            }
+            let live = buy.packages.iter().filter(|package| package.is_live());
+            let cents: i64 = live.map(|package| (package.budget * 100.0).round() as i64).sum();
+            assert_eq!((buy.total_budget * 100.0).round() as i64, cents, "{changes}");
+            let bound = if buy.cancellation.is_some() { 0.0 } else { buy.total_budget };
+            assert_eq!((committed(&shop) * 100.0).round(), (bound * 100.0).round(), "{changes}");
+            assert!(committed(&shop) <= 9000.0);
+            assert!(buy.start_time < buy.end_time);
+            for package in &buy.packages {
+                assert!(!package.is_live() || package.budget >= 500.0);
+                let was = before.thing.package(&package.package_id);
+                assert!(was.is_none_or(|was| was.is_live() || was == package), "{changes}");
+            }
+        }
+    }
+    // Enough of each, so that the test says something.
+    assert!(done > 50 && refused > 50 && same > 0, "{done} {refused} {same}");
+}

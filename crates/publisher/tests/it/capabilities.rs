@@ -4,7 +4,9 @@ use expect_test::expect;
 use serde_json::json;
 use tradepost_wire::adcp::Tool;
 
-use crate::support::Desk;
+use tradepost_publisher::profile::{Profile, RequestSigning, Signing};
+
+use crate::support::{Desk, profile};
 
 #[test]
 fn the_context_comes_back_with_every_answer() {
@@ -375,4 +377,14 @@ fn protocols_that_are_not_asked_about_are_left_out() {
     assert_eq!(document["supported_protocols"], json!(["media_buy", "signals", "creative"]));
     assert!(document.get("media_buy").is_none() && document.get("creative").is_none());
     assert!(document["signals"].is_object() && document["account"].is_object());
+}
+
+#[test]
+fn who_demands_signatures_says_so() {
+    let requests = Some(RequestSigning::default());
+    let signing = Signing { requests, ..Signing::default() };
+    let desk = Desk::of(Profile { signing, ..profile() });
+    let document = crate::products::fitting(&desk, Tool::GetAdcpCapabilities, json!({}));
+    assert_eq!(document["specialisms"], json!(["signed-requests"]));
+    assert_eq!(document["request_signing"]["supported"], true);
 }

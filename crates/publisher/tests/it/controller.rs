@@ -605,7 +605,7 @@ fn a_media_buy_is_seeded_moved_delivered_and_spent() {
 #[test]
 fn what_is_seeded_is_there() {
     let mut script = Script::new();
-    let mut seed = |script: &mut Script, scenario: &str, params: Value| {
+    let seed = |script: &mut Script, scenario: &str, params: Value| {
         let mut request = run(scenario, params);
         request["account"] = sandbox();
         let answer = script.ask(CONTROLLER, request);
@@ -666,14 +666,13 @@ fn what_is_seeded_is_there() {
             "payload": {"packages": [{"budget": 11.0}]},
         }),
     );
-    script.note(
-        "a product",
-        Tool::GetProducts,
-        json!({
-            "buying_mode": "wholesale", "filters": {}, "pagination": {"max_results": 1},
-            "fields": ["product_id"],
-        }),
-    );
+    let offered = script.ask(Tool::GetProducts, json!({"buying_mode": "wholesale"}));
+    let products = offered["products"].as_array().unwrap();
+    let product = products.iter().find(|it| it["product_id"] == "test-product").unwrap();
+    let prices = product["pricing_options"].as_array().unwrap().iter();
+    let prices: Vec<&str> = prices.map(|it| it["pricing_option_id"].as_str().unwrap()).collect();
+    // Who buys without having asked for prices names the second one.
+    assert_eq!(prices, ["test-pricing", "default"]);
     script.note(
         "an outage",
         CONTROLLER,
@@ -795,76 +794,6 @@ fn what_is_seeded_is_there() {
               "explanation": "the amount is above the 10 that the plan allows for it"
             }
           ],
-          "adcp_version": "3.1"
-        }
-        # a product
-        {
-          "status": "completed",
-          "message": "11 products fit",
-          "products": [
-            {
-              "product_id": "news_display",
-              "name": "News display",
-              "description": "Banners on every page of the news sections, sold by auction.",
-              "publisher_properties": [
-                {
-                  "publisher_domain": "gazette.example",
-                  "selection_type": "by_tag",
-                  "property_tags": [
-                    "news"
-                  ]
-                }
-              ],
-              "delivery_type": "non_guaranteed",
-              "format_ids": [
-                {
-                  "id": "display_300x250",
-                  "agent_url": "https://ads.gazette.example"
-                },
-                {
-                  "id": "display_728x90",
-                  "agent_url": "https://ads.gazette.example"
-                }
-              ],
-              "pricing_options": [
-                {
-                  "pricing_option_id": "cpm_auction",
-                  "pricing_model": "cpm",
-                  "currency": "USD",
-                  "floor_price": 2.5,
-                  "price_guidance": {
-                    "p25": 2.5,
-                    "p50": 3.0,
-                    "p75": 3.75,
-                    "p90": 4.75
-                  }
-                }
-              ],
-              "reporting_capabilities": {
-                "available_reporting_frequencies": [
-                  "daily"
-                ],
-                "expected_delay_minutes": 240,
-                "timezone": "UTC",
-                "supports_webhooks": false,
-                "available_metrics": [
-                  "impressions",
-                  "spend",
-                  "clicks",
-                  "ctr",
-                  "viewability"
-                ],
-                "date_range_support": "date_range"
-              }
-            }
-          ],
-          "pagination": {
-            "has_more": true,
-            "total_count": 11,
-            "cursor": "69069600127823fd.1"
-          },
-          "cache_scope": "public",
-          "wholesale_feed_version": "24a699028f79c543",
           "adcp_version": "3.1"
         }
         # an outage

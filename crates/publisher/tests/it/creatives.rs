@@ -711,7 +711,8 @@ fn a_strict_sync_does_all_or_nothing() {
     "##]]);
 }
 
-/// Puts a media buy of `acme` there: the package `running` is delivered now, `held` is paused.
+/// Puts a media buy of `acme` there: the package `running` is delivered now, `held` is paused, and
+/// `late` is paused and takes no more creatives.
 fn buy(script: &mut Script) {
     script.ask(Tool::SyncCreatives, json!({"creatives": [banner("first")]}));
     let fixture = json!({
@@ -720,6 +721,10 @@ fn buy(script: &mut Script) {
         "packages": [
             {"package_id": "running", "product_id": "news_display", "budget": 100.0},
             {"package_id": "held", "product_id": "news_display", "budget": 100.0, "paused": true},
+            {
+                "package_id": "late", "product_id": "news_display", "budget": 100.0, "paused": true,
+                "creative_deadline": "2026-05-30T00:00:00Z",
+            },
         ],
     });
     let seeded = script.ask(
@@ -964,6 +969,188 @@ fn creatives_are_assigned_to_packages_of_the_caller_alone() {
           "adcp_version": "3.1"
         }
     "##]]);
+}
+
+#[test]
+fn what_cannot_be_assigned_is_told_why() {
+    let mut script = Script::new();
+    buy(&mut script);
+    script.ask(Tool::SyncCreatives, json!({"creatives": [banner("bad")]}));
+    let force = json!({"creative_id": "bad", "status": "rejected", "rejection_reason": "Blurred."});
+    let forced = json!({"scenario": "force_creative_status", "params": force});
+    assert_eq!(script.ask(Tool::ComplyTestController, forced)["success"], true);
+    let assign = |creative: &str, package: &str| {
+        json!({
+            "creatives": [banner("good")],
+            "assignments": [{"creative_id": creative, "package_id": package}],
+        })
+    };
+    script.note("rejected", Tool::SyncCreatives, assign("bad", "held"));
+    script.note("too late", Tool::SyncCreatives, assign("good", "late"));
+    let both = json!({"creatives": [banner("good")], "assignments": [
+        {"creative_id": "good", "package_id": "late"},
+        {"creative_id": "good", "package_id": "nowhere"},
+        {"creative_id": "good", "package_id": "held"},
+    ]});
+    script.note("every reason at once", Tool::SyncCreatives, both);
+    // A refusal has changed nothing: not even the creative is there.
+    let left = script.ask(Tool::ListCreatives, json!({"filters": {"creative_ids": ["good"]}}));
+    assert_eq!(left["creatives"], json!([]));
+    script.check(&expect![[r##"
+        # rejected
+        {
+          "status": "failed",
+          "message": "a creative that was rejected cannot be assigned; revise it first",
+          "adcp_error": {
+            "code": "CREATIVE_REJECTED",
+            "message": "a creative that was rejected cannot be assigned; revise it first",
+            "recovery": "correctable",
+            "field": "assignments",
+            "suggestion": "revise the creative by the seller's advertising policies",
+            "details": {
+              "reasons": [
+                "Blurred."
+              ]
+            }
+          },
+          "errors": [
+            {
+              "code": "CREATIVE_REJECTED",
+              "message": "a creative that was rejected cannot be assigned; revise it first",
+              "recovery": "correctable",
+              "field": "assignments",
+              "suggestion": "revise the creative by the seller's advertising policies",
+              "details": {
+                "reasons": [
+                  "Blurred."
+                ]
+              }
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # too late
+        {
+          "status": "failed",
+          "message": "the deadline for creatives of a package has passed; get_media_buys shows it as creative_deadline",
+          "adcp_error": {
+            "code": "CREATIVE_DEADLINE_EXCEEDED",
+            "message": "the deadline for creatives of a package has passed; get_media_buys shows it as creative_deadline",
+            "recovery": "correctable",
+            "field": "assignments",
+            "suggestion": "negotiate a later deadline with the seller"
+          },
+          "errors": [
+            {
+              "code": "CREATIVE_DEADLINE_EXCEEDED",
+              "message": "the deadline for creatives of a package has passed; get_media_buys shows it as creative_deadline",
+              "recovery": "correctable",
+              "field": "assignments",
+              "suggestion": "negotiate a later deadline with the seller"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # every reason at once
+        {
+          "status": "failed",
+          "message": "the deadline for creatives of a package has passed; get_media_buys shows it as creative_deadline",
+          "adcp_error": {
+            "code": "CREATIVE_DEADLINE_EXCEEDED",
+            "message": "the deadline for creatives of a package has passed; get_media_buys shows it as creative_deadline",
+            "recovery": "correctable",
+            "field": "assignments",
+            "suggestion": "negotiate a later deadline with the seller"
+          },
+          "errors": [
+            {
+              "code": "CREATIVE_DEADLINE_EXCEEDED",
+              "message": "the deadline for creatives of a package has passed; get_media_buys shows it as creative_deadline",
+              "recovery": "correctable",
+              "field": "assignments",
+              "suggestion": "negotiate a later deadline with the seller"
+            },
+            {
+              "code": "PACKAGE_NOT_FOUND",
+              "message": "an identifier in the request does not resolve to anything of yours",
+              "recovery": "correctable",
+              "field": "assignments",
+              "suggestion": "check package_id with get_media_buys"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+    "##]]);
+}
+
+#[test]
+fn a_text_that_the_format_does_not_list_is_told_what_it_lists() {
+    let mut catalogue = demo::catalogue();
+    let format = json!({
+        "format_id": {"agent_url": "https://ads.gazette.example", "id": "classified"},
+        "name": "Classified",
+        "assets": [
+            {"item_type": "individual", "asset_id": "section", "asset_type": "text", "required": true,
+             "requirements": {"allowed_values": ["cars", "homes"]}},
+            {"item_type": "individual", "asset_id": "line", "asset_type": "text", "required": true,
+             "requirements": {"max_length": 10}},
+        ],
+    });
+    catalogue.formats.push(format.as_object().unwrap().clone());
+    let mut script = Script::of(catalogue);
+    let text = |text: &str| json!({"asset_type": "text", "content": text});
+    let ad = json!({
+        "creative_id": "ad", "name": "An ad", "format_id": format["format_id"],
+        "assets": {"section": text("pets"), "line": text("much too long a line")},
+    });
+    script.note("both", Tool::SyncCreatives, json!({"creatives": [ad]}));
+    script.check(&expect![[r##"
+        # both
+        {
+          "status": "completed",
+          "message": "each creative has its own result",
+          "creatives": [
+            {
+              "creative_id": "ad",
+              "action": "failed",
+              "errors": [
+                {
+                  "code": "CREATIVE_VALUE_NOT_ALLOWED",
+                  "message": "the format lists the values that this asset can have; see details",
+                  "recovery": "correctable",
+                  "field": "creatives[0].assets.section.content",
+                  "suggestion": "pick a value that the format lists",
+                  "details": {
+                    "allowed_values": [
+                      "cars",
+                      "homes"
+                    ]
+                  }
+                },
+                {
+                  "code": "VALIDATION_ERROR",
+                  "message": "the format takes no asset of this size",
+                  "recovery": "correctable",
+                  "field": "creatives[0].assets.line.content",
+                  "suggestion": "correct the asset by what list_creative_formats shows"
+                }
+              ]
+            }
+          ],
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+    "##]]);
+}
+
+#[test]
+fn where_a_person_reviews_nothing_is_approved_by_itself() {
+    let review = Policy { review: Review::Person, ..demo::catalogue().creatives };
+    let mut script = Script::of(demanding(review));
+    script.ask(Tool::SyncCreatives, json!({"creatives": [banner("one")]}));
+    script.desk.now += SignedDuration::from_hours(24 * 365);
+    let seen = script.ask(Tool::ListCreatives, json!({}));
+    assert_eq!(seen["creatives"][0]["status"], "pending_review");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tradepost_publisher::shelf::{KeyRow, own_id};
 use tradepost_publisher::world::Lane;
 use tradepost_wire::adcp::Tool;
 
-use crate::support::{Desk, profile};
+use crate::support::{Desk, profile, shop};
 
 const KEY: &str = "5a1c7e52-0000-4000-8000-000000000001";
 
@@ -139,7 +139,7 @@ fn desk() -> Desk {
     let desk = Desk::of(profile);
     let now = desk.now;
     desk.put(move |shelf| {
-        let mut open = |id: &str, owner: &str, status: Status, sandbox: bool| {
+        let open = |id: &str, owner: &str, status: Status, sandbox: bool| {
             let brand = json!({"domain": "a.example"});
             let mut account = Account::new(id, brand, "op.example", Billing::Operator);
             account.status = status;
@@ -403,4 +403,125 @@ fn a_caller_of_the_release_before_is_answered_in_its_codes() {
             r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"PERMISSION_DENIED","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.1"}"#
         ]],
     );
+}
+
+/// A shop in which `nova` has two accounts and lends one of them, and `acme` has one of its own.
+fn lending(lent: Authorization) -> Desk {
+    let desk = Desk::of(Profile { catalogue: shop::catalogue(), ..profile() });
+    let now = desk.now;
+    desk.put(move |shelf| {
+        for (id, owner) in [("acc_lent", "nova"), ("acc_kept", "nova"), ("acc_own", "acme")] {
+            let brand = json!({"domain": format!("{id}.example").replace('_', "-")});
+            Account::new(id, brand, "op.example", Billing::Operator).open(
+                shelf,
+                &format!("agent:{owner}"),
+                now,
+            )?;
+        }
+        Grant { account_id: "acc_lent".to_owned(), authorization: lent }.put(
+            shelf,
+            "agent:acme",
+            now,
+        )
+    });
+    desk
+}
+
+/// Buys something; says the id of the buy, or the code of the refusal.
+fn buy(desk: &Desk, principal: &str, account: &str, key: &str) -> String {
+    let request = json!({"idempotency_key": format!("{key}-0000-4000-8000-000000000001"),
+        "account": {"account_id": account}, "brand": {"domain": "a.example"}, "start_time": "asap",
+        "end_time": "2026-12-01T00:00:00Z",
+        "packages": [shop::package(json!({"creative_assignments": null}))]});
+    said(&desk.ask_as(&desk.caller(principal), Tool::CreateMediaBuy, request).document())
+}
+
+fn said(answer: &Value) -> String {
+    let replayed = if answer["replayed"] == true { " replayed" } else { "" };
+    let member = answer["adcp_error"]["code"].as_str().or(answer["media_buy_id"].as_str());
+    format!("{}{replayed}", member.unwrap_or("done"))
+}
+
+fn pause(desk: &Desk, principal: &str, account: &str, id: &str, key: u32) -> String {
+    let key = format!("11111111-0000-4000-8000-{key:012}");
+    let request = json!({"idempotency_key": key, "account": {"account_id": account},
+        "media_buy_id": id, "paused": true});
+    said(&desk.ask_as(&desk.caller(principal), Tool::UpdateMediaBuy, request).document())
+}
+
+fn buys(desk: &Desk, principal: &str) -> String {
+    let request = json!({"status_filter": ["pending_creatives", "active", "paused"]});
+    let answer = desk.ask_as(&desk.caller(principal), Tool::GetMediaBuys, request).document();
+    let rows = answer["media_buys"].as_array().unwrap().clone();
+    rows.iter().map(|row| row["media_buy_id"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_is_bought_on_a_lent_account_is_its_owners_and_seen_by_both() {
+    let desk = lending(Authorization::default());
+    let made = [
+        buy(&desk, "nova", "acc_kept", "aaaaaaaa"),
+        buy(&desk, "nova", "acc_lent", "bbbbbbbb"),
+        buy(&desk, "acme", "acc_lent", "cccccccc"),
+        buy(&desk, "acme", "acc_own", "dddddddd"),
+        buy(&desk, "acme", "acc_kept", "eeeeeeee"),
+    ];
+    expect![["mb_1 mb_3 mb_5 mb_7 ACCOUNT_NOT_FOUND"]].assert_eq(&made.join(" "));
+    expect!["mb_1 mb_3 mb_5"].assert_eq(&buys(&desk, "nova"));
+    expect!["mb_3 mb_5 mb_7"].assert_eq(&buys(&desk, "acme"));
+    // Another account in the request is no way around, and none in the way (WANTS 1.2).
+    let paused = [
+        pause(&desk, "acme", "acc_own", &made[1], 1),
+        pause(&desk, "acme", "acc_own", &made[0], 2),
+        pause(&desk, "nova", "acc_kept", &made[2], 3),
+        pause(&desk, "nova", "acc_kept", &made[3], 4),
+    ];
+    expect!["mb_3 MEDIA_BUY_NOT_FOUND mb_5 MEDIA_BUY_NOT_FOUND"].assert_eq(&paused.join(" "));
+}
+
+#[test]
+fn a_lent_account_can_be_used_for_what_it_was_lent_for_and_nothing_else() {
+    let desk = lending(scope(&["get_media_buys", "update_media_buy"], &[], true));
+    let made = buy(&desk, "nova", "acc_lent", "bbbbbbbb");
+    assert_eq!(buys(&desk, "acme"), made);
+    let tried = [
+        buy(&desk, "acme", "acc_lent", "cccccccc"),
+        pause(&desk, "acme", "acc_lent", &made, 1),
+        // By way of an account with which it may do anything: it is not there.
+        pause(&desk, "acme", "acc_own", &made, 2),
+        pause(&desk, "acme", "acc_own", "mb_none", 3),
+    ];
+    expect!["SCOPE_INSUFFICIENT READ_ONLY_SCOPE MEDIA_BUY_NOT_FOUND MEDIA_BUY_NOT_FOUND"]
+        .assert_eq(&tried.join(" "));
+    // And without the reading, it is not seen either.
+    let desk = lending(scope(&["create_media_buy"], &[], false));
+    buy(&desk, "nova", "acc_lent", "bbbbbbbb");
+    assert_eq!(buys(&desk, "acme"), "");
+}
+
+#[test]
+fn an_account_that_stands_badly_stops_what_is_new_and_what_lies_on_it_and_replays_the_rest() {
+    let desk = lending(Authorization::default());
+    let made = buy(&desk, "acme", "acc_own", "aaaaaaaa");
+    let now = desk.now;
+    desk.put(move |shelf| {
+        let mut account = shelf.find::<Account>("acc_own")?.unwrap();
+        account.thing.status = Status::Suspended;
+        shelf.change(&mut account, now)
+    });
+    let said = [
+        buy(&desk, "acme", "acc_own", "aaaaaaaa"),
+        buy(&desk, "acme", "acc_own", "bbbbbbbb"),
+        pause(&desk, "acme", "acc_own", &made, 1),
+        // Another account that stands well is no way around.
+        pause(&desk, "acme", "acc_lent", &made, 2),
+        buys(&desk, "acme"),
+    ];
+    expect![[r#"
+        mb_1 replayed
+        ACCOUNT_SUSPENDED
+        ACCOUNT_SUSPENDED
+        ACCOUNT_SUSPENDED
+        mb_1"#]]
+    .assert_eq(&said.join("\n"));
 }

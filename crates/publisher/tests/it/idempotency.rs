@@ -13,6 +13,7 @@ use tradepost_publisher::tools::Reply;
 use tradepost_publisher::world::{Lane, Later};
 use tradepost_wire::adcp::{Answer, Tool};
 
+use crate::products::gazette;
 use crate::support::{Desk, profile};
 
 const KEY: &str = "7b1c7e52-0000-4000-8000-000000000001";
@@ -465,4 +466,25 @@ fn a_request_that_breaks_leaves_the_key_free() {
         }"#]],
     );
     assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "done");
+}
+
+/// A proposal is drafted or committed by a task that otherwise looks, and has no key by its schema.
+#[test]
+fn a_key_is_taken_by_whatever_keeps_something_and_tolerated_by_what_only_looks() {
+    let desk = gazette();
+    let ask = |request: Value| desk.ask(Tool::GetProducts, request).document();
+    let brief = json!({"buying_mode": "brief", "brief": "video and display for outdoor sports"});
+    let proposed = ask(brief);
+    let finalize = |action: &str| {
+        json!({"idempotency_key": KEY, "buying_mode": "refine", "refine": [{"scope": "proposal",
+            "proposal_id": proposed["proposals"][0]["proposal_id"], "action": action}]})
+    };
+    let first = ask(finalize("finalize"));
+    assert_eq!(first["replayed"], false);
+    let again = ask(finalize("finalize"));
+    assert_eq!(again["replayed"], true);
+    assert_eq!(again["proposals"], first["proposals"]);
+    assert_eq!(word(&ask(finalize("omit"))), "IDEMPOTENCY_CONFLICT");
+    let look = json!({"idempotency_key": KEY, "buying_mode": "wholesale"});
+    assert_eq!(ask(look)["replayed"], Value::Null);
 }

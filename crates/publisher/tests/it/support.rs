@@ -1,7 +1,5 @@
 //! A publisher at a desk: on a shelf in memory, at a fixed moment, with identifiers that count.
 
-pub(crate) mod script;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -23,6 +21,7 @@ use tradepost_wire::adcp::{Answer, Tool};
 use crate::leaks;
 
 pub(crate) mod schemas;
+pub(crate) mod script;
 pub(crate) mod shop;
 
 /// The moment at which every test begins.

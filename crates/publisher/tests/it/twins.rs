@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tradepost_publisher::account::Account;
-use tradepost_publisher::profile::Billing;
+use tradepost_publisher::profile::{Billing, Profile};
 use tradepost_publisher::refuse::Stop;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{
@@ -21,16 +21,16 @@ use tradepost_publisher::world::Later;
 use tradepost_wire::adcp::{Tool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
 
-use crate::support::{Desk, profile};
+use crate::support::{Desk, profile, shop};
 
 /// Stands for the identifier in a request.
 const HERE: &str = "$HERE";
 
 /// The id of a thing of every kind, all of which are `nova`'s.
-const FOREIGN: &str = "probe-foreign-000001";
+const FOREIGN: &str = "71000000000000000001";
 
 /// The id of nothing.
-const NOTHING: &str = "probe-nothing-000001";
+const NOTHING: &str = "72000000000000000002";
 
 // ---- What a shelf was asked ----
 
@@ -111,7 +111,8 @@ impl Vault for Recorder {
 fn furnished() -> (Desk, Calls) {
     let calls = Calls::default();
     let vault = Recorder { vault: MemoryVault::default(), calls: Arc::clone(&calls) };
-    let desk = Desk::on(profile(), Arc::new(vault));
+    let profile = Profile { catalogue: shop::catalogue(), ..profile() };
+    let desk = Desk::on(profile, Arc::new(vault));
     let now = desk.now;
     desk.put(move |shelf| {
         let account = |id: &str| {
@@ -178,7 +179,8 @@ fn probes() -> Vec<(Tool, Value)> {
     let brand = json!({"domain": "a.example"});
     let agent = json!([{"url": "https://g.example", "authentication":
         {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]);
-    let package = json!({"product_id": "p", "budget": 10, "pricing_option_id": "o"});
+    let mut package = shop::package(json!({}));
+    package.as_object_mut().unwrap().remove("creative_assignments");
     let with = |base: &Value, members: Value| {
         let mut base = base.clone();
         for (name, value) in members.as_object().unwrap() {
@@ -357,6 +359,8 @@ fn probes() -> Vec<(Tool, Value)> {
         (ListTasks, json!({"account": there})),
         (ListTasks, json!({"filters": {"task_ids": [HERE]}})),
     ];
+    // A product, a media buy and an account are put there under an id of the test's own choice: that is
+    // no look-up, and an id that is taken is refused, whoever has it. Only a sandbox does that.
     for (scenario, params) in [
         ("force_account_status", json!({"account_id": HERE, "status": "suspended"})),
         ("force_creative_status", json!({"creative_id": HERE, "status": "approved"})),
@@ -365,15 +369,12 @@ fn probes() -> Vec<(Tool, Value)> {
         ("force_task_completion", json!({"task_id": HERE, "result": {}})),
         ("simulate_delivery", json!({"media_buy_id": HERE, "impressions": 1})),
         ("simulate_budget_spend", json!({"media_buy_id": HERE, "spend_percentage": 5})),
-        ("seed_product", json!({"product_id": HERE, "fixture": {}})),
         (
             "seed_pricing_option",
             json!({"product_id": HERE, "pricing_option_id": "o", "fixture": {}}),
         ),
         ("seed_creative", json!({"creative_id": HERE, "fixture": {}})),
-        ("seed_media_buy", json!({"media_buy_id": HERE, "fixture": {}})),
         ("seed_plan", json!({"plan_id": HERE, "fixture": {}})),
-        ("seed_account", json!({"account_id": HERE, "fixture": {}})),
     ] {
         probes.push((ComplyTestController, controller(scenario, params)));
     }
@@ -526,13 +527,27 @@ fn filled(value: &Value, id: &str) -> Value {
     }
 }
 
-/// The answer to a request and what the shelf was asked, with the identifier taken out.
+/// Everything that is `nova`'s, as it lies there.
+fn foreign(desk: &Desk) -> Vec<Record> {
+    let query = Query { owner: Some("agent:nova".to_owned()), ..Query::default() };
+    let listed = desk.vault.look(|shelf| -> Result<Vec<Record>, Broken> {
+        let lists = Kind::ALL.iter().map(|kind| shelf.list(*kind, &query));
+        Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
+    });
+    listed.unwrap()
+}
+
+/// The answer to a request and what the shelf was asked, with the identifier taken out. What is
+/// another's is as it was.
 fn asked(tool: Tool, request: &Value, id: &str) -> (String, Vec<String>) {
     let (desk, calls) = furnished();
+    let before = foreign(&desk);
+    calls.lock().unwrap().clear();
     let answer = desk.ask(tool, filled(request, id)).document().to_string();
-    let calls = std::mem::take(&mut *calls.lock().unwrap());
+    let asked = std::mem::take(&mut *calls.lock().unwrap());
+    assert_eq!(foreign(&desk), before, "{tool} {request} with {id}");
     let plain = |text: &str| text.replace(id, HERE);
-    (plain(&answer), calls.iter().map(|call| plain(call)).collect())
+    (plain(&answer), asked.iter().map(|call| plain(call)).collect())
 }
 
 #[test]
@@ -612,5 +627,52 @@ fn a_blocked_agent_and_a_credential_that_is_nobodys_cost_the_same() {
         };
         assert_eq!(work("banned"), work("stranger"), "{tool}");
         assert_eq!(work("paused"), work("stranger"), "{tool}");
+    }
+}
+
+/// Where an identifier is looked for in a list of the caller's own, so that the shelf is not asked for it.
+const IN_OWN_LIST: &[(Tool, &str)] = &[
+    (Tool::CreateMediaBuy, "packages[].product_id"),
+    (Tool::UpdateMediaBuy, "packages[].package_id"),
+    (Tool::UpdateMediaBuy, "new_packages[].product_id"),
+    (Tool::SyncCreatives, "creative_ids"),
+    (Tool::ListCreatives, "filters.accounts[].account_id"),
+    (Tool::ListCreatives, "filters.creative_ids"),
+    (Tool::ListCreatives, "filters.media_buy_ids"),
+    (Tool::LogEvent, "event_source_id"),
+    (Tool::ListAccounts, "account.account_id"),
+    (Tool::ListAccounts, "pagination.cursor"),
+    (Tool::ListTasks, "filters.task_ids"),
+    (Tool::ComplyTestController, "params.creative_id"),
+];
+
+#[test]
+fn every_probe_gets_as_far_as_its_lookup() {
+    let mut short = Vec::new();
+    for (tool, request) in probes() {
+        let at = place(&request, "").unwrap();
+        let (answer, calls) = asked(tool, &request, NOTHING);
+        let absent = answer.contains("does not have that task");
+        let reached = calls.iter().any(|call| call.contains(HERE));
+        let listed = calls.iter().any(|call| call.starts_with("list"))
+            && IN_OWN_LIST.iter().any(|(known, path)| *known == tool && *path == at);
+        if !(absent || reached || listed) {
+            short.push(format!("{tool} {at}: {answer}"));
+        }
+    }
+    assert!(short.is_empty(), "{}", short.join("\n"));
+}
+
+/// A seed chooses an id that nobody may have yet, so that here alone a taken one has to show. Only a
+/// sandbox has it, and it changes nothing of anybody's.
+#[test]
+fn a_seed_cannot_take_what_is_anothers() {
+    let account =
+        json!({"brand": {"domain": "a.example"}, "operator": "a.example", "sandbox": true});
+    for (scenario, member) in [("seed_account", "account_id"), ("seed_media_buy", "media_buy_id")] {
+        let seed = json!({"scenario": scenario, "account": account,
+            "params": {member: HERE, "fixture": {}}});
+        let (answer, _) = asked(Tool::ComplyTestController, &seed, FOREIGN);
+        assert!(answer.contains("\"success\":false"), "{answer}");
     }
 }

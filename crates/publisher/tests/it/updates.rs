@@ -90,7 +90,7 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
         said.push_str(&format!("{title}: {}", line(&shop.update(&id, step.clone()))));
     }
     shop.wait(24 * 40);
-    said.push_str(&format!("over: {}", line(&shop.update(&id, json!({"canceled": true})))));
+    said.push_str(&format!("canceled: {}", line(&shop.update(&id, json!({"canceled": true})))));
     expect![[r#"
         another budget: revision 2 "pending_start" 3500 of ["1500"]
         the same budget: revision 2 "pending_start" 3500 of ["1500"]
@@ -105,7 +105,7 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
         begins later: revision 11 "pending_start" 3500 of []
         one more: revision 12 "pending_start" 4200 of ["700"]
         one less: revision 13 "pending_start" 2700 of ["1500"]
-        over: revision 14 "canceled" 2700 of []
+        canceled: revision 14 "canceled" 2700 of []
     "#]]
     .assert_eq(&said);
     let buy = shop.buy(&id).thing;
@@ -214,7 +214,7 @@ fn what_cannot_be_changed_is_said_at_its_place() {
             # nothing
             {"code":"INVALID_REQUEST","message":"the request names nothing to change","recovery":"correctable","suggestion":"correct what field and issues name and send again","details":{"accepted_fields":["paused","canceled","start_time","end_time","packages","new_packages"]}}
             # an older revision
-            {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its present state","details":{"expected_version":7,"current_version":1}}
+            {"code":"CONFLICT","message":"the media buy has changed since that revision; read it again and send the change anew","recovery":"transient","field":"revision","suggestion":"read the resource again and send the change against its present state","details":{"resource_id":"mb_1","expected_version":7,"current_version":1}}
             # an unknown package
             {"code":"PACKAGE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","field":"packages[0].package_id","suggestion":"check package_id with get_media_buys"}
             # one package twice

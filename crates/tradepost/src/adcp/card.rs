@@ -88,17 +88,8 @@ fn add_older(members: &mut Map<String, Value>, base_url: &str) {
     };
     let mut security = Vec::new();
     for (name, scheme) in schemes.iter_mut() {
-        let older = if let Some(http) = scheme.get("httpAuthSecurityScheme") {
-            let mut older = json!({"type": "http", "scheme": "bearer"});
-            older["description"] = http.get("description").cloned().unwrap_or_default();
-            if let Some(format) = http.get("bearerFormat") {
-                older["bearerFormat"] = format.clone();
-            }
-            older
-        } else {
-            json!({"type": "mutualTLS"})
-        };
-        let (Some(scheme), Value::Object(older)) = (scheme.as_object_mut(), older) else {
+        let older = older_scheme(scheme);
+        let Some(scheme) = scheme.as_object_mut() else {
             continue;
         };
         scheme.extend(older);
@@ -107,4 +98,22 @@ fn add_older(members: &mut Map<String, Value>, base_url: &str) {
     if members.contains_key("securityRequirements") {
         members.insert("security".to_owned(), security.into());
     }
+}
+
+/// A way of saying who calls, as OpenAPI has it.
+fn older_scheme(scheme: &Value) -> Map<String, Value> {
+    let mut older = Map::new();
+    let mut insert = |name: &str, value: Value| older.insert(name.to_owned(), value);
+    let Some(http) = scheme.get("httpAuthSecurityScheme") else {
+        insert("type", "mutualTLS".into());
+        return older;
+    };
+    insert("type", "http".into());
+    insert("scheme", "bearer".into());
+    for name in ["description", "bearerFormat"] {
+        if let Some(value) = http.get(name) {
+            insert(name, value.clone());
+        }
+    }
+    older
 }

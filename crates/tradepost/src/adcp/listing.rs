@@ -22,11 +22,11 @@ impl Listing {
     /// The list of these tools.
     #[must_use]
     pub fn of(tools: &[Tool]) -> Self {
-        let plain = json!({"tools": tools.iter().copied().map(listed).collect::<Vec<_>>()});
-        let mut later = plain.clone();
-        later["resultType"] = "complete".into();
-        later["ttlMs"] = FRESH.into();
-        later["cacheScope"] = "public".into();
+        let tools: Vec<_> = tools.iter().copied().map(listed).collect();
+        let plain = json!({"tools": tools});
+        let later = json!({
+            "tools": tools, "resultType": "complete", "ttlMs": FRESH, "cacheScope": "public",
+        });
         Self { plain: written(&plain), later: written(&later) }
     }
 }

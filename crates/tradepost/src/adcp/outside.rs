@@ -14,6 +14,7 @@ use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
 
+use super::upstream::Upstream;
 use crate::clock::Clock;
 use crate::config::{RateLimit, Rates};
 use crate::egress::{Egress, client};
@@ -31,6 +32,7 @@ const MAX_DECISION: usize = 256 * 1024;
 pub struct Outside {
     publisher: Arc<str>,
     egress: Egress,
+    upstream: Option<Upstream>,
     read: Limiter,
     write: Limiter,
     insert: Limiter,
@@ -44,10 +46,17 @@ impl Outside {
         Self {
             publisher: publisher.into(),
             egress,
+            upstream: None,
             read: limiter(rates.read),
             write: limiter(rates.write),
             insert: limiter(rates.insert),
         }
+    }
+
+    /// The same with an ad server behind it.
+    #[must_use]
+    pub fn behind(self, upstream: Option<Upstream>) -> Self {
+        Self { upstream, ..self }
     }
 
     /// Forgets callers that have not called lately.
@@ -148,7 +157,10 @@ impl World for Outside {
     }
 
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
-        // No ad server is set up: the catalogue is all there is.
+        if let Some(upstream) = &self.upstream {
+            return Box::pin(upstream.supply());
+        }
+        // The catalogue is all there is.
         let supply = Supply { sold_out: Vec::new(), age_seconds: 0, stale: None };
         Box::pin(std::future::ready(Ok(supply)))
     }

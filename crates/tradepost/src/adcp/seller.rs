@@ -2,7 +2,7 @@
 //! publisher is asked; what comes back is for the bindings to write.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
@@ -76,8 +76,7 @@ pub struct PublisherAgent {
     pub card: PublishedCard,
     /// Lets callers in.
     pub auth: Authenticator,
-    /// Its tools, as MCP lists them.
-    pub listing: Listing,
+    listing: OnceLock<Listing>,
     /// Finds out who signs; `None` when signatures are ignored.
     pub identity: Option<Identity>,
     /// What receivers of webhooks find our keys by.
@@ -120,7 +119,7 @@ impl PublisherAgent {
         let auth = Authenticator::open(&id, front.auth.clone(), store, clock)?;
         let auth = auth.with_tokens(front.tokens.clone());
         let tools = publisher.tools();
-        let listing = Listing::of(&tools);
+        let listing = OnceLock::new();
         let (exchanges, clock) = (Exchanges::default(), clock.clone());
         let (identity, documents, notices) = (None, None, None);
         Ok(Self {
@@ -163,6 +162,12 @@ impl PublisherAgent {
     #[must_use]
     pub fn tools(&self) -> &[Tool] {
         &self.tools
+    }
+
+    /// The tools as MCP lists them: made once, when somebody asks first.
+    #[must_use]
+    pub fn listing(&self) -> &Listing {
+        self.listing.get_or_init(|| Listing::of(&self.tools))
     }
 
     /// The tool that a caller names, if this publisher has it.

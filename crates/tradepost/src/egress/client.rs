@@ -17,7 +17,19 @@ const IDLE: Duration = Duration::from_secs(30);
 /// # Errors
 /// When this machine has no certificates to trust.
 pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client, Fault> {
-    let builder = Client::builder()
+    finish(base(timeout).dns_resolver(Guarded(egress.clone())), secure)
+}
+
+/// The same for an address that the operator has set, wherever it is: nobody else can name it.
+///
+/// # Errors
+/// When this machine has no certificates to trust.
+pub fn unguarded(timeout: Duration, secure: bool) -> Result<Client, Fault> {
+    finish(base(timeout), secure)
+}
+
+fn base(timeout: Duration) -> ClientBuilder {
+    Client::builder()
         .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
         // Whoever sends knows when to send again.
@@ -25,11 +37,13 @@ pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client,
         .referer(false)
         // A proxy would resolve the name for itself.
         .no_proxy()
-        .dns_resolver(Guarded(egress.clone()))
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(2)
         .timeout(timeout)
-        .connect_timeout(timeout);
+        .connect_timeout(timeout)
+}
+
+fn finish(builder: ClientBuilder, secure: bool) -> Result<Client, Fault> {
     // When the process has a provider already, that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = if secure { builder.https_only(true) } else { without_tls(builder)? };

@@ -64,18 +64,16 @@ async fn admit(desk: &Desk, agent: &Agent, parts: &Parts, bytes: &[u8]) -> Parce
         Ok(caller) => caller,
         Err(denied) => return denied::respond(desk, agent, &JsonRpc(&Id::null()), denied),
     };
-    match read(bytes) {
+    match jsonrpc::read(bytes) {
         Ok(envelope) => answer(desk, agent, &caller, parts, envelope).await,
-        Err(refused) => refused,
+        Err(reject) => rejected(&reject),
     }
 }
 
-/// The envelope, or what is said to one that is none.
-pub(super) fn read(bytes: &[u8]) -> Result<jsonrpc::Request, Parcel> {
-    jsonrpc::read(bytes).map_err(|reject| {
-        let refusal = ProtocolRefusal::new(reject.code, reject.message);
-        JsonRpc(&reject.id).protocol(&refusal, None)
-    })
+/// What is said to bytes that are no request.
+pub(super) fn rejected(reject: &jsonrpc::Reject) -> Parcel {
+    let refusal = ProtocolRefusal::new(reject.code, reject.message);
+    JsonRpc(&reject.id).protocol(&refusal, None)
 }
 
 /// Has a request of a caller that was let in answered.

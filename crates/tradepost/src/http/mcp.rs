@@ -61,10 +61,10 @@ impl Fail {
     }
 
     fn respond(self, id: &Id) -> Parcel {
-        let mut error = json!({"code": self.code, "message": self.message});
-        if let Some(data) = self.data {
-            error["data"] = data;
-        }
+        let error = match self.data {
+            None => json!({"code": self.code, "message": self.message}),
+            Some(data) => json!({"code": self.code, "message": self.message, "data": data}),
+        };
         let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
         let response = json_response(self.status, answers::json(&body));
         (response, Stamp { code: self.name, ..unstamped() })
@@ -219,9 +219,8 @@ fn tool_call(
     mut params: Map<String, Value>,
 ) -> Result<(Tool, Map<String, Value>), Fail> {
     let invalid = |message| Fail::new(Code::InvalidParams, message);
-    let name = match params.get("name") {
-        Some(Value::String(name)) => name,
-        Some(_) | None => return Err(invalid("name must be the name of a tool")),
+    let Some(Value::String(name)) = params.get("name") else {
+        return Err(invalid("name must be the name of a tool"));
     };
     let tool = publisher.tool(name).ok_or_else(|| {
         invalid("there is no tool of this name; tools/list names those there are")
@@ -291,8 +290,8 @@ fn list(
         return Fail::new(Code::InvalidParams, message).respond(id);
     }
     let listing = match release {
-        Release::Plain => &publisher.listing.plain,
-        Release::Later => &publisher.listing.later,
+        Release::Plain => &publisher.listing().plain,
+        Release::Later => &publisher.listing().later,
     };
     let body = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{listing}}}"#, id.as_json());
     (json_response(StatusCode::OK, body), unstamped())

@@ -4,10 +4,11 @@
 use axum::http::request::Parts;
 use serde_json::{Map, Value};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::jsonrpc;
 
 use super::answers::Parcel;
 use super::turned_away::TurnedAway;
-use super::{intake, jsonrpc};
+use super::{intake, jsonrpc as binding};
 use crate::adcp::seller::PublisherAgent;
 use crate::desk::{Agent, Desk};
 
@@ -25,7 +26,7 @@ pub(super) async fn answer(
     // that the caller names (D-6).
     let envelope = match jsonrpc::read(bytes) {
         Ok(envelope) => envelope,
-        Err(refused) => return refused,
+        Err(reject) => return binding::rejected(&reject),
     };
     let data = envelope.params.as_ref().and_then(sole_data);
     let skill = data.and_then(|data| data.get("skill")).and_then(Value::as_str);
@@ -48,7 +49,7 @@ pub(super) async fn answer(
     if older::is_method(&envelope.method) {
         return older::answer(publisher, &caller, envelope).await;
     }
-    jsonrpc::answer(desk, agent, &caller, parts, envelope).await
+    binding::answer(desk, agent, &caller, parts, envelope).await
 }
 
 /// The data of a message with one data part, as an object.

@@ -110,11 +110,11 @@ impl TurnedAway {
     /// release has (`D-6`), and the context comes back (`X-2`).
     pub(super) fn respond(mut self, id: &Id, arguments: Option<&Map<String, Value>>) -> Parcel {
         self.error.pin(arguments.map_or(Release::V3_1, publisher::release));
-        let mut data = json!({"adcp_error": self.error});
         let context = arguments.and_then(|arguments| arguments.get("context"));
-        if let Some(context) = context.filter(|context| publisher::may_be_repeated(context)) {
-            data["context"] = context.clone();
-        }
+        let data = match context.filter(|context| publisher::may_be_repeated(context)) {
+            None => json!({"adcp_error": self.error}),
+            Some(context) => json!({"adcp_error": self.error, "context": context}),
+        };
         let error = json!({"code": self.number, "message": self.error.message, "data": data});
         let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
         let mut response = json_response(self.status, answers::json(&body));

@@ -42,18 +42,16 @@ fn row_of(
     done: &mut Vec<String>,
 ) -> Result<Governance, Stop> {
     let rights = work.admitted.reach.rights();
-    let mut account = admit::account(
-        work.publisher,
-        work.ask,
-        rights,
-        reference,
-        "account",
-        work.shelf,
-        Phase::Act,
-    )?;
-    gates::sandbox_only(rights.agent(), account.thing.sandbox)?;
-    rights.permit(Some(&account.record.id))?;
-    rights.usable(&account.thing, "account")?;
+    let find = |phase| {
+        let (publisher, ask, shelf) = (work.publisher, work.ask, work.shelf);
+        admit::account(publisher, ask, rights, reference, "account", shelf, phase)
+    };
+    // Nothing is opened for a row that is refused.
+    let found = find(Phase::Look)?;
+    gates::sandbox_only(rights.agent(), found.thing.sandbox)?;
+    rights.permit(admit::known_id(&found))?;
+    rights.usable(&found.thing, "account")?;
+    let mut account = if admit::known_id(&found).is_some() { found } else { find(Phase::Act)? };
     if done.contains(&account.record.id) {
         return Err(twice().into());
     }

@@ -54,7 +54,7 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     }
     name(work, &mut draft.buy);
     commit(work, &draft.buy)?;
-    let arm = Arm::take(work.shelf, work.admitted.owner())?;
+    let arm = Arm::take(work.shelf, &work.admitted.reach.tenant)?;
     match arm {
         Some(arm) if arm.arm == "input-required" => input_required(work, &draft.buy, &arm),
         Some(arm) => submit(work, draft, Some(arm)),

@@ -106,7 +106,7 @@ fn work_out(desk: &Desk<'_>, ask: &Ask, found: &Found) -> Result<Change, Stop> {
     if let Some(expected) = ask.arguments.get("revision").and_then(Value::as_u64)
         && expected != current
     {
-        return Err(conflict(expected, current).into());
+        return Err(conflict(&found.kept.record.id, expected, current).into());
     }
     amend::work_out(&Amending {
         desk: Desk { account: found.account.as_ref(), ..*desk },
@@ -119,9 +119,10 @@ fn work_out(desk: &Desk<'_>, ask: &Ask, found: &Found) -> Result<Change, Stop> {
 }
 
 /// Somebody was faster (`Y-6`).
-fn conflict(expected: u64, current: u64) -> Error {
+fn conflict(id: &str, expected: u64, current: u64) -> Error {
     let message =
         "the media buy has changed since that revision; read it again and send the change anew";
     let error = at(Code::Conflict, "revision", message);
+    let error = with(error, "resource_id", id);
     with(with(error, "expected_version", expected), "current_version", current)
 }

@@ -13,6 +13,9 @@ use crate::profile::Billing;
 use crate::shelf::{Kind, New, Thing, own_id};
 use crate::tools::plans;
 
+/// The price that a product which was put there has besides those that were put to it.
+const DEFAULT: &str = "default";
+
 /// What a thing was put there with.
 #[derive(Debug, Serialize, Deserialize)]
 struct Seed {
@@ -68,8 +71,16 @@ fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map<String, Value>) -> Result<
         }
         Scenario::SeedPricingOption => {
             let (product, option) = (at.text("product_id")?, at.text("pricing_option_id")?);
-            let there = publisher.seed_price(shelf, product, option, fixture, now)?;
-            if there { Ok(()) } else { Err(Fault::NotFound) }
+            if !publisher.seed_price(shelf, product, option, fixture, now)? {
+                return Err(Fault::NotFound);
+            }
+            // Tests that buy without having asked for prices name this one. It costs what the first
+            // price costs, and stands after it.
+            let product_now = publisher.product(shelf, product)?;
+            if product_now.is_some_and(|product| product.pricing(DEFAULT).is_none()) {
+                publisher.seed_price(shelf, product, DEFAULT, fixture, now)?;
+            }
+            Ok(())
         }
         Scenario::SeedCreativeFormat => {
             Ok(publisher.seed_format(shelf, at.text("format_id")?, fixture, now)?)

@@ -342,6 +342,14 @@ impl Sync<'_> {
             Deed::Update(known, _) | Deed::Keep(known) => Some(known.thing.status_at(now)),
             Deed::Archive(_) | Deed::Remove(_) | Deed::Fail(_) => None,
         });
+        let reason = self.items.get(index).and_then(|item| match &item.deed {
+            Deed::Keep(known) => known.thing.rejection_reason.clone(),
+            Deed::Create(_)
+            | Deed::Update(..)
+            | Deed::Archive(_)
+            | Deed::Remove(_)
+            | Deed::Fail(_) => None,
+        });
         let place = self.buys.places.get(&assignment.package_id).copied();
         let package = place.and_then(|(outer, inner)| {
             self.buys.buys.get_mut(outer).and_then(|buy| buy.thing.packages.get_mut(inner))
@@ -356,7 +364,11 @@ impl Sync<'_> {
             }
             Some(Status::Rejected) => {
                 let message = "a creative that was rejected cannot be assigned; revise it first";
-                return Err(Box::new(refuse::at(Code::CreativeRejected, "assignments", message)));
+                let error = refuse::at(Code::CreativeRejected, "assignments", message);
+                return Err(Box::new(match reason {
+                    Some(reason) => refuse::with(error, "reasons", json!([reason])),
+                    None => error,
+                }));
             }
             Some(Status::Archived) => {
                 let message = "an archived creative cannot be assigned; sync it again first";

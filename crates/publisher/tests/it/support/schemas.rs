@@ -32,10 +32,21 @@ pub(crate) fn violations(tool: Tool, answer: &Value) -> Vec<String> {
     judge.iter_errors(answer).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
+/// What a published schema (`core/mcp-webhook-payload.json`) has against a document.
+pub(crate) fn against(name: &str, document: &Value) -> Vec<String> {
+    let Some(judge) = judge_by(name) else {
+        return Vec::new();
+    };
+    judge.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
 fn judge(tool: Tool) -> Option<Validator> {
+    judge_by(&format!("{}.json", tool.request().replace("-request", "-response")))
+}
+
+fn judge_by(name: &str) -> Option<Validator> {
     let folder = folder()?;
-    let name = format!("{}.json", tool.request().replace("-request", "-response"));
-    let schema = read(&folder.join(&name)).ok()?;
+    let schema = read(&folder.join(name)).ok()?;
     let judge = jsonschema::options()
         .with_base_uri(format!("{BASE}{RELEASE}{name}"))
         .with_retriever(Folder(folder))

@@ -17,7 +17,7 @@ use super::values::{self, duration, line, of_text, prose, reject};
 use super::{auth, sections};
 use crate::adcp::seller::Front;
 use crate::adcp::signers::Keys;
-use crate::config::{Auth, Publisher, RateLimit, Rates};
+use crate::config::{Auth, Publisher, RateLimit, Rates, Upstream};
 
 mod signing;
 
@@ -62,6 +62,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "onboarding" => onboarding: read_onboarding,
         optional "replay_ttl" => replay_ttl: duration(HOUR, WEEK),
         optional "internals" => internals: parse::boolean,
+        optional "upstream" => upstream: read_upstream,
         optional "rates" => rates: read_rates,
         optional "auth" => auth: auth::auth,
         optional "call_loopback" => call_loopback: parse::boolean,
@@ -111,6 +112,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         public_url,
         brand_json_url,
         catalogue: catalogue.map(Into::into),
+        upstream,
         rates: rates.unwrap_or_default(),
         call_loopback: call_loopback.unwrap_or(false),
         webhook_key,
@@ -212,6 +214,26 @@ fn read_standing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
         "suspended" => Some(Standing::Suspended),
         "blocked" => Some(Standing::Blocked),
         _ => None,
+    })
+}
+
+/// The ad server. Its answers are fresh for a minute and kept for an hour unless it says otherwise.
+fn read_upstream(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Upstream> {
+    const MS_100: (SignedDuration, &str) = (SignedDuration::from_millis(100), "100ms");
+    const S_1: (SignedDuration, &str) = (SignedDuration::from_secs(1), "1s");
+    const S_30: (SignedDuration, &str) = (SignedDuration::from_secs(30), "30s");
+    const DAY: (SignedDuration, &str) = (SignedDuration::from_hours(24), "24h");
+    read_object!(value, at, problems, closed {
+        required "url" => url: values::web_page,
+        optional "timeout" => timeout: duration(MS_100, S_30),
+        optional "freshness" => freshness: duration(S_1, DAY),
+        optional "keep" => keep: duration(S_1, WEEK),
+    });
+    Some(Upstream {
+        url: url?,
+        timeout: timeout.unwrap_or(SignedDuration::from_secs(2)),
+        freshness: freshness.unwrap_or(SignedDuration::from_mins(1)),
+        keep: keep.unwrap_or(SignedDuration::from_hours(1)),
     })
 }
 

@@ -44,22 +44,23 @@ async fn perform(
     let unsupported = |code: Code| Err(Refusal::new(code, code.title()));
     match method {
         "message/send" => {
-            let params = params.map(modern);
-            match request::read(Operation::SendMessage, params.as_ref())? {
-                Request::SendMessage(send) => {
-                    publisher.send(caller, &send.message, Form::Older).await
-                }
-                _ => unsupported(Code::UnsupportedOperation),
-            }
+            let send = request::send_message(params.map(modern).as_ref())?;
+            publisher.send(caller, &send.message, Form::Older).await
         }
-        "tasks/get" => match request::read(Operation::GetTask, params.as_ref())? {
-            Request::GetTask { id, .. } => publisher.task(caller, &id),
-            _ => unsupported(Code::UnsupportedOperation),
-        },
-        "tasks/cancel" => match request::read(Operation::CancelTask, params.as_ref())? {
-            Request::CancelTask { id } => Err(publisher.cancel(caller, &id)),
-            _ => unsupported(Code::UnsupportedOperation),
-        },
+        "tasks/get" => {
+            let Request::GetTask { id, .. } = request::read(Operation::GetTask, params.as_ref())?
+            else {
+                unreachable!("the reader gives the request of its operation");
+            };
+            publisher.task(caller, &id)
+        }
+        "tasks/cancel" => {
+            let Request::CancelTask { id } = request::read(Operation::CancelTask, params.as_ref())?
+            else {
+                unreachable!("the reader gives the request of its operation");
+            };
+            Err(publisher.cancel(caller, &id))
+        }
         "message/stream" | "tasks/resubscribe" | "agent/getAuthenticatedExtendedCard" => {
             unsupported(Code::UnsupportedOperation)
         }
@@ -113,7 +114,10 @@ fn modern(mut params: Value) -> Value {
 /// tools that have one is where that belongs.
 fn take_push(push: &Value, data: &mut Value) {
     let tool = data.get("skill").and_then(Value::as_str).and_then(Tool::of_name);
-    let takes = |tool: Tool| rules::json_schema(tool)["properties"].get(PUSH).is_some();
+    let takes = |tool: Tool| {
+        let schema = rules::json_schema(tool);
+        schema.get("properties").is_some_and(|members| members.get(PUSH).is_some())
+    };
     let name = if data.get("input").is_some() { "input" } else { "parameters" };
     let input = data.get_mut(name).and_then(Value::as_object_mut);
     if let (Some(input), true) = (input, tool.is_some_and(takes)) {

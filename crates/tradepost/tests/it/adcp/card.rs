@@ -20,7 +20,8 @@ fn the_card_is_whole_for_both_releases() {
     assert_eq!(ids, names, "N-4: the skills are the tools");
     skills.truncate(1);
     expect![[r#"
-        {"name":"The Gazette","description":"The Gazette: advertising on its own media.","version":"1.0.0",
+        {"name":"The Gazette","description":"The Gazette, a fictional newspaper: display, video and newsletters, with guaranteed and other placements.",
+          "version":"1.0.0",
           "supportedInterfaces":[
             {"url":"http://127.0.0.1:8080/a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"},
             {"url":"http://127.0.0.1:8080/a2a","protocolBinding":"JSONRPC","protocolVersion":"0.3"}],

@@ -6,9 +6,13 @@ use serde_json::{Value, json};
 
 use crate::support::publisher::Scene;
 
+mod accounts;
+mod buys;
+mod lookups;
+
 #[track_caller]
-fn check(scene: &Scene, tool: &str, arguments: Value, expected: Expect) {
-    scene.check(tool, &arguments, &expected);
+fn check(scene: &Scene, tool: &str, arguments: Value, code: &str, expected: Expect) {
+    scene.check(tool, &arguments, code, &expected);
 }
 
 fn usual() -> Scene {
@@ -21,6 +25,7 @@ fn auth_missing() {
         &usual().by("nobody"),
         "list_creatives",
         json!({"context": {"n": 1}}),
+        "AUTH_MISSING",
         expect![[r#"
         401 error -32028 | 401 error -32028 | 401 error -32028
         {"adcp_error":{"code":"AUTH_MISSING","message":"this needs a credential; send one in the Authorization header","recovery":"correctable",
@@ -36,6 +41,7 @@ fn auth_required_for_a_caller_that_is_pinned_to_3_0() {
         &usual().by("nobody"),
         "list_creatives",
         pinned,
+        "AUTH_REQUIRED",
         expect![[r#"
         401 error -32028 | 401 error -32028 | 401 error -32028
         {"adcp_error":{"code":"AUTH_REQUIRED","message":"this needs a credential; send one in the Authorization header","recovery":"correctable",
@@ -50,6 +56,7 @@ fn auth_invalid() {
         &usual().by("a-token-of-nobody"),
         "get_products",
         json!({}),
+        "AUTH_INVALID",
         expect![[r#"
         401 error -32028 | 401 error -32028 | 401 error -32028
         {"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
@@ -65,6 +72,7 @@ fn version_unsupported() {
         &usual(),
         "get_adcp_capabilities",
         asked,
+        "VERSION_UNSUPPORTED",
         expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
@@ -86,6 +94,7 @@ fn credential_in_args() {
         &usual(),
         "get_products",
         leaked,
+        "CREDENTIAL_IN_ARGS",
         expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"a credential stands in the arguments; send it in the Authorization header alone, and replace the one that was sent",
@@ -109,6 +118,7 @@ fn validation_error() {
         &usual(),
         "get_products",
         wrong,
+        "VALIDATION_ERROR",
         expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"The arguments have 1 problem; correct it and send the request again.",
@@ -134,6 +144,7 @@ fn rate_limited() {
         &scene,
         "get_adcp_capabilities",
         json!({"context": {"n": 1}}),
+        "RATE_LIMITED",
         expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"too many requests; wait and send the same again",
@@ -155,6 +166,7 @@ fn account_not_found() {
         &usual(),
         "get_products",
         unknown,
+        "ACCOUNT_NOT_FOUND",
         expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
@@ -173,6 +185,7 @@ fn agent_suspended() {
         &usual().by("paused"),
         "get_products",
         json!({"buying_mode": "wholesale"}),
+        "AGENT_SUSPENDED",
         expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller",
@@ -192,6 +205,7 @@ fn agent_blocked() {
         &usual().by("banned"),
         "get_products",
         json!({"buying_mode": "wholesale"}),
+        "AGENT_BLOCKED",
         expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller",

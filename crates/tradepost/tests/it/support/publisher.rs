@@ -8,49 +8,17 @@ use serde_json::{Value, json};
 use tradepost::auth::Principal;
 use tradepost::clock::{Clock, Hand};
 use tradepost::config::Config;
-use tradepost::config::read::read;
+use tradepost::config::read::demo_publisher;
 use tradepost::desk::Desk;
 use tradepost::gate::Scopes;
 use tradepost::http;
 use tradepost::store::Store;
+use tradepost_publisher::profile::{BuyerAgent, Standing};
 
 use super::{NOW, Response, at, client, layout};
 
 /// The extension that callers of A2A 1.0 activate.
 pub const EXTENSION: &str = "https://adcontextprotocol.org/extensions/adcp/v3";
-
-/// The usual publisher. Whoever has a token of a name that no agent has is a stranger.
-const CONFIGURATION: &str = r#"
-[server]
-listen = "127.0.0.1:0"
-max_body_bytes = 262144
-read_timeout = "2s"
-[[publishers]]
-id = "gazette"
-name = "The Gazette"
-domain = "gazette.example"
-sandbox = true
-billing = ["operator", "agent"]
-auth = { required = true, api_keys = true }
-[[publishers.agents]]
-id = "acme"
-credentials = ["acme"]
-[[publishers.agents]]
-id = "nova"
-credentials = ["nova"]
-[[publishers.agents]]
-id = "paused"
-credentials = ["paused"]
-standing = "suspended"
-[[publishers.agents]]
-id = "banned"
-credentials = ["banned"]
-standing = "blocked"
-[[publishers.agents]]
-id = "tester"
-credentials = ["tester"]
-sandbox_only = true
-"#;
 
 /// The credentials: whose they are, and the token.
 const TOKENS: [(&str, &str); 6] = [
@@ -78,9 +46,7 @@ pub fn start() -> Publisher {
 
 /// The usual publisher, changed.
 pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
-    let mut config = read(CONFIGURATION, &[]).unwrap_or_else(|mistakes| {
-        panic!("{}", mistakes.iter().map(|m| format!("{m}\n")).collect::<String>())
-    });
+    let mut config = usual();
     let token = |(name, text): &(&'static str, &'static str)| {
         (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
     };
@@ -112,6 +78,36 @@ impl Drop for Publisher {
             runtime.shutdown_background();
         }
     }
+}
+
+/// The demo publisher with the agents of the tests. Whoever has a token of a name that no agent has
+/// is a stranger.
+fn usual() -> Config {
+    let mut config = demo_publisher();
+    let server = super::dealer::config().server;
+    config.server.max_body_bytes = server.max_body_bytes;
+    config.server.read_timeout = server.read_timeout;
+    let profile = &mut config.publishers[0].profile;
+    profile.internals = false;
+    let like = BuyerAgent::clone(&profile.agents[0]);
+    let agent = |id: &str, standing, sandbox_only| {
+        let principals = [id.to_owned()].into();
+        Arc::new(BuyerAgent {
+            id: id.to_owned(),
+            principals,
+            standing,
+            sandbox_only,
+            ..like.clone()
+        })
+    };
+    profile.agents = vec![
+        agent("acme", Standing::Active, false),
+        agent("nova", Standing::Active, false),
+        agent("paused", Standing::Suspended, false),
+        agent("banned", Standing::Blocked, false),
+        agent("tester", Standing::Active, true),
+    ];
+    config
 }
 
 /// The token of somebody; `None` for nobody, and the name itself when it is none of ours.
@@ -196,6 +192,18 @@ pub struct Told {
 }
 
 impl Told {
+    /// The document of an answer, with its identifiers.
+    fn raw(binding: Binding, response: &Response) -> Value {
+        let body = response.json();
+        let result = &body["result"];
+        let found = match binding {
+            Binding::Mcp => result.get("structuredContent"),
+            Binding::A2a => result.pointer("/task/artifacts/0/parts/1/data"),
+            Binding::Older => result.pointer("/artifacts/0/parts/1/data"),
+        };
+        found.unwrap_or_else(|| panic!("{body}")).clone()
+    }
+
     /// Reads an answer to a call.
     pub fn read(binding: Binding, response: &Response) -> Self {
         let body = response.json();
@@ -264,20 +272,30 @@ impl Scene {
     /// Asks on every binding, and compares: what each says around the document, and the document,
     /// which is the same on all.
     #[track_caller]
-    pub fn check(&self, tool: &str, arguments: &Value, expected: &Expect) {
+    pub fn check(&self, tool: &str, arguments: &Value, code: &str, expected: &Expect) {
         let told: Vec<_> = [Binding::Mcp, Binding::A2a, Binding::Older]
             .into_iter()
             .map(|binding| {
                 let publisher = start_with(&*self.change);
+                let mut seen = Vec::new();
                 for (who, tool, arguments) in &self.before {
-                    let told = Told::read(binding, &publisher.call(binding, who, tool, arguments));
-                    assert!(told.document.get("adcp_error").is_none(), "{tool}: {told:?}");
+                    let arguments = filled(arguments, &seen);
+                    let answer = publisher.call(binding, who, tool, &arguments);
+                    seen.push(Told::raw(binding, &answer));
+                    let last = &seen[seen.len() - 1];
+                    let failed = last.get("adcp_error").is_some() || last["success"] == false;
+                    assert!(!failed, "{tool}: {last}");
                 }
-                Told::read(binding, &publisher.call(binding, self.who, tool, arguments))
+                let arguments = filled(arguments, &seen);
+                Told::read(binding, &publisher.call(binding, self.who, tool, &arguments))
             })
             .collect();
         assert_eq!(told[0].document, told[1].document, "MCP and A2A");
         assert_eq!(told[0].document, told[2].document, "MCP and A2A 0.3");
+        let document = &told[0].document;
+        let found = ["/adcp_error/code", "/errors/0/code", "/accounts/0/errors/0/code"];
+        let found = found.iter().find_map(|path| document.pointer(path)).and_then(Value::as_str);
+        assert_eq!(found.unwrap_or_default(), code, "{document}");
         let around: Vec<_> = told.iter().map(|told| told.around.as_str()).collect();
         let document = layout::lay_out(&told[0].document);
         expected.assert_eq(&format!("{}\n{document}\n", around.join(" | ")));
@@ -298,5 +316,23 @@ pub fn redact(value: &mut Value) {
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Puts in what earlier answers have said: `$0/accounts/0/account_id` is from the first one.
+fn filled(value: &Value, seen: &[Value]) -> Value {
+    match value {
+        Value::String(text) => {
+            let named = text.strip_prefix('$').and_then(|rest| rest.split_once('/'));
+            let Some((index, path)) = named else { return value.clone() };
+            let answer = &seen[index.parse::<usize>().unwrap()];
+            let found = answer.pointer(&format!("/{path}"));
+            found.unwrap_or_else(|| panic!("{text} is not in {answer}")).clone()
+        }
+        Value::Array(items) => items.iter().map(|item| filled(item, seen)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.clone(), filled(value, seen))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }

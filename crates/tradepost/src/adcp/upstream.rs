@@ -1,0 +1,176 @@
+//! The ad server behind a publisher, which knows what is sold out. It is asked over HTTP, at most
+//! as often as its answers age; while it does not answer it is left alone for a while, longer each
+//! time, and what it said before is served as what it is. None of its own words go further.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use reqwest::{Client, StatusCode, header};
+use serde::Deserialize;
+use tokio::sync::Mutex;
+use tradepost_publisher::world::{Stale, Supply, Unavailable};
+
+use crate::clock::Clock;
+use crate::config;
+use crate::egress::client;
+use crate::fault::Fault;
+
+/// What buyers are told it is called.
+const NAME: &str = "ad-server";
+
+/// What an operator has to look at when the ad server refuses the request itself.
+const SETTING: &str = "publishers.upstream.url";
+
+/// The largest answer, in bytes.
+const MAX_ANSWER: usize = 1024 * 1024;
+
+/// The longest time for which it is left alone, in seconds; the shortest is one second.
+const LONGEST_PAUSE: i64 = 60;
+
+/// An ad server.
+#[derive(Debug)]
+pub struct Upstream {
+    settings: config::Upstream,
+    client: Client,
+    clock: Clock,
+    // Whoever comes while it is being asked waits, and has the same answer.
+    state: Mutex<State>,
+}
+
+/// What is known of it.
+#[derive(Debug, Default)]
+struct State {
+    /// What it said last, and when.
+    known: Option<(Vec<String>, Timestamp)>,
+    /// How often in a row it was asked in vain.
+    failures: u32,
+    /// Until when it is left alone.
+    paused_until: Option<Timestamp>,
+    /// Why it was asked in vain the last time.
+    trouble: Option<Trouble>,
+}
+
+/// Why it was asked in vain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    /// It does not answer, or not in time, or with something that is no answer.
+    Silent,
+    /// It refuses the request itself: what is set up here does not fit it.
+    Refused,
+}
+
+/// What it answers: `{"sold_out": ["product_id", …]}`; other members are its own.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    sold_out: Vec<String>,
+}
+
+impl Upstream {
+    /// The ad server of these settings.
+    ///
+    /// # Errors
+    /// When this machine has no certificates to trust.
+    pub fn new(settings: config::Upstream, clock: &Clock) -> Result<Self, Fault> {
+        let timeout = Duration::try_from(settings.timeout).unwrap_or(Duration::from_secs(1));
+        let client = client::unguarded(timeout, settings.url.starts_with("https://"))?;
+        Ok(Self { settings, client, clock: clock.clone(), state: Mutex::default() })
+    }
+
+    /// What is on offer.
+    ///
+    /// # Errors
+    /// When it cannot be asked and nothing that it said before can still be used.
+    pub async fn supply(&self) -> Result<Supply, Unavailable> {
+        let mut state = self.state.lock().await;
+        let now = self.clock.now();
+        if let Some((sold_out, at)) = &state.known
+            && now.duration_since(*at) < self.settings.freshness
+        {
+            return Ok(supply(sold_out, age(*at, now), None));
+        }
+        if state.paused_until.is_none_or(|until| until <= now) {
+            match self.ask().await {
+                Ok(sold_out) => {
+                    let fresh = supply(&sold_out, 0, None);
+                    let known = Some((sold_out, self.clock.now()));
+                    *state = State { known, ..State::default() };
+                    return Ok(fresh);
+                }
+                Err((trouble, cause)) => {
+                    tracing::warn!(cause, "the ad server could not be asked");
+                    state.failures = state.failures.saturating_add(1);
+                    state.trouble = Some(trouble);
+                    let pause = pause(state.failures);
+                    let now = self.clock.now();
+                    state.paused_until = Some(now.checked_add(pause).unwrap_or(now));
+                }
+            }
+        }
+        self.earlier(&state)
+    }
+
+    /// What it said before, when that can still be used.
+    fn earlier(&self, state: &State) -> Result<Supply, Unavailable> {
+        let now = self.clock.now();
+        if let Some((sold_out, at)) = &state.known
+            && now.duration_since(*at) < self.settings.keep
+        {
+            let target = self.settings.freshness.as_secs().unsigned_abs();
+            let stale = Stale { upstream: NAME.to_owned(), freshness_target_seconds: target };
+            return Ok(supply(sold_out, age(*at, now), Some(stale)));
+        }
+        match state.trouble {
+            Some(Trouble::Refused) => Err(Unavailable::Misconfigured { setting: SETTING }),
+            Some(Trouble::Silent) | None => {
+                let until = state.paused_until.unwrap_or(now);
+                // Never early: a part of a second counts as a whole one.
+                let left = until.duration_since(now) + SignedDuration::from_millis(999);
+                let seconds = u32::try_from(left.as_secs()).unwrap_or(1).max(1);
+                Err(Unavailable::Down { retry_after: Some(seconds) })
+            }
+        }
+    }
+
+    /// Asks it. The cause of a failure is for the log.
+    async fn ask(&self) -> Result<Vec<String>, (Trouble, String)> {
+        let silent = |error: reqwest::Error| (Trouble::Silent, error.without_url().to_string());
+        let request =
+            self.client.get(&self.settings.url).header(header::ACCEPT, "application/json");
+        let mut response = request.send().await.map_err(silent)?;
+        match response.status() {
+            StatusCode::OK => {}
+            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) => {
+                return Err((Trouble::Refused, format!("it answered {status}")));
+            }
+            status => return Err((Trouble::Silent, format!("it answered {status}"))),
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(silent)? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_ANSWER {
+                return Err((Trouble::Silent, "its answer is too large".to_owned()));
+            }
+        }
+        let answer: Answer = serde_json::from_slice(&body)
+            .map_err(|_| (Trouble::Silent, "its answer is not in the agreed form".to_owned()))?;
+        Ok(answer.sold_out)
+    }
+}
+
+fn supply(sold_out: &[String], age_seconds: u64, stale: Option<Stale>) -> Supply {
+    Supply { sold_out: sold_out.to_vec(), age_seconds, stale }
+}
+
+fn age(at: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from(now.duration_since(at).as_secs()).unwrap_or(0)
+}
+
+/// For how long it is left alone after so many failures in a row: a second, then twice as long each
+/// time.
+fn pause(failures: u32) -> SignedDuration {
+    let doubled = 1_i64.checked_shl(failures.saturating_sub(1)).unwrap_or(LONGEST_PAUSE);
+    SignedDuration::from_secs(if failures > 6 { LONGEST_PAUSE } else { doubled.min(LONGEST_PAUSE) })
+}
+
+#[cfg(test)]
+mod tests;
