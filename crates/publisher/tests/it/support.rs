@@ -148,6 +148,17 @@ impl Desk {
     pub(crate) fn check(&self, tool: Tool, arguments: Value, expected: &Expect) {
         compare(&self.ask(tool, arguments), expected);
     }
+
+    /// Compares the whole answer to a request of somebody.
+    pub(crate) fn check_as(
+        &self,
+        principal: &str,
+        tool: Tool,
+        arguments: Value,
+        expected: &Expect,
+    ) {
+        compare(&self.ask_as(&self.caller(principal), tool, arguments), expected);
+    }
 }
 
 /// Compares a whole answer.

@@ -235,7 +235,7 @@ impl<'b> Called<'b> {
         // A message of A2A: the part with data names the tool.
         let parts = params.and_then(|params| params.get("message")?.get("parts")?.as_array());
         let data = parts.into_iter().flatten().filter_map(|part| part.get("data"));
-        let invoked = data.filter(|data| data.get("skill").is_some()).last();
+        let invoked = data.rev().find(|data| data.get("skill").is_some());
         if let Some(invoked) = invoked {
             let input = invoked.get("input").or_else(|| invoked.get("parameters"));
             return Self { tool: named(Some(invoked), "skill"), method: None, arguments: input };

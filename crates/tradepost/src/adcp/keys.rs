@@ -62,9 +62,11 @@ impl WebhookKey {
     #[must_use]
     pub fn jwks(&self) -> Value {
         let mut public = self.0.public_jwk();
-        public["key_ops"] = json!(["verify"]);
         // Webhooks are signed with keys for requests; the tag of a signature keeps the two apart.
-        public["adcp_use"] = json!("request-signing");
+        let more = json!({"key_ops": ["verify"], "adcp_use": "request-signing"});
+        if let (Some(members), Value::Object(more)) = (public.as_object_mut(), more) {
+            members.extend(more);
+        }
         json!({"keys": [public]})
     }
 }

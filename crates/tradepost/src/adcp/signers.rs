@@ -47,6 +47,19 @@ pub enum Source {
     Published(Option<String>),
 }
 
+impl Source {
+    /// Reads what can be read before anybody signs.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is no key set.
+    pub fn check(&self) -> Result<(), Fault> {
+        match self {
+            Self::File(path) => read_file(path).map(|_| ()),
+            Self::Published(_) => Ok(()),
+        }
+    }
+}
+
 /// What is said of one agent's keys besides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys {

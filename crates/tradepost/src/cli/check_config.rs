@@ -93,11 +93,16 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     };
     let tls = config.server.tls.as_ref().and_then(|files| tls::load(files).err());
     let tls = tls.as_deref().map(unusable_tls);
-    let keys: Vec<_> = config.dealers.iter().filter_map(why_not).collect();
+    let mut keys: Vec<_> = config.dealers.iter().filter_map(why_not).collect();
+    let what = match keys.is_empty() {
+        true => "a publisher's key file cannot be used",
+        false => "card_signing.key_file cannot be used",
+    };
+    keys.extend(config.publishers.iter().flat_map(publisher_keys));
     if keys.is_empty() {
         return tls.map_or(Ok(()), Err);
     }
-    let failure = Failure::usage("card_signing.key_file cannot be used")
+    let failure = Failure::usage(what)
         .hint("make a key with `tradepost card keygen`; paths begin at the working directory");
     let failure = Failure { data: Some(json!({"keys": keys})), lines: keys, ..failure };
     Err(match tls {
@@ -109,6 +114,19 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
             ..failure
         },
     })
+}
+
+/// Why key files of a publisher cannot be used.
+fn publisher_keys(publisher: &Publisher) -> Vec<String> {
+    let id = &publisher.profile.id;
+    let own = publisher.webhook_key.as_ref();
+    let own = own.and_then(|file| SigningKey::load(&file.key_file, file.kid.as_deref()).err());
+    let own = own.map(|why| format!("publisher {id}: {why}"));
+    let of_agents = publisher.signers.iter().filter_map(|(agent, keys)| {
+        let why = keys.source.check().err()?;
+        Some(format!("publisher {id}, agent {agent}: {}", why.chain()))
+    });
+    own.into_iter().chain(of_agents).collect()
 }
 
 /// Reads what publishers sell.
