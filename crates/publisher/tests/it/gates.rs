@@ -120,7 +120,7 @@ fn the_gates_are_asked_in_one_order() {
         task (R-4): SCOPE_INSUFFICIENT
         reading alone (R-11): READ_ONLY_SCOPE
         fields (R-1): FIELD_NOT_PERMITTED
-        key of another request (SEC idempotency, rule 5): ACCOUNT_SUSPENDED
+        key of another request (SEC idempotency, rule 5): IDEMPOTENCY_CONFLICT
         how the account stands: ACCOUNT_SUSPENDED
         the work: MEDIA_BUY_NOT_FOUND
     "#]]
