@@ -89,6 +89,11 @@ impl Shelf for Recorded<'_> {
         self.note(format!("remember {scope} {key} {}", row.reply));
         self.shelf.remember(scope, key, row)
     }
+
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Broken> {
+        self.note(format!("forget {before}"));
+        self.shelf.forget_keys(before)
+    }
 }
 
 impl Vault for Recorder {
