@@ -46,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 300, requires = "demo")]
     demo_size: usize,
     #[command(flatten)]
-    publisher: demo::Arguments,
+    publisher: demo::DemoPublisher,
     /// The agent that the official conformance kits of A2A are run against, in place of dealers.
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]

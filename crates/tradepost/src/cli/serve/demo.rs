@@ -32,7 +32,7 @@ const SIGNATURES: usize = 100;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct DemoPublisher {
     /// A fictional publisher of advertising instead of a configuration file: a sandbox, whose
     /// credentials are no secret.
     #[arg(long, conflicts_with_all = ["demo", "config", "conformance"])]
@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     demo_signers: Option<PathBuf>,
 }
 
-impl Arguments {
+impl DemoPublisher {
     /// The demo publisher's configuration, when it is asked for.
     pub(super) fn config(&self) -> Option<Config> {
         if !self.demo_publisher {
