@@ -7,8 +7,13 @@ use serde_json::{Value, json};
 use crate::support::publisher::Scene;
 
 mod accounts;
+mod behind;
 mod buys;
+mod complete;
+mod creatives;
 mod lookups;
+mod scopes;
+mod shop;
 
 #[track_caller]
 fn check(scene: &Scene, tool: &str, arguments: Value, code: &str, expected: Expect) {
