@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tradepost_publisher::account::Account;
 use tradepost_publisher::profile::{Billing, Profile};
