@@ -1,7 +1,8 @@
 //! A publisher on a loopback address, and requests to it on every binding.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use jiff::SignedDuration;
@@ -274,6 +275,18 @@ enum Step {
     Lay(Laying),
     /// The store breaks, by this statement.
     Damage(&'static str),
+    /// Somebody calls so many times, and is refused.
+    Try(usize, &'static str),
+    /// Somebody calls a tool, which is at work until the request has been answered.
+    Begin(&'static str, &'static str, Value, Arc<Hold>),
+}
+
+/// How a test holds something up that a server is waiting for.
+pub struct Hold {
+    /// Says that the server has come to wait.
+    pub waits: Mutex<Receiver<()>>,
+    /// Lets it go on.
+    pub release: Mutex<Sender<()>>,
 }
 
 /// A request, what leads up to it, and of what publisher it is asked. Every binding gets a server
@@ -328,6 +341,24 @@ impl Scene {
         self
     }
 
+    /// Somebody calls so many times before, and is refused.
+    pub fn tried(mut self, times: usize, who: &'static str) -> Self {
+        self.before.push(Step::Try(times, who));
+        self
+    }
+
+    /// Somebody calls a tool, and the server is at work at it until the request has been answered.
+    pub fn during(
+        mut self,
+        who: &'static str,
+        tool: &'static str,
+        arguments: Value,
+        hold: Hold,
+    ) -> Self {
+        self.before.push(Step::Begin(who, tool, arguments, Arc::new(hold)));
+        self
+    }
+
     /// Asks on every binding, and compares: what each says around the document, and the document,
     /// which is the same on all.
     #[track_caller]
@@ -335,8 +366,8 @@ impl Scene {
         let told: Vec<_> = [Binding::Mcp, Binding::A2a, Binding::Older]
             .into_iter()
             .map(|binding| {
-                let publisher = start_with(&*self.change);
-                let mut seen = Vec::new();
+                let publisher = Arc::new(start_with(&*self.change));
+                let (mut seen, mut begun) = (Vec::new(), Vec::new());
                 for step in &self.before {
                     let (who, tool, arguments) = match step {
                         Step::Call(who, tool, arguments) => (who, tool, arguments),
@@ -346,6 +377,22 @@ impl Scene {
                         }
                         Step::Lay(job) => {
                             publisher.lay(Arc::clone(job));
+                            continue;
+                        }
+                        Step::Begin(who, tool, arguments, hold) => {
+                            let (at, who, tool) = (Arc::clone(&publisher), *who, *tool);
+                            let arguments = filled(arguments, &seen);
+                            let call = move || at.call(binding, who, tool, &arguments);
+                            begun.push((std::thread::spawn(call), hold));
+                            hold.waits.lock().unwrap().recv().unwrap();
+                            continue;
+                        }
+                        Step::Try(times, who) => {
+                            for _ in 0..*times {
+                                let answer =
+                                    publisher.call(binding, who, "get_products", &json!({}));
+                                assert_ne!(answer.status, 200);
+                            }
                             continue;
                         }
                         Step::Damage(statement) => {
@@ -361,7 +408,14 @@ impl Scene {
                     assert!(!failed, "{tool}: {last}");
                 }
                 let arguments = filled(arguments, &seen);
-                Told::read(binding, &publisher.call(binding, self.who, tool, &arguments))
+                let told =
+                    Told::read(binding, &publisher.call(binding, self.who, tool, &arguments));
+                for (call, hold) in begun {
+                    hold.release.lock().unwrap().send(()).unwrap();
+                    let first = Told::raw(binding, &call.join().unwrap());
+                    assert_eq!(first["status"], "completed", "{first}");
+                }
+                told
             })
             .collect();
         assert_eq!(told[0].document, told[1].document, "MCP and A2A");

@@ -4,6 +4,7 @@
 use std::io::{BufReader, Write as _};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::{check, usual};
 use crate::support::at;
 use crate::support::proxy::Passing;
-use crate::support::publisher::Scene;
+use crate::support::publisher::{Hold, Scene};
 use crate::support::{NOW, with};
 
 /// A server on a loopback address that answers like this; the request's body is given, and how many
@@ -45,12 +46,18 @@ fn serve(answer: impl Fn(&Value, usize) -> (u16, Value) + Send + Sync + 'static)
 
 /// A governance agent over MCP that decides like this.
 fn decides(decision: Value) -> String {
+    decides_after(decision, || ())
+}
+
+/// A governance agent over MCP that decides like this when it has done this.
+fn decides_after(decision: Value, first: impl Fn() + Send + Sync + 'static) -> String {
     let agent = serve(move |message, _| {
         let result = match message["method"].as_str().unwrap_or_default() {
             "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                 "serverInfo": {"name": "Governance", "version": "1"}}),
             "tools/call" => {
                 assert_eq!(message["params"]["name"], "check_governance");
+                first();
                 let content = json!([{"type": "text", "text": decision.to_string()}]);
                 json!({"content": content, "structuredContent": decision,
                     "isError": decision.get("adcp_error").is_some()})
@@ -263,6 +270,28 @@ fn a_buy_comes_about_when_the_governance_agent_agrees() {
     );
 }
 
+#[test]
+fn idempotency_in_flight_while_the_governance_agent_is_deciding() {
+    let (come, waits) = mpsc::channel();
+    let (release, released) = mpsc::channel();
+    let (come, released) = (Mutex::new(come), Mutex::new(released));
+    let agent = decides_after(decision("approved"), move || {
+        come.lock().unwrap().send(()).unwrap();
+        released.lock().unwrap().recv().unwrap();
+    });
+    let hold = Hold { waits: Mutex::new(waits), release: Mutex::new(release) };
+    let scene = governed(agent).during("acme", "create_media_buy", planned(), hold);
+    check(&scene, "create_media_buy", planned(), "IDEMPOTENCY_IN_FLIGHT", expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"the request with this key is being worked on; send it again shortly",
+          "adcp_error":{"code":"IDEMPOTENCY_IN_FLIGHT","message":"the request with this key is being worked on; send it again shortly","recovery":"transient",
+            "suggestion":"wait and send the same request with the same key, never a fresh one","retry_after":1},
+          "errors":[
+            {"code":"IDEMPOTENCY_IN_FLIGHT","message":"the request with this key is being worked on; send it again shortly","recovery":"transient",
+              "suggestion":"wait and send the same request with the same key, never a fresh one","retry_after":1}],"adcp_version":"3.1"}
+    "#]]);
+}
+
 /// A publisher with this ad server.
 fn behind(url: String) -> Scene {
     sold().at(move |config| {
@@ -402,9 +431,15 @@ fn service_unavailable_when_it_cannot_be_found_out_who_calls() {
         "tp_0000000000000000_0000000000000000000000000000000000000000000000000000000000000000";
     let scene = usual().by(key).damaged("DROP TABLE api_keys");
     let list = json!({"context": {"n": 1}});
-    check(&scene, "list_creatives", list, "SERVICE_UNAVAILABLE", expect![[r#"
+    check(
+        &scene,
+        "list_creatives",
+        list,
+        "SERVICE_UNAVAILABLE",
+        expect![[r#"
         503 error -32027 | 503 error -32027 | 503 error -32027
         {"adcp_error":{"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
             "suggestion":"send the same request again later, backing off","details":{"error_id":"err_<id>"}},"context":{"n":1}}
-    "#]]);
+    "#]],
+    );
 }
