@@ -7,8 +7,14 @@ use serde_json::{Value, json};
 use crate::support::publisher::Scene;
 
 mod accounts;
+mod behind;
 mod buys;
+mod complete;
+mod creatives;
 mod lookups;
+mod proposals;
+mod scopes;
+mod shop;
 
 #[track_caller]
 fn check(scene: &Scene, tool: &str, arguments: Value, code: &str, expected: Expect) {
@@ -47,6 +53,21 @@ fn auth_required_for_a_caller_that_is_pinned_to_3_0() {
         {"adcp_error":{"code":"AUTH_REQUIRED","message":"this needs a credential; send one in the Authorization header","recovery":"correctable",
             "suggestion":"send a credential in the Authorization header"}}
     "#]],
+    );
+}
+
+#[test]
+fn auth_required_for_a_credential_of_nobody_of_a_caller_that_is_pinned_to_3_0() {
+    check(
+        &usual().by("a-token-of-nobody"),
+        "list_creatives",
+        json!({"adcp_version": "3.0"}),
+        "AUTH_REQUIRED",
+        expect![[r#"
+            401 error -32028 | 401 error -32028 | 401 error -32028
+            {"adcp_error":{"code":"AUTH_REQUIRED","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
+                "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}
+        "#]],
     );
 }
 
@@ -156,6 +177,21 @@ fn rate_limited() {
               "suggestion":"wait for retry_after seconds and send the same request again","retry_after":60,
               "details":{"limit":1,"remaining":0,"window_seconds":60,"scope":"account"}}],"context":{"n":1},"adcp_version":"3.1"}
     "#]],
+    );
+}
+
+#[test]
+fn rate_limited_for_whoever_tries_credentials_out() {
+    check(
+        &usual().by("a-token-of-nobody").tried(10, "a-token-of-nobody"),
+        "get_products",
+        json!({"context": {"n": 1}}),
+        "RATE_LIMITED",
+        expect![[r#"
+            429 error -32029 | 429 error -32029 | 429 error -32029
+            {"adcp_error":{"code":"RATE_LIMITED","message":"too many attempts with credentials that are not accepted; wait and send a valid one",
+                "recovery":"transient","suggestion":"wait for retry_after seconds and send the same request again","retry_after":6},"context":{"n":1}}
+        "#]],
     );
 }
 
