@@ -1,6 +1,7 @@
 //! A publisher on a loopback address, and requests to it on every binding.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::Expect;
@@ -33,7 +34,7 @@ const TOKENS: [(&str, &str); 6] = [
 /// A running publisher.
 pub struct Publisher {
     pub address: SocketAddr,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
@@ -67,7 +68,7 @@ pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
     runtime.spawn(async move {
         http::server::serve(listener, router, &server, std::future::pending()).await;
     });
-    Publisher { address, _directory: directory, runtime: Some(runtime) }
+    Publisher { address, directory, runtime: Some(runtime) }
 }
 
 impl Drop for Publisher {
@@ -118,6 +119,11 @@ pub fn token(who: &str) -> Option<String> {
 }
 
 impl Publisher {
+    /// The folder with what it keeps.
+    pub fn data(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// Posts a body as somebody, with these headers besides.
     pub fn post(&self, who: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let bearer = token(who).map(|token| format!("Bearer {token}"));
@@ -191,7 +197,7 @@ pub struct Told {
 
 impl Told {
     /// The document of an answer, with its identifiers.
-    fn raw(binding: Binding, response: &Response) -> Value {
+    pub fn raw(binding: Binding, response: &Response) -> Value {
         let body = response.json();
         let result = &body["result"];
         let found = match binding {
