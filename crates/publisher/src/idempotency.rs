@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::Tool;
@@ -87,6 +88,11 @@ impl Key {
             return Err(conflict().into());
         }
         Reply::restore(&row.reply).map(Some).map_err(Into::into)
+    }
+
+    /// The moment before which nobody needs to know of a key any more.
+    pub(crate) fn forgotten_before(profile: &Profile, now: Timestamp) -> Timestamp {
+        now.checked_sub(profile.replay_ttl + SKEW + EXPIRED_FOR).unwrap_or(Timestamp::MIN)
     }
 
     /// Remembers the reply.

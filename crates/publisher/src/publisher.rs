@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::credentials;
 use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
@@ -16,7 +16,8 @@ use crate::ask::Ask;
 use crate::idempotency::{Flights, Key};
 use crate::profile::Profile;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Shelf, Vault};
+use crate::shelf::{Broken, Kind, Query, Shelf, Vault};
+use crate::task::Notice;
 use crate::task::end::{self, Office};
 use crate::tools::{self, Prepared, Reply, Work};
 use crate::version;
@@ -34,6 +35,9 @@ pub fn release(arguments: &Map<String, Value>) -> Release {
 pub fn may_be_repeated(context: &Value) -> bool {
     context.is_object() && credentials::find(context).is_empty()
 }
+
+/// For how long notifications are kept that are no longer waited for.
+const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// A publisher.
 #[derive(Debug, Clone)]
@@ -106,6 +110,28 @@ impl Publisher {
             }
         }
         ended
+    }
+
+    /// Throws away what nobody needs any more: idempotency keys beyond their life, and notifications
+    /// that were delivered or given up a week ago. To be called every hour or so.
+    pub async fn tidy(&self, now: Timestamp) {
+        let keys = Key::forgotten_before(&self.profile, now);
+        let notices = now.checked_sub(NOTICES_KEPT).unwrap_or(Timestamp::MIN);
+        let job = move |shelf: &dyn Shelf| {
+            shelf.forget_keys(keys)?;
+            for state in [Notice::DONE, Notice::DEAD] {
+                let query = Query { state: Some(state.to_owned()), ..Query::default() };
+                for record in shelf.list(Kind::Notice, &query)? {
+                    if record.updated_at < notices {
+                        shelf.remove(Kind::Notice, &record.id)?;
+                    }
+                }
+            }
+            Ok(Reply::completed("", json!({})))
+        };
+        if let Err(Stop::Broken(broken)) = self.vault.write(Box::new(job)).await {
+            self.world.report(&broken);
+        }
     }
 
     /// Reads in one consistent state.

@@ -232,6 +232,12 @@ pub trait Shelf {
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Broken>;
+
+    /// Forgets the keys that were used before a moment.
+    ///
+    /// # Errors
+    /// When the store fails, or the shelf is open for reading alone.
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Broken>;
 }
 
 impl dyn Shelf + '_ {

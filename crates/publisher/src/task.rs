@@ -67,6 +67,15 @@ impl Thing for Task {
     const KIND: Kind = Kind::Task;
 }
 
+impl Notice {
+    /// The state of one that has to be delivered.
+    pub const DUE: &'static str = "due";
+    /// The state of one that was delivered.
+    pub const DONE: &'static str = "done";
+    /// The state of one that was given up.
+    pub const DEAD: &'static str = "dead";
+}
+
 impl Thing for Notice {
     const KIND: Kind = Kind::Notice;
 }

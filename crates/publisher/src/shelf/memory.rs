@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use jiff::Timestamp;
+
 use super::{Broken, Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose};
 use crate::refuse::Stop;
 use crate::tools::Reply;
@@ -81,6 +83,11 @@ impl Shelf for Open {
 
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Broken> {
         self.with(|state| state.keys.insert((scope.to_owned(), key.to_owned()), row));
+        Ok(())
+    }
+
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Broken> {
+        self.with(|state| state.keys.retain(|_, row| row.used_at >= before));
         Ok(())
     }
 }

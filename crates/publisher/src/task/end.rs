@@ -204,7 +204,8 @@ impl Office<'_> {
             let id = self.publisher.world.fresh_id("notice");
             let record = &task.record;
             let account = record.account.as_deref();
-            let new = New { id: &id, owner: &record.owner, account, state: "due", now: self.now };
+            let new =
+                New { id: &id, owner: &record.owner, account, state: Notice::DUE, now: self.now };
             self.shelf.add(new, &notice)?;
         }
         task.record.state = status.to_owned();

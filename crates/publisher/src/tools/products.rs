@@ -143,6 +143,12 @@ fn problems(work: &Work<'_>, request: &Request) -> Vec<Error> {
         }
         Mode::Brief | Mode::Wholesale | Mode::Refine => {}
     }
+    if request.buying_mode == Mode::Wholesale && arguments.contains_key("push_notification_config")
+    {
+        let message = "buying_mode wholesale is answered at once, and nobody is notified; leave \
+                       push_notification_config out";
+        problems.push(refuse::invalid("push_notification_config", message));
+    }
     match request.buying_mode {
         Mode::Refine if request.refine.is_empty() => {
             let message = "buying_mode refine needs refine: say what is to change";

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tradepost_publisher::account::Account;
 use tradepost_publisher::profile::{Billing, Profile};
@@ -88,6 +89,11 @@ impl Shelf for Recorded<'_> {
     fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Broken> {
         self.note(format!("remember {scope} {key} {}", row.reply));
         self.shelf.remember(scope, key, row)
+    }
+
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Broken> {
+        self.note(format!("forget {before}"));
+        self.shelf.forget_keys(before)
     }
 }
 

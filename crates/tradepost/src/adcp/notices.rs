@@ -34,11 +34,6 @@ use crate::outbox::sender::{Failed, HttpSender, Why};
 use crate::outbox::{Edge, Limits};
 use crate::store::PushBusy;
 
-/// The states of a notification's record.
-const DUE: &str = "due";
-const DONE: &str = "done";
-const DEAD: &str = "dead";
-
 /// How often a notification is tried: for most of a day.
 const ATTEMPTS: u32 = 24;
 
@@ -109,8 +104,12 @@ impl Notices {
     fn each_due(&self, mut take: impl FnMut(Kept<Notice>) -> bool) -> Result<(), Fault> {
         let mut after = 0;
         loop {
-            let query =
-                Query { state: Some(DUE.to_owned()), after, limit: PAGE, ..Query::default() };
+            let query = Query {
+                state: Some(Notice::DUE.to_owned()),
+                after,
+                limit: PAGE,
+                ..Query::default()
+            };
             let page = self.vault.look(|shelf| shelf.all::<Notice>(&query));
             let page = page.map_err(Fault::on("reading due notifications"))?;
             let full = page.len() == PAGE;
@@ -195,21 +194,21 @@ impl Notices {
         let (id, now) = (notice.record.id.clone(), self.clock.now());
         let failures = notice.thing.attempts.saturating_add(1);
         let (state, due_at) = match sent {
-            Ok(()) => (DONE, now),
+            Ok(()) => (Notice::DONE, now),
             Err(failed) => match self.advise(failures, failed) {
                 Advice::Again(pause) => {
                     // A moment that is still to come, so that it is waited for.
                     let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                     let pause = pause.max(SignedDuration::from_millis(1));
-                    (DUE, now.checked_add(pause).unwrap_or(Timestamp::MAX))
+                    (Notice::DUE, now.checked_add(pause).unwrap_or(Timestamp::MAX))
                 }
-                Advice::GiveUp => (DEAD, now),
+                Advice::GiveUp => (Notice::DEAD, now),
             },
         };
         self.tell(notice, state, sent.err());
         let job = move |shelf: &dyn tradepost_publisher::shelf::Shelf| {
             let found = shelf.find::<Notice>(&id)?;
-            if let Some(mut kept) = found.filter(|kept| kept.record.state == DUE) {
+            if let Some(mut kept) = found.filter(|kept| kept.record.state == Notice::DUE) {
                 kept.thing.attempts = failures;
                 kept.thing.due_at = due_at;
                 state.clone_into(&mut kept.record.state);
@@ -239,7 +238,7 @@ impl Notices {
             tracing::debug!(%publisher, notice = place, "delivered");
             return;
         };
-        if state == DEAD {
+        if state == Notice::DEAD {
             tracing::warn!(%publisher, notice = place, %host, %why, "a notification was given up");
         } else {
             tracing::info!(%publisher, notice = place, %host, %why, "a notification was not taken");

@@ -2,9 +2,11 @@
 //! publisher is asked; what comes back is for the bindings to write.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt as _;
+use jiff::SignedDuration;
 use serde_json::{Map, Value};
 use tradepost_publisher::ask::{self, Ask};
 use tradepost_publisher::profile::{BuyerAgent, Profile};
@@ -65,6 +67,9 @@ pub struct Front {
     pub tokens: Vec<(&'static str, Principal)>,
 }
 
+/// How often what nobody needs is thrown away.
+const TIDYING: SignedDuration = SignedDuration::from_hours(1);
+
 /// A publisher at work.
 #[derive(Debug)]
 pub struct PublisherAgent {
@@ -85,6 +90,8 @@ pub struct PublisherAgent {
     pub notices: Option<Arc<Notices>>,
     tools: Vec<Tool>,
     exchanges: Exchanges,
+    /// When what nobody needs was thrown away last, in seconds since 1970.
+    tidied_at: AtomicI64,
     clock: Clock,
 }
 
@@ -133,6 +140,7 @@ impl PublisherAgent {
             listing,
             tools,
             exchanges,
+            tidied_at: AtomicI64::new(0),
             clock,
         })
     }
@@ -186,7 +194,13 @@ impl PublisherAgent {
 
     /// Does what has come due without anybody asking.
     pub async fn tick(&self) {
-        self.publisher.tick(self.clock.now()).await;
+        let now = self.clock.now();
+        self.publisher.tick(now).await;
+        let due = self.tidied_at.load(Ordering::Relaxed).saturating_add(TIDYING.as_secs());
+        if due <= now.as_second() {
+            self.tidied_at.store(now.as_second(), Ordering::Relaxed);
+            self.publisher.tidy(now).await;
+        }
     }
 
     /// Counts a request that reaches no tool.

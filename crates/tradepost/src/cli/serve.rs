@@ -11,23 +11,21 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::Failure;
 use super::{Context, Outcome, check_config, dealers};
-use tradepost_publisher::demo;
-
 use crate::aap::demo as dealer_demo;
-use crate::auth::Principal;
 use crate::clock::Clock;
 use crate::config::{Config, Server, read};
 use crate::conformance::{Conformance, Profile};
 use crate::desk::Desk;
 use crate::egress::{Egress, Resolver};
 use crate::fault::Fault;
-use crate::gate::Scopes;
 use crate::http;
 use crate::outbox::backoff::Schedule;
 use crate::outbox::{Edge, Outbox, Settings};
 use crate::signing::key::SigningKey;
 use crate::store::Store;
 use crate::tls::Identity;
+
+mod demo;
 
 /// How often the server looks for inventories that `tradepost import` has replaced, and for new
 /// certificates.
@@ -39,14 +37,6 @@ const LOCK: &str = "tradepost.lock";
 /// The demo inventory is the same everywhere.
 const DEMO_SEED: u64 = 20_260_401;
 
-/// The credentials of the demo publisher, and whose they are.
-const DEMO_TOKENS: [(&str, &str); 4] = [
-    ("demo-acme-outdoor-v1", "acme-outdoor"),
-    ("demo-acme-outdoor-live-v1", "acme-outdoor-live"),
-    ("demo-nova-motors-v1", "nova-motors"),
-    ("demo-billing-passthrough-v1", "billing-passthrough"),
-];
-
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -55,14 +45,8 @@ pub struct Arguments {
     /// How many vehicles the demo dealer offers.
     #[arg(long, value_name = "N", default_value_t = 300, requires = "demo")]
     demo_size: usize,
-    /// A fictional publisher of advertising instead of a configuration file: a sandbox, whose
-    /// credentials are no secret.
-    #[arg(long, conflicts_with_all = ["demo", "config", "conformance"])]
-    demo_publisher: bool,
-    /// Where the demo publisher's brand.json is reached with https, to which the address here has
-    /// none.
-    #[arg(long, value_name = "URL", requires = "demo_publisher")]
-    brand_json_url: Option<String>,
+    #[command(flatten)]
+    publisher: demo::DemoPublisher,
     /// The agent that the official conformance kits of A2A are run against, in place of dealers.
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
           conflicts_with_all = ["demo", "config"])]
@@ -122,8 +106,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let mut config = match arguments.conformance {
         // Its limits are the demo's; it has no dealers.
         Some(_) => Config { dealers: Vec::new(), publishers: Vec::new(), ..read::demo() },
-        None if arguments.demo_publisher => demo_publisher(arguments.brand_json_url.as_deref()),
-        None => arguments.dealers.load(&context.environment)?,
+        None => match arguments.publisher.config() {
+            Some(config) => config,
+            None => arguments.dealers.load(&context.environment)?,
+        },
     };
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
@@ -152,21 +138,6 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         push: arguments.push,
     });
     runtime.block_on(serve(config, fixture, store, clock, tls, context))
-}
-
-/// The demo publisher, with credentials that everybody may know.
-fn demo_publisher(brand_json_url: Option<&str>) -> Config {
-    let mut config = read::demo_publisher();
-    for publisher in &mut config.publishers {
-        let token = |(text, name): &(&'static str, &str)| {
-            (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
-        };
-        publisher.brand_json_url = brand_json_url.map(ToOwned::to_owned);
-        publisher.profile.catalogue = demo::catalogue();
-        publisher.profile.catalogue.products.push(demo::trial());
-        publisher.front.tokens = DEMO_TOKENS.iter().map(token).collect();
-    }
-    config
 }
 
 /// What the conformance agent is to be like.

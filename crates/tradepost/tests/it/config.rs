@@ -209,9 +209,9 @@ name = "C"
         text,
         &[],
         expect![[r#"
-        10: dealers[1].id: another dealer has this id already
+        10: dealers[1].id: another seller has this id already
         12: dealers[1].hosts[0]: this host name is used already
-        16: dealers[2].hosts: is missing; with several dealers each needs its own host names
+        16: dealers[2].hosts: is missing; with several sellers each needs its own host names
     "#]],
     );
 }
@@ -465,25 +465,48 @@ fn default_of(line: &str) -> Option<&str> {
     line.strip_prefix('#').filter(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
 }
 
+/// The part of the template that is about dealers, and the one about publishers.
+fn parts() -> (&'static str, &'static str) {
+    TEMPLATE.split_once("# A publisher that sells").unwrap()
+}
+
+/// A line with what it shows: a header or an example, without the sign before it.
+fn shown(line: &'static str) -> &'static str {
+    let header = line.strip_prefix('#').filter(|rest| rest.starts_with('['));
+    line.strip_prefix("# e.g. ").or(header).unwrap_or(line)
+}
+
 #[test]
 fn every_default_of_the_template_is_the_default() {
+    let (dealers, publishers) = parts();
     let uncommented: Vec<_> =
-        TEMPLATE.lines().map(|line| default_of(line).unwrap_or(line)).collect();
-    let changed = TEMPLATE.lines().filter(|line| default_of(line).is_some()).count();
+        dealers.lines().map(|line| default_of(line).unwrap_or(line)).collect();
+    let changed = dealers.lines().filter(|line| default_of(line).is_some()).count();
     assert!(changed > 25, "{changed}");
     let read_all = read(&uncommented.join("\n"), &[]).unwrap();
     assert!(same(&read_all, &read(MINIMAL, &[]).unwrap()));
+
+    let examples: Vec<_> = publishers.lines().map(shown).collect();
+    let with_defaults: Vec<_> =
+        examples.iter().map(|line| default_of(line).unwrap_or(line)).collect();
+    assert!(with_defaults != examples);
+    let of = |lines: &[&str]| format!("{:?}", read(&lines.join("\n"), &[]).unwrap());
+    assert_eq!(of(&with_defaults[1..]), of(&examples[1..]));
 }
 
 #[test]
 fn every_example_of_the_template_is_valid() {
-    let example = |line: &'static str| line.strip_prefix("# e.g. ").unwrap_or(line);
-    let uncommented: Vec<_> = TEMPLATE.lines().map(example).collect();
-    let with_examples = read(&uncommented.join("\n"), &[]).unwrap();
+    let uncommented: Vec<_> = TEMPLATE.lines().map(shown).collect();
+    // Where there are several sellers, each has its own host names.
+    let text = uncommented.join("\n").replace("#hosts = []", r#"hosts = ["cars.example"]"#);
+    let with_examples = read(&text, &[]).unwrap();
     let rooftop = &with_examples.dealers[0].rooftops[0];
     assert_eq!(rooftop.profile.schedules.len(), 3);
     assert_eq!(rooftop.profile.address.as_ref().unwrap().city.as_deref(), Some("Fairview"));
     assert_eq!(rooftop.fees.len(), 1);
+    let publisher = &with_examples.publishers[0];
+    assert_eq!(publisher.profile.agents.len(), 1);
+    assert_eq!(publisher.profile.onboarding.houses.len(), 1);
 }
 
 proptest! {

@@ -69,20 +69,6 @@ impl Transaction<'_> {
     pub(crate) fn shelf<T>(&self, publisher: &str, job: impl FnOnce(&dyn Shelf) -> T) -> T {
         job(&Rows { connection: self.0, publisher, writable: true })
     }
-
-    /// Forgets keys that were used before a moment.
-    pub(crate) fn forget_publisher_keys(
-        &self,
-        publisher: &str,
-        before: Timestamp,
-    ) -> Result<usize, Fault> {
-        self.0
-            .execute(
-                "DELETE FROM publisher_keys WHERE publisher = ?1 AND used_at < ?2",
-                params![publisher, before.as_millisecond()],
-            )
-            .map_err(Fault::on("forgetting idempotency keys"))
-    }
 }
 
 impl Rows<'_> {
@@ -253,6 +239,17 @@ impl Shelf for Rows<'_> {
             })
             .map(|_| ())
             .map_err(on("remembering an idempotency key"))
+    }
+
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Broken> {
+        self.check_writable()?;
+        self.connection
+            .execute(
+                "DELETE FROM publisher_keys WHERE publisher = ?1 AND used_at < ?2",
+                params![self.publisher, before.as_millisecond()],
+            )
+            .map(|_| ())
+            .map_err(on("forgetting idempotency keys"))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use expect_test::Expect;
 use serde_json::{Value, json};
 use tradepost::auth::Principal;
-use tradepost::clock::Clock;
+use tradepost::clock::{Clock, Hand};
 use tradepost::config::Config;
 use tradepost::config::read::demo_publisher;
 use tradepost::desk::Desk;
@@ -34,6 +34,7 @@ const TOKENS: [(&str, &str); 6] = [
 /// A running publisher.
 pub struct Publisher {
     pub address: SocketAddr,
+    pub hand: Hand,
     directory: tempfile::TempDir,
     runtime: Option<tokio::runtime::Runtime>,
 }
@@ -53,7 +54,7 @@ pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
     change(&mut config);
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(Store::open(directory.path()).unwrap());
-    let (clock, _) = Clock::manual(at(NOW));
+    let (clock, hand) = Clock::manual(at(NOW));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -68,7 +69,7 @@ pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
     runtime.spawn(async move {
         http::server::serve(listener, router, &server, std::future::pending()).await;
     });
-    Publisher { address, directory, runtime: Some(runtime) }
+    Publisher { address, hand, directory, runtime: Some(runtime) }
 }
 
 impl Drop for Publisher {

@@ -1,0 +1,96 @@
+//! The demo publisher: a sandbox in which everybody may look around, with credentials that are no
+//! secret.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tradepost_publisher::demo;
+use tradepost_publisher::profile::{BuyerAgent, RequestSigning, Standing};
+use tradepost_wire::adcp::Tool;
+
+use crate::adcp::signers::{Keys, Source};
+use crate::auth::Principal;
+use crate::config::{Config, Publisher, read};
+use crate::gate::Scopes;
+
+/// The credentials, and whose they are.
+const TOKENS: [(&str, &str); 4] = [
+    ("demo-acme-outdoor-v1", "acme-outdoor"),
+    ("demo-acme-outdoor-live-v1", "acme-outdoor-live"),
+    ("demo-nova-motors-v1", "nova-motors"),
+    ("demo-billing-passthrough-v1", "billing-passthrough"),
+];
+
+/// The agent whose requests are signed.
+const SIGNER: &str = "test-signer";
+
+/// A key of the published test vectors that has been revoked.
+const REVOKED: &str = "test-revoked-2026";
+
+/// How many signatures of one key are taken while they hold: few, so that this can be tried.
+const SIGNATURES: usize = 100;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub(super) struct DemoPublisher {
+    /// A fictional publisher of advertising instead of a configuration file: a sandbox, whose
+    /// credentials are no secret.
+    #[arg(long, conflicts_with_all = ["demo", "config", "conformance"])]
+    demo_publisher: bool,
+    /// Where the demo publisher's brand.json is reached with https, to which the address here has
+    /// none.
+    #[arg(long, value_name = "URL", requires = "demo_publisher")]
+    brand_json_url: Option<String>,
+    /// Lets the demo publisher take requests that are signed with keys of this JWK set.
+    #[arg(long, value_name = "FILE", requires = "demo_publisher")]
+    demo_signers: Option<PathBuf>,
+}
+
+impl DemoPublisher {
+    /// The demo publisher's configuration, when it is asked for.
+    pub(super) fn config(&self) -> Option<Config> {
+        if !self.demo_publisher {
+            return None;
+        }
+        let mut config = read::demo_publisher();
+        for publisher in &mut config.publishers {
+            self.furnish(publisher);
+        }
+        Some(config)
+    }
+
+    fn furnish(&self, publisher: &mut Publisher) {
+        let token = |(text, name): &(&'static str, &str)| {
+            (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
+        };
+        publisher.front.tokens = TOKENS.iter().map(token).collect();
+        publisher.brand_json_url.clone_from(&self.brand_json_url);
+        let profile = &mut publisher.profile;
+        profile.catalogue = demo::catalogue();
+        profile.catalogue.products.push(demo::trial());
+        let Some(file) = &self.demo_signers else {
+            return;
+        };
+        profile.signing.requests = Some(RequestSigning {
+            required_for: [Tool::CreateMediaBuy.to_string()].into(),
+            methods_required_for: ["tasks/cancel".to_owned()].into(),
+            ..RequestSigning::default()
+        });
+        profile.agents.push(Arc::new(BuyerAgent {
+            id: SIGNER.to_owned(),
+            url: None,
+            principals: [].into(),
+            standing: Standing::Active,
+            sandbox_only: false,
+            live_only: false,
+            billing: None,
+            scope: None,
+        }));
+        let keys = Keys {
+            source: Source::File(file.clone()),
+            revoked: vec![REVOKED.to_owned()],
+            cap: SIGNATURES,
+        };
+        publisher.signers.insert(SIGNER.to_owned(), keys);
+    }
+}
