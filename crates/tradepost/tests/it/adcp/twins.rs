@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use rusqlite::types::Value as Cell;
 use serde_json::{Value, json};
+use tradepost::config::Config;
 
 use crate::support::Response;
-use crate::support::publisher::{Binding, Publisher, Told, start};
+use crate::support::publisher::{Binding, Publisher, Told, start_with};
 
 /// The requests: each has `$HERE` where the identifier stands.
 const PROBES: &str = include_str!("../../../../publisher/tests/it/twins/probes.json");
@@ -17,7 +18,7 @@ const PROBES: &str = include_str!("../../../../publisher/tests/it/twins/probes.j
 /// What a tenant makes for itself, and by what word each of its things is called.
 const THINGS: &str = include_str!("../../../../publisher/tests/it/twins/things.json");
 
-/// What the publisher of the tests offers.
+/// What the demo publisher offers.
 const OFFERED: [(&str, &str); 3] = [
     ("$PRODUCT", "native_articles"),
     ("$PRICE", "cpc_fixed"),
@@ -33,6 +34,11 @@ struct Stage {
     things: Value,
     acme: Words,
     nova: Words,
+}
+
+/// Gives the publisher something to sell.
+fn sells(config: &mut Config) {
+    config.publishers[0].profile.catalogue = tradepost_publisher::demo::catalogue();
 }
 
 /// An identifier that looks like others and is nobody's.
@@ -64,26 +70,21 @@ fn member<'a>(value: &'a Value, within: &'a str) -> Option<&'a str> {
     }
 }
 
-/// Text without identifiers: every run of 32 hex digits and every UUID becomes a word as long.
+/// Text without identifiers: every UUID and every 32 hex digits become as many signs.
 fn plain(text: &str) -> String {
-    let is_id = |run: &str| {
+    let is_id = |run: &&str| {
         run.len() == 32 && run.bytes().all(|byte| byte.is_ascii_hexdigit())
-            || uuid::Uuid::parse_str(run).is_ok()
+            || run.len() == 36 && uuid::Uuid::parse_str(run).is_ok()
     };
-    let mut found = String::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let in_run = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        let end = rest.find(|c| !in_run(c)).unwrap_or(rest.len());
-        let (run, after) = rest.split_at(end);
-        if is_id(run) {
-            found.push_str(&"#".repeat(run.len()))
-        } else {
-            found.push_str(run)
+    let (mut found, mut rest) = (String::new(), text);
+    while let Some(next) = rest.chars().next() {
+        let length =
+            [36, 32].into_iter().find(|&length| rest.get(..length).is_some_and(|run| is_id(&run)));
+        match length {
+            Some(length) => found.push_str(&"#".repeat(length)),
+            None => found.push(next),
         }
-        let next = after.find(in_run).unwrap_or(after.len());
-        found.push_str(&after[..next]);
-        rest = &after[next..];
+        rest = &rest[length.unwrap_or(next.len_utf8())..];
     }
     found
 }
@@ -92,7 +93,7 @@ impl Stage {
     fn new() -> Self {
         let things: Value = serde_json::from_str(THINGS).unwrap();
         let (acme, nova) = (Words::new(), Words::new());
-        let mut stage = Self { publisher: start(), things, acme, nova };
+        let mut stage = Self { publisher: start_with(&sells), things, acme, nova };
         stage.nova = stage.furnish("nova");
         stage.acme = stage.furnish("acme");
         stage
@@ -242,8 +243,23 @@ fn what_is_anothers_and_what_is_nowhere_are_answered_alike_over_a2a() {
     compare(Binding::A2a);
 }
 
-/// Where what is the caller's own is answered as nothing is: there would be no difference to see.
-const BLIND: &[(&str, &str)] = &[];
+/// Where the caller's own is answered as nothing is, so that these requests find nothing out: products
+/// and cursors are nobody's own, some identifiers are kept as they come, and a seed makes what is not
+/// there.
+const BLIND: &[(&str, &str)] = &[
+    ("get_products", "product_id"),
+    ("create_media_buy", "product_id"),
+    ("create_media_buy", "event_source_id"),
+    ("create_media_buy", "plan_id"),
+    ("update_media_buy", "product_id"),
+    ("update_media_buy", "event_source_id"),
+    ("update_media_buy", "event_source_id"),
+    ("sync_creatives", "creative_ids"),
+    ("list_creatives", "media_buy_ids"),
+    ("list_accounts", "cursor"),
+    ("comply_test_controller", "product_id"),
+    ("comply_test_controller", "plan_id"),
+];
 
 #[test]
 fn the_same_requests_find_what_is_the_callers_own() {
