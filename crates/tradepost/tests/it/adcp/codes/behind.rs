@@ -281,7 +281,12 @@ fn idempotency_in_flight_while_the_governance_agent_is_deciding() {
     });
     let hold = Hold { waits: Mutex::new(waits), release: Mutex::new(release) };
     let scene = governed(agent).during("acme", "create_media_buy", planned(), hold);
-    check(&scene, "create_media_buy", planned(), "IDEMPOTENCY_IN_FLIGHT", expect![[r#"
+    check(
+        &scene,
+        "create_media_buy",
+        planned(),
+        "IDEMPOTENCY_IN_FLIGHT",
+        expect![[r#"
         200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
         {"status":"failed","message":"the request with this key is being worked on; send it again shortly",
           "adcp_error":{"code":"IDEMPOTENCY_IN_FLIGHT","message":"the request with this key is being worked on; send it again shortly","recovery":"transient",
@@ -289,7 +294,8 @@ fn idempotency_in_flight_while_the_governance_agent_is_deciding() {
           "errors":[
             {"code":"IDEMPOTENCY_IN_FLIGHT","message":"the request with this key is being worked on; send it again shortly","recovery":"transient",
               "suggestion":"wait and send the same request with the same key, never a fresh one","retry_after":1}],"adcp_version":"3.1"}
-    "#]]);
+    "#]],
+    );
 }
 
 /// A publisher with this ad server.
