@@ -126,14 +126,14 @@ fn a_proposal_that_is_not_there_for_a_caller_that_is_pinned_to_3_0() {
         refine,
         "REFERENCE_NOT_FOUND",
         expect![[r#"
-        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
-        {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
-          "adcp_error":{"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-            "field":"refine[0].proposal_id","suggestion":"finalize again with get_products for a current proposal_id"},
-          "errors":[
-            {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-              "field":"refine[0].proposal_id","suggestion":"finalize again with get_products for a current proposal_id"}],"adcp_version":"3.1"}
-    "#]],
+            200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+            {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
+              "adcp_error":{"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+                "field":"refine[0].proposal_id","suggestion":"finalize again with get_products for a current proposal_id"},
+              "errors":[
+                {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+                  "field":"refine[0].proposal_id","suggestion":"finalize again with get_products for a current proposal_id"}],"adcp_version":"3.0"}
+        "#]],
     );
 }
 
