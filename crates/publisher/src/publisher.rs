@@ -113,6 +113,20 @@ impl Publisher {
         ended
     }
 
+    /// Whether notifications may go where the request says.
+    fn may_notify(&self, ask: &Ask) -> Result<(), Stop> {
+        let config = ask.arguments.get("push_notification_config");
+        let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
+        let objection = url.and_then(|url| self.world.may_call(url).err());
+        match objection {
+            None => Ok(()),
+            Some(why) => {
+                let message = format!("the address of notifications {why}");
+                Err(refuse::invalid("push_notification_config.url", &message).into())
+            }
+        }
+    }
+
     /// Throws away what nobody needs any more: idempotency keys beyond their life, and notifications
     /// that were delivered or given up a week ago. To be called every hour or so.
     pub async fn tidy(&self, now: Timestamp) {
@@ -133,6 +147,7 @@ impl Publisher {
         if let Err(Stop::Broken(broken)) = self.vault.write(Box::new(job)).await {
             self.world.report(&broken);
         }
+        self.world.tidy();
     }
 
     /// Reads in one consistent state.
@@ -165,6 +180,7 @@ impl Publisher {
         self.world
             .admit(&ask.caller.principal, lane)
             .map_err(|wait| refuse::rate_limited(wait, "account"))?;
+        self.may_notify(ask)?;
         // What a moment ago held holds for a refusal, and for finding out more outside.
         let seen = self.vault.look(|shelf| self.enter(ask, shelf, Phase::Look))?;
         let (admitted, key) = match seen {
@@ -172,9 +188,9 @@ impl Publisher {
             Entered::New { admitted, key } => (admitted, key),
         };
         let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
-        if let Some(key) = &key {
+        if key.is_some() {
             self.world
-                .admit(key.scope(), Lane::Insert)
+                .admit(&ask.caller.tenant(), Lane::Insert)
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
         let prepared = tools::prepare(self, ask, &admitted).await?;

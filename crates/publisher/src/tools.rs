@@ -107,7 +107,8 @@ impl Work<'_> {
     /// The arguments as a type of the tool's. They fit its schema, so that a failure is ours.
     pub(crate) fn arguments<T: DeserializeOwned>(&self) -> Result<T, Broken> {
         T::deserialize(Value::Object(self.ask.arguments.clone()))
-            .map_err(|error| Broken::new("reading arguments that fit their schema", error))
+            // What serde says may quote a value, and a value has no place in the log.
+            .map_err(|_| Broken::new("reading arguments that fit their schema", "they do not"))
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) const SCHEMA: &str = "
     CREATE INDEX publisher_things_by_state ON publisher_things (publisher, kind, state, place);
     CREATE TABLE publisher_keys (
         publisher TEXT NOT NULL,
-        scope     TEXT NOT NULL,        -- tenant and account
+        scope     TEXT NOT NULL,        -- the tenant, and for messages the conversation
         key       TEXT NOT NULL,
         hash      BLOB NOT NULL,        -- SHA-256 of the canonical request
         reply     TEXT NOT NULL,        -- JSON

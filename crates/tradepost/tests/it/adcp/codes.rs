@@ -130,28 +130,6 @@ fn a_later_release_is_answered_in_the_last_that_is_spoken() {
 }
 
 #[test]
-fn version_unsupported_for_what_came_before_a_release() {
-    let asked = json!({"adcp_version": "3.2-beta.5"});
-    check(
-        &usual(),
-        "get_adcp_capabilities",
-        asked,
-        "VERSION_UNSUPPORTED",
-        expect![[r#"
-        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
-        {"status":"failed","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
-          "adcp_error":{"code":"VERSION_UNSUPPORTED",
-            "message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version","recovery":"correctable",
-            "suggestion":"pin one of details.supported_versions","details":{"supported_versions":["3.1","3.0"],"supported_majors":[3]}},
-          "errors":[
-            {"code":"VERSION_UNSUPPORTED","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
-              "recovery":"correctable","suggestion":"pin one of details.supported_versions",
-              "details":{"supported_versions":["3.1","3.0"],"supported_majors":[3]}}],"adcp_version":"3.1"}
-    "#]],
-    );
-}
-
-#[test]
 fn credential_in_args() {
     let leaked = json!({"buying_mode": "wholesale", "ext": {"deep": [{"api_key": "sk-hidden"}]}});
     check(

@@ -1,6 +1,7 @@
 //! A publisher on a loopback address, and requests to it on every binding.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
@@ -128,6 +129,11 @@ pub fn token(who: &str) -> Option<String> {
 }
 
 impl Publisher {
+    /// The folder with what it keeps.
+    pub fn data(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// Posts a body as somebody, with these headers besides.
     pub fn post(&self, who: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let bearer = token(who).map(|token| format!("Bearer {token}"));
@@ -218,7 +224,7 @@ pub struct Told {
 
 impl Told {
     /// The document of an answer, with its identifiers.
-    fn raw(binding: Binding, response: &Response) -> Value {
+    pub fn raw(binding: Binding, response: &Response) -> Value {
         let body = response.json();
         let result = &body["result"];
         let found = match binding {
