@@ -77,6 +77,7 @@ impl Publisher {
                 errors: reply.warnings,
                 context: None,
                 replayed: keyed.then_some(reply.replayed),
+                release,
             },
             Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
             Err(Stop::Broken(broken)) => self.broke(&broken),

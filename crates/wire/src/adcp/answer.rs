@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value};
 
+use super::Standing;
 use super::error::{Error, Release};
-use super::{Standing, VERSION};
 use crate::catalog::Vocabulary as _;
 
 /// An answer.
@@ -24,6 +24,8 @@ pub struct Answer {
     pub context: Option<Value>,
     /// Whether an earlier answer to the same key is repeated; `None` where keys are not taken.
     pub replayed: Option<bool>,
+    /// The release in which it is answered (`adcp_version`).
+    pub release: Release,
 }
 
 impl Answer {
@@ -40,6 +42,7 @@ impl Answer {
             errors,
             context: None,
             replayed: None,
+            release: Release::V3_1,
         }
     }
 
@@ -49,10 +52,11 @@ impl Answer {
         self.standing == Standing::Failed
     }
 
-    /// The same answer for a caller that is pinned to a release: codes that came later become
-    /// their equivalents, where there are any (`D-6`).
+    /// The same answer for a caller that is pinned to a release, which it then names: codes that
+    /// came later become their equivalents, where there are any (`D-6`).
     #[must_use]
     pub fn pinned(mut self, release: Release) -> Self {
+        self.release = release;
         for error in &mut self.errors {
             error.pin(release);
         }
@@ -86,7 +90,7 @@ impl Answer {
         if let Some(replayed) = self.replayed {
             document.insert("replayed".to_owned(), replayed.into());
         }
-        document.insert("adcp_version".to_owned(), VERSION.into());
+        document.insert("adcp_version".to_owned(), self.release.name().into());
         Value::Object(document)
     }
 }

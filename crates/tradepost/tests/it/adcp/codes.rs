@@ -109,6 +109,27 @@ fn version_unsupported() {
 }
 
 #[test]
+fn a_later_release_is_answered_in_the_last_that_is_spoken() {
+    let asked = json!({"adcp_version": "3.99", "session_id": "sis_unknown", "message": "hello?",
+        "idempotency_key": buys::KEYS[0]});
+    check(
+        &usual(),
+        "si_send_message",
+        asked,
+        "SESSION_NOT_FOUND",
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
+          "adcp_error":{"code":"SESSION_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+            "field":"session_id","suggestion":"begin a session with si_initiate_session"},
+          "errors":[
+            {"code":"SESSION_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+              "field":"session_id","suggestion":"begin a session with si_initiate_session"}],"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
 fn credential_in_args() {
     let leaked = json!({"buying_mode": "wholesale", "ext": {"deep": [{"api_key": "sk-hidden"}]}});
     check(

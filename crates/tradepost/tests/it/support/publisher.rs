@@ -20,6 +20,8 @@ use tradepost::store::Store;
 use tradepost_publisher::profile::{BuyerAgent, Standing};
 use tradepost_publisher::shelf::{Broken, Shelf, Vault as _};
 use tradepost_publisher::tools::Reply;
+use tradepost_wire::adcp::error::Code;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{NOW, Response, at, client, layout};
 
@@ -431,6 +433,9 @@ impl Scene {
         {
             assert_eq!(*envelope, errors[0], "both layers say the same");
         }
+        if let Some(error) = document.get("adcp_error") {
+            check_safe(error);
+        }
         let found = [
             "/adcp_error/code",
             "/errors/0/code",
@@ -443,6 +448,33 @@ impl Scene {
         let document = layout::lay_out(&told[0].document);
         expected.assert_eq(&format!("{}\n{document}\n", around.join(" | ")));
     }
+}
+
+/// What stands behind the publishers of the tests, and what callers have sent: none of it is said.
+const PRIVATE: [&str; 9] = [
+    "127.0.0.1",
+    "Jane",
+    "SELECT",
+    "TABLE",
+    "_unknown",
+    "publisher_things",
+    "sk-",
+    "token-of",
+    "/tmp",
+];
+
+/// An error recovers as its code says, and says nothing that is nobody's business.
+#[track_caller]
+fn check_safe(error: &Value) {
+    let name = error["code"].as_str().unwrap();
+    let code = Code::ALL.iter().find(|code| code.name() == name).expect(name);
+    // Whoever is pinned to 3.0 is told with the older code what the newer one says.
+    if *code != Code::AuthRequired {
+        assert_eq!(error["recovery"], json!(code.recovery()), "{error}");
+    }
+    let text = error.to_string();
+    let said: Vec<_> = PRIVATE.into_iter().filter(|word| text.contains(word)).collect();
+    assert_eq!(said, Vec::<&str>::new(), "{error}");
 }
 
 /// Replaces what differs from run to run by what it is: `mb_` and 32 hex digits by `mb_<id>`.
