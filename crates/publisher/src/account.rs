@@ -98,6 +98,44 @@ pub enum Status {
     Closed,
 }
 
+impl Status {
+    /// Every status, in the order of the life of an account.
+    pub const ALL: [Self; 6] = [
+        Self::PendingApproval,
+        Self::Active,
+        Self::PaymentRequired,
+        Self::Suspended,
+        Self::Rejected,
+        Self::Closed,
+    ];
+
+    /// The word on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::PendingApproval => "pending_approval",
+            Self::Rejected => "rejected",
+            Self::PaymentRequired => "payment_required",
+            Self::Suspended => "suspended",
+            Self::Closed => "closed",
+        }
+    }
+
+    /// Whether an account may go from here to another status (accounts overview, "Account status
+    /// lifecycle").
+    #[must_use]
+    pub const fn may_become(self, next: Self) -> bool {
+        match self {
+            Self::PendingApproval => matches!(next, Self::Active | Self::Rejected),
+            Self::Active => matches!(next, Self::PaymentRequired | Self::Suspended | Self::Closed),
+            Self::PaymentRequired => matches!(next, Self::Active),
+            Self::Suspended => matches!(next, Self::Active | Self::Closed),
+            Self::Rejected | Self::Closed => false,
+        }
+    }
+}
+
 /// The governance agent of an account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Governance {
@@ -233,4 +271,32 @@ fn without_credentials(config: &Value) -> Value {
         authentication.remove("credentials");
     }
     config
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Status;
+
+    #[test]
+    fn an_account_moves_as_published_and_in_no_other_way() {
+        let published = [
+            "pending_approval>active",
+            "pending_approval>rejected",
+            "active>payment_required",
+            "active>suspended",
+            "active>closed",
+            "payment_required>active",
+            "suspended>active",
+            "suspended>closed",
+        ];
+        let mut found = Vec::new();
+        for from in Status::ALL {
+            for to in Status::ALL {
+                if from.may_become(to) {
+                    found.push(format!("{}>{}", from.name(), to.name()));
+                }
+            }
+        }
+        assert_eq!(found, published);
+    }
 }

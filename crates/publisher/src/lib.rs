@@ -14,6 +14,7 @@ pub mod demo;
 pub mod profile;
 pub mod publisher;
 pub mod refuse;
+pub mod staff;
 pub mod supply;
 pub mod tools;
 

@@ -2,7 +2,7 @@
 //! the wrong place, schema, rate, standing, account, scope, idempotency key, how the account stands,
 //! work. Nothing is kept of a request that is refused.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
@@ -48,13 +48,15 @@ pub struct Publisher {
     pub world: Arc<dyn World>,
     vault: Arc<dyn Vault>,
     flights: Flights,
+    capabilities: Arc<OnceLock<Map<String, Value>>>,
 }
 
 impl Publisher {
     /// A publisher that keeps what it keeps in a vault.
     #[must_use]
     pub fn new(profile: Arc<Profile>, vault: Arc<dyn Vault>, world: Arc<dyn World>) -> Self {
-        Self { profile, world, vault, flights: Flights::default() }
+        let (flights, capabilities) = (Flights::default(), Arc::default());
+        Self { profile, world, vault, flights, capabilities }
     }
 
     /// The tools that it has, in the order of the table; the same for every caller (`N-4`).
@@ -62,6 +64,11 @@ impl Publisher {
     pub fn tools(&self) -> Vec<Tool> {
         use tradepost_wire::catalog::Vocabulary as _;
         Tool::ALL.iter().copied().filter(|tool| tools::has(self, *tool)).collect()
+    }
+
+    /// What it says it can do: worked out when somebody asks first, because nothing of it changes.
+    pub(crate) fn capabilities(&self) -> &Map<String, Value> {
+        self.capabilities.get_or_init(|| tools::capabilities(self))
     }
 
     /// Answers a request.

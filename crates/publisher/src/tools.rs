@@ -113,6 +113,7 @@ impl Work<'_> {
 }
 
 pub(crate) use buys::created;
+pub(crate) use capabilities::whole as capabilities;
 
 /// What a tool has to find out outside before it can work in a transaction.
 #[derive(Debug, Clone, Default)]

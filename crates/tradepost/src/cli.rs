@@ -21,6 +21,7 @@ pub mod leads;
 pub mod mcp;
 pub mod output;
 pub mod probe;
+pub mod publisher;
 pub mod push;
 pub mod receive;
 pub mod sandbox;
@@ -53,6 +54,8 @@ enum Command {
     Leads(leads::Arguments),
     /// Create, list and revoke the keys with which callers say who they are.
     Keys(keys::Arguments),
+    /// Decide what waits for a publisher's people: accounts, creatives and media buys.
+    Publisher(publisher::Arguments),
     /// List the webhooks that could not be called, and take them on again.
     Push(push::Arguments),
     /// Read a seller's agent card.
@@ -109,6 +112,7 @@ pub fn run(
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),
         Command::Keys(arguments) => keys::run(arguments, &context),
+        Command::Publisher(arguments) => publisher::run(arguments, &context),
         Command::Push(arguments) => push::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),

@@ -3,18 +3,23 @@
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
 
 use super::{Notice, Task};
 use crate::account::Account;
+use crate::admit::gates;
 use crate::buy::{self, MediaBuy, action};
 use crate::money;
 use crate::publisher::Publisher;
-use crate::refuse;
+use crate::refuse::{self, Stop};
 use crate::shelf::{Broken, Kept, Kind, New, Query, Shelf, own_id};
 
 /// The words of a task that has not ended.
 const OPEN: [&str; 3] = ["submitted", "working", "input-required"];
+
+/// What a buyer reads first whose buy was declined.
+const DECLINED: &str = "the seller has declined the buy";
 
 /// What became of a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +47,11 @@ pub fn record_id(owner: &str, task_id: &str) -> String {
     own_id(owner, "", task_id)
 }
 
+/// Whether a task with this word of its standing has not ended.
+pub(crate) fn is_open(status: &str) -> bool {
+    OPEN.contains(&status)
+}
+
 /// The ids of the records of tasks whose time has come.
 pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Broken> {
     let query = Query { state: Some("submitted".to_owned()), ..Query::default() };
@@ -63,7 +73,7 @@ impl Office<'_> {
         let Some(draft) = task.thing.draft.take() else {
             return Ok(false);
         };
-        let reasons = self.objections(&draft)?;
+        let reasons = self.objections(&task, &draft)?;
         if reasons.is_empty() {
             self.approve(&mut task, draft)?;
         } else {
@@ -71,6 +81,36 @@ impl Office<'_> {
             self.finish(&mut task, End::Failed(reasons))?;
         }
         Ok(true)
+    }
+
+    /// A person approves of a task that waits. What still speaks against it is returned, and then
+    /// nothing has changed.
+    pub(crate) fn consent(&self, task: &mut Kept<Task>) -> Result<Vec<Error>, Broken> {
+        let Some(draft) = task.thing.draft.take() else {
+            let message = "the task has nothing that could be approved";
+            return Ok(vec![refuse::error(Code::InvalidState, message)]);
+        };
+        let reasons = self.objections(task, &draft)?;
+        if reasons.is_empty() {
+            self.approve(task, draft)?;
+        }
+        Ok(reasons)
+    }
+
+    /// A person declines a task that waits; with the reason that the buyer is to read.
+    pub(crate) fn decline(
+        &self,
+        task: &mut Kept<Task>,
+        reason: Option<&str>,
+    ) -> Result<(), Broken> {
+        if let Some(draft) = task.thing.draft.take() {
+            self.release(task, &draft)?;
+        }
+        let message = match reason {
+            Some(reason) => format!("{DECLINED}: {reason}"),
+            None => format!("{DECLINED}; choose another product or ask the seller"),
+        };
+        self.finish(task, End::Failed(vec![refuse::error(Code::PolicyViolation, &message)]))
     }
 
     /// Forces the end of a task (`force_task_completion`) with a payload that a test has made up. The
@@ -83,7 +123,7 @@ impl Office<'_> {
         let Some(mut task) = self.shelf.find::<Task>(record)? else {
             return Ok(None);
         };
-        if !OPEN.contains(&task.thing.status.as_str()) {
+        if !is_open(&task.thing.status) {
             return Ok(Some(task.thing.result.as_ref() == Some(result)));
         }
         let errors = result.get("errors").map(Error::read_list).unwrap_or_default();
@@ -110,8 +150,21 @@ impl Office<'_> {
     }
 
     /// What speaks against a buy now that was accepted for a look when it was asked for.
-    fn objections(&self, draft: &MediaBuy) -> Result<Vec<Error>, Broken> {
+    fn objections(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<Vec<Error>, Broken> {
         let mut errors = Vec::new();
+        if let Some(id) = &task.record.account
+            && let Some(account) = self.shelf.find::<Account>(id)?
+        {
+            let none = Map::new();
+            match gates::status(Tool::CreateMediaBuy, &none, &account.thing, "account") {
+                Ok(()) => {}
+                Err(Stop::Refused(refusal)) => {
+                    errors.push(*refusal.first);
+                    errors.extend(refusal.others);
+                }
+                Err(Stop::Broken(broken)) => return Err(broken),
+            }
+        }
         if draft.end_time <= self.now {
             let message = "the flight ended before the seller had decided; ask for another one";
             errors.push(refuse::invalid("end_time", message));
@@ -128,9 +181,8 @@ impl Office<'_> {
             }
         }
         if products.iter().any(|product| product.terms.declines && draft.has(product)) {
-            let message =
-                "the seller has declined the buy; choose another product or ask the seller";
-            errors.push(refuse::error(Code::PolicyViolation, message));
+            let message = format!("{DECLINED}; choose another product or ask the seller");
+            errors.push(refuse::error(Code::PolicyViolation, &message));
         }
         Ok(errors)
     }

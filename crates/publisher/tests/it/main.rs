@@ -30,6 +30,7 @@ mod proposals;
 mod purchases;
 mod sessions;
 mod signals;
+mod staff;
 mod storyboards;
 mod support;
 mod tasks;

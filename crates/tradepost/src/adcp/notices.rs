@@ -100,6 +100,11 @@ impl Notices {
         pump::run(self, stop, grace).await;
     }
 
+    /// Looks again: another process may have queued something.
+    pub fn wake(&self) {
+        self.stir.notify_one();
+    }
+
     /// Those that are due, page by page, until `take` has enough.
     fn each_due(&self, mut take: impl FnMut(Kept<Notice>) -> bool) -> Result<(), Fault> {
         let mut after = 0;

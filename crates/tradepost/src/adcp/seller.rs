@@ -196,6 +196,10 @@ impl PublisherAgent {
     pub async fn tick(&self) {
         let now = self.clock.now();
         self.publisher.tick(now).await;
+        // What staff decide in a process of their own is announced by this one.
+        if let Some(notices) = &self.notices {
+            notices.wake();
+        }
         let due = self.tidied_at.load(Ordering::Relaxed).saturating_add(TIDYING.as_secs());
         if due <= now.as_second() {
             self.tidied_at.store(now.as_second(), Ordering::Relaxed);

@@ -26,6 +26,32 @@ impl StoreVault {
         Self { store, publisher: publisher.into(), stir: Arc::default() }
     }
 
+    /// Does something in one transaction for a caller without an executor. Nothing has changed when
+    /// the job fails.
+    ///
+    /// # Errors
+    /// When the store fails; inside, what the job said.
+    pub fn act<T: Send + 'static, E: Send + 'static>(
+        &self,
+        job: impl FnOnce(&dyn Shelf) -> Result<T, E> + Send + 'static,
+    ) -> Result<Result<T, E>, Fault> {
+        let stopped = Arc::new(Mutex::new(None));
+        let (note, publisher) = (Arc::clone(&stopped), Arc::clone(&self.publisher));
+        let done = self.store.write_blocking(move |tx| {
+            tx.shelf(&publisher, job).map_err(|why| {
+                *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+                Fault::new("working for a publisher", "it stopped")
+            })
+        });
+        match done {
+            Ok(done) => Ok(Ok(done)),
+            Err(fault) => {
+                let why = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
+                why.map(Err).ok_or(fault)
+            }
+        }
+    }
+
     /// Told when something was kept: for whoever works through what is kept.
     #[must_use]
     pub fn stir(&self) -> Arc<Notify> {

@@ -1,0 +1,381 @@
+//! What the publisher's own people decide: accounts, creatives under review and media buys that
+//! wait for approval, and what an agent may do with an account. Everything moves by the published
+//! state machines, with the effects that it has when time decides: an approved buy is booked, and the
+//! notification that was asked for is queued.
+
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::Error;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::account::{self, Account, Grant};
+use crate::creative::{self, Creative};
+use crate::profile::Authorization;
+use crate::publisher::Publisher;
+use crate::shelf::{Broken, Kept, Query, Shelf, Thing, own_id};
+use crate::task::Task;
+use crate::task::end::{self, Office};
+
+/// The longest reason, in characters: it stands in an error message.
+const MAX_REASON: usize = 500;
+
+/// What is decided about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matter {
+    /// An advertiser's account.
+    Account,
+    /// A creative.
+    Creative,
+    /// A submitted task: a media buy that waits for approval.
+    Task,
+}
+
+impl Matter {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Account, Self::Creative, Self::Task];
+
+    /// The word for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Creative => "creative",
+            Self::Task => "task",
+        }
+    }
+}
+
+/// What is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// What waits for approval has it.
+    Approve,
+    /// It does not come about, or may not run any more.
+    Decline,
+    /// It is paused.
+    Suspend,
+    /// It goes on after that.
+    Resume,
+    /// It is over.
+    Close,
+    /// Something has to be paid first.
+    PaymentDue,
+    /// It has been paid.
+    PaymentSettled,
+}
+
+impl Step {
+    /// Every step.
+    pub const ALL: [Self; 7] = [
+        Self::Approve,
+        Self::Decline,
+        Self::Suspend,
+        Self::Resume,
+        Self::Close,
+        Self::PaymentDue,
+        Self::PaymentSettled,
+    ];
+
+    /// The name of its command.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Decline => "decline",
+            Self::Suspend => "suspend",
+            Self::Resume => "resume",
+            Self::Close => "close",
+            Self::PaymentDue => "payment-due",
+            Self::PaymentSettled => "payment-settled",
+        }
+    }
+}
+
+/// A decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// About what.
+    pub matter: Matter,
+    /// Its id, as callers know it.
+    pub id: String,
+    /// The account on which it lies, where several have something of this id.
+    pub account: Option<String>,
+    /// What is decided.
+    pub step: Step,
+    /// Why, for the buyer.
+    pub reason: Option<String>,
+}
+
+/// What came of a decision. When both are the same, it stood like that already, and nothing has
+/// changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// How it stood.
+    pub before: String,
+    /// How it stands.
+    pub after: String,
+}
+
+/// Why nothing was done, and nothing has changed.
+#[derive(Debug)]
+pub enum Denied {
+    /// There is nothing of that id.
+    Absent,
+    /// Several accounts have something of that id: these.
+    Ambiguous(Vec<String>),
+    /// No published way leads there.
+    Impossible {
+        /// How it stands.
+        from: String,
+        /// What can be decided instead.
+        possible: Vec<Step>,
+    },
+    /// The buy could not be made now: for these reasons, as its buyer would hear them.
+    Objections(Vec<Error>),
+    /// What is wrong with the decision itself, each in a sentence.
+    Invalid(Vec<String>),
+    /// We broke.
+    Broken(Broken),
+}
+
+impl From<Broken> for Denied {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+/// Carries a decision out.
+///
+/// # Errors
+/// Why it cannot be; nothing has changed then.
+pub fn decide(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
+    let wrong = wrong_reason(decision);
+    if !wrong.is_empty() {
+        return Err(Denied::Invalid(wrong));
+    }
+    match decision.matter {
+        Matter::Account => account(office, decision),
+        Matter::Creative => creative(office, decision),
+        Matter::Task => task(office, decision),
+    }
+}
+
+/// Says what an agent may do with an account from now on, in place of what it could do before; with
+/// `None` nothing special any more. Whether something had been said before.
+///
+/// # Errors
+/// Why it cannot be; nothing has changed then.
+pub fn grant(
+    office: Office<'_>,
+    account: &str,
+    agent: &str,
+    rights: Option<Authorization>,
+) -> Result<bool, Denied> {
+    let Office { publisher, shelf, now } = office;
+    let found = shelf.find::<Account>(account)?.ok_or(Denied::Absent)?;
+    let mut wrong = Vec::new();
+    // Rights of an agent that is no more can still be taken away.
+    if rights.is_some() && !publisher.profile.agents.iter().any(|known| known.id == agent) {
+        wrong.push("the configuration has no agent of this id".to_owned());
+    }
+    wrong.extend(rights.iter().flat_map(|rights| wrong_rights(publisher, rights)));
+    if !wrong.is_empty() {
+        return Err(Denied::Invalid(wrong));
+    }
+    let tenant = format!("agent:{agent}");
+    let id = own_id(&tenant, "", account);
+    let before = shelf.find::<Grant>(&id)?.is_some();
+    match rights {
+        Some(_) if found.thing.is_over() => {
+            let from = found.thing.status.name().to_owned();
+            return Err(Denied::Impossible { from, possible: Vec::new() });
+        }
+        Some(authorization) => {
+            let grant = Grant { account_id: account.to_owned(), authorization };
+            grant.put(shelf, &tenant, now)?;
+        }
+        None => {
+            shelf.remove(Grant::KIND, &id)?;
+        }
+    }
+    Ok(before)
+}
+
+/// How an account stands after a step, if it can be taken.
+const fn account_after(from: account::Status, step: Step) -> Option<account::Status> {
+    use account::Status::{Active, Closed, PaymentRequired, PendingApproval, Rejected, Suspended};
+    let (starts, to) = match step {
+        Step::Approve => (matches!(from, PendingApproval | Active), Active),
+        Step::Resume => (matches!(from, Suspended | Active), Active),
+        Step::PaymentSettled => (matches!(from, PaymentRequired | Active), Active),
+        Step::Decline => (true, Rejected),
+        Step::Suspend => (true, Suspended),
+        Step::Close => (true, Closed),
+        Step::PaymentDue => (true, PaymentRequired),
+    };
+    let stays = from as u8 == to as u8;
+    if starts && (stays || from.may_become(to)) { Some(to) } else { None }
+}
+
+/// How a creative stands after a step, if it can be taken. What the buyer has put away stays there.
+const fn creative_after(from: creative::Status, step: Step) -> Option<creative::Status> {
+    use creative::Status::{Approved, Archived, PendingReview, Rejected, Suspended};
+    let (starts, to) = match step {
+        Step::Approve => (matches!(from, PendingReview | Approved), Approved),
+        Step::Resume => (matches!(from, Suspended | Approved), Approved),
+        Step::Decline => (!matches!(from, Archived), Rejected),
+        Step::Suspend => (true, Suspended),
+        Step::Close | Step::PaymentDue | Step::PaymentSettled => return None,
+    };
+    let stays = from as u8 == to as u8;
+    if starts && (stays || from.may_become(to)) { Some(to) } else { None }
+}
+
+/// How a task stands after a step, if it can be taken.
+fn task_after(from: &str, step: Step) -> Option<&'static str> {
+    let open = end::is_open(from);
+    match step {
+        Step::Approve => (from == "submitted" || from == "completed").then_some("completed"),
+        Step::Decline => (open || from == "failed").then_some("failed"),
+        Step::Suspend | Step::Resume | Step::Close | Step::PaymentDue | Step::PaymentSettled => {
+            None
+        }
+    }
+}
+
+/// The steps that lead elsewhere.
+fn possible(from: &str, after: impl Fn(Step) -> Option<&'static str>) -> Denied {
+    let leads = |step: &Step| after(*step).is_some_and(|to| to != from);
+    let possible = Step::ALL.into_iter().filter(leads).collect();
+    Denied::Impossible { from: from.to_owned(), possible }
+}
+
+fn account(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
+    let mut kept = office.shelf.find::<Account>(&decision.id)?.ok_or(Denied::Absent)?;
+    let from = kept.thing.status;
+    let name = |step| account_after(from, step).map(account::Status::name);
+    let to = account_after(from, decision.step);
+    let to = to.ok_or_else(|| possible(from.name(), name))?;
+    if from != to {
+        kept.thing.status = to;
+        // What had to be done has been done, or does not matter any more.
+        kept.thing.setup = None;
+        office.shelf.change(&mut kept, office.now)?;
+    }
+    Ok(moved(from.name(), to.name()))
+}
+
+fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
+    let mut kept = find::<Creative>(office.shelf, decision, |creative| &creative.creative_id)?;
+    let from = kept.thing.status_at(office.now);
+    let name = |step| creative_after(from, step).map(creative::Status::name);
+    let to = creative_after(from, decision.step);
+    let to = to.ok_or_else(|| possible(from.name(), name))?;
+    if from != to {
+        kept.thing.status = to;
+        kept.thing.review_ends_at = None;
+        kept.thing.rejection_reason.clone_from(&decision.reason);
+        office.shelf.change(&mut kept, office.now)?;
+    }
+    Ok(moved(from.name(), to.name()))
+}
+
+fn task(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
+    let mut kept = find::<Task>(office.shelf, decision, |task| &task.task_id)?;
+    let from = kept.thing.status.clone();
+    let to = task_after(&from, decision.step);
+    let to = to.ok_or_else(|| possible(&from, |step| task_after(&from, step)))?;
+    if from != to && decision.step == Step::Approve {
+        let objections = office.consent(&mut kept)?;
+        if !objections.is_empty() {
+            return Err(Denied::Objections(objections));
+        }
+    } else if from != to {
+        office.decline(&mut kept, decision.reason.as_deref())?;
+    }
+    Ok(moved(&from, to))
+}
+
+fn moved(before: &str, after: &str) -> Moved {
+    Moved { before: before.to_owned(), after: after.to_owned() }
+}
+
+/// The only thing of an id that somebody has chosen, whoever owns it.
+fn find<T: Thing>(
+    shelf: &dyn Shelf,
+    decision: &Decision,
+    id: impl Fn(&T) -> &str,
+) -> Result<Kept<T>, Denied> {
+    let query = Query { account: decision.account.clone(), ..Query::default() };
+    let mut found = shelf.all::<T>(&query)?;
+    found.retain(|kept| id(&kept.thing) == decision.id);
+    let only = found.pop().ok_or(Denied::Absent)?;
+    if found.is_empty() {
+        return Ok(only);
+    }
+    found.push(only);
+    let accounts = found.into_iter().map(|kept| kept.record.account.unwrap_or_default());
+    Err(Denied::Ambiguous(accounts.collect()))
+}
+
+/// A buyer reads why a creative or a buy was declined; of an account nothing is said but how it
+/// stands.
+fn wrong_reason(decision: &Decision) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let declined = decision.step == Step::Decline;
+    match (&decision.reason, decision.matter) {
+        (None, Matter::Creative) if declined => {
+            wrong.push("a creative is declined with a reason, which its buyer reads".to_owned());
+        }
+        (Some(_), Matter::Account) => {
+            wrong.push("buyers are told no reason with an account; leave it out".to_owned());
+        }
+        (Some(reason), Matter::Creative | Matter::Task) => {
+            if !declined {
+                wrong.push("a reason belongs to what is declined".to_owned());
+            }
+            let length = reason.chars().count();
+            if reason.trim().is_empty() || length > MAX_REASON {
+                wrong.push(format!("a reason has 1 to {MAX_REASON} characters"));
+            }
+            if reason.chars().any(char::is_control) {
+                wrong.push("a reason is one line of text".to_owned());
+            }
+        }
+        (None, Matter::Account | Matter::Creative | Matter::Task) => {}
+    }
+    wrong
+}
+
+/// What is wrong with rights: tasks that are none, and fields of tasks that cannot be called.
+fn wrong_rights(publisher: &Publisher, rights: &Authorization) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let tools = publisher.tools();
+    let known = |name: &str| Tool::from_name(name).is_some_and(|tool| tools.contains(&tool));
+    let tasks = rights.allowed_tasks.as_ref();
+    if tasks.is_some_and(|tasks| tasks.is_empty()) {
+        wrong.push("no task is left to call".to_owned());
+    }
+    for task in tasks.into_iter().flatten().filter(|task| !known(task)) {
+        wrong.push(format!("the publisher has no task {task:?}"));
+    }
+    for (task, fields) in &rights.field_scopes {
+        if !known(task) {
+            wrong.push(format!("the publisher has no task {task:?}"));
+        } else if tasks.is_some_and(|tasks| !tasks.contains(task)) {
+            wrong.push(format!("{task} has fields and is none of the tasks"));
+        }
+        for field in fields.iter().filter(|field| !is_field(field)) {
+            wrong.push(format!("{field:?} is no field of a request"));
+        }
+    }
+    wrong
+}
+
+/// Whether a text can name a member of a request, or a member of one (`packages.budget`).
+fn is_field(text: &str) -> bool {
+    let is_name = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    text.splitn(2, '.').all(is_name)
+}

@@ -1,0 +1,345 @@
+//! `tradepost publisher`: what a publisher's people decide, beside a running server, which takes
+//! notice at its next request and sends the notifications that come of it within a second.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use tradepost_publisher::demo;
+use tradepost_publisher::profile::Authorization;
+use tradepost_publisher::publisher::Publisher;
+use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
+use tradepost_publisher::task::end::Office;
+
+use self::offline::Offline;
+use super::output::Failure;
+use super::{Context, Outcome, check_config, dealers};
+use crate::adcp::vault::StoreVault;
+use crate::clock::Clock;
+use crate::config::{Config, read};
+use crate::store::Store;
+
+mod list;
+mod offline;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List accounts, creatives, tasks or what was granted, the oldest first.
+    List {
+        /// What to list.
+        #[arg(value_enum)]
+        what: list::What,
+        /// Only what is in this state, such as `pending_approval`.
+        #[arg(long, value_name = "STATE")]
+        state: Option<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Approve an account, a creative, or the media buy of a task.
+    Approve(Item),
+    /// Decline one; a creative that is approved, too.
+    Decline {
+        #[command(flatten)]
+        item: Item,
+        /// Why, in words that the buyer reads; a creative needs them, an account has none.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Pause an account or an approved creative.
+    Suspend(Item),
+    /// Let one go on after that.
+    Resume(Item),
+    /// Close an account for good.
+    Close(Item),
+    /// Let an account spend nothing before it has paid.
+    PaymentDue(Item),
+    /// Let it spend again.
+    PaymentSettled(Item),
+    /// Say what an agent may do with an account, its own or another's.
+    Grant(Grant),
+}
+
+/// What is decided about.
+#[derive(Debug, clap::Args)]
+struct Item {
+    /// What it is.
+    #[arg(value_enum)]
+    kind: Kind,
+    /// Its id.
+    id: String,
+    /// The account that it lies on, where several have one of this id.
+    #[arg(long, value_name = "ID")]
+    account: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kind {
+    Account,
+    Creative,
+    Task,
+}
+
+#[derive(Debug, clap::Args)]
+struct Grant {
+    /// The account.
+    account: String,
+    /// The agent, by its id in the configuration.
+    agent: String,
+    /// The only tasks that it may call for the account; all when left out.
+    #[arg(long, value_name = "TASK,…", value_delimiter = ',')]
+    tasks: Vec<String>,
+    /// The only fields that it may set with a task. Repeat it for further tasks.
+    #[arg(long, value_name = "TASK=FIELD,…", value_parser = fields)]
+    fields: Vec<(String, BTreeSet<String>)>,
+    /// It may change nothing.
+    #[arg(long)]
+    read_only: bool,
+    /// Take back what was said before.
+    #[arg(long, conflicts_with_all = ["tasks", "fields", "read_only"])]
+    revoke: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// The publisher; not needed when the configuration has one.
+    #[arg(long, value_name = "ID")]
+    publisher: Option<String>,
+    /// The configuration file.
+    #[arg(long, value_name = "FILE", default_value = dealers::CONFIG)]
+    config: PathBuf,
+    /// The demo's publisher instead of a configuration file.
+    #[arg(long, conflicts_with = "config")]
+    demo_publisher: bool,
+    /// The folder in which `serve` keeps its data.
+    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
+    data: PathBuf,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the store cannot be used, there is no such thing, or it cannot be decided like that.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let (step, item, reason) = match arguments.command {
+        Command::List { what, state, place } => {
+            return list::run(what, state.as_deref(), &place, context);
+        }
+        Command::Grant(arguments) => return grant(arguments, context),
+        Command::Approve(item) => (Step::Approve, item, None),
+        Command::Decline { item, reason } => (Step::Decline, item, reason),
+        Command::Suspend(item) => (Step::Suspend, item, None),
+        Command::Resume(item) => (Step::Resume, item, None),
+        Command::Close(item) => (Step::Close, item, None),
+        Command::PaymentDue(item) => (Step::PaymentDue, item, None),
+        Command::PaymentSettled(item) => (Step::PaymentSettled, item, None),
+    };
+    decide(step, item, reason, context)
+}
+
+fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> Outcome {
+    let Item { kind, id, account, place } = item;
+    let matter = match kind {
+        Kind::Account => Matter::Account,
+        Kind::Creative => Matter::Creative,
+        Kind::Task => Matter::Task,
+    };
+    let decision = Decision { matter, id, account, step, reason };
+    let (vault, publisher) = place.only(context)?;
+    let now = Clock::system().now();
+    let asked = decision.clone();
+    let done =
+        vault.act(move |shelf| staff::decide(Office { publisher: &publisher, shelf, now }, &asked));
+    let done = done.map_err(|fault| Failure::fault(&fault))?;
+    let Moved { before, after } = done.map_err(|denied| refused(denied, &decision))?;
+    let (kind, id) = (matter.name(), &decision.id);
+    if context.output.is_json() {
+        context.output.document(&json!({"kind": kind, "id": id, "before": before, "after": after}));
+    } else if before == after {
+        context.output.talk(format!("the {kind} {id} was {after} already"));
+    } else {
+        context.output.talk(format!("the {kind} {id} was {before} and is {after} now"));
+    }
+    Ok(())
+}
+
+/// Why a decision was not carried out.
+fn refused(denied: Denied, decision: &Decision) -> Failure {
+    let kind = decision.matter.name();
+    match denied {
+        Denied::Absent => absent(kind),
+        Denied::Ambiguous(accounts) => {
+            let message = format!("several accounts have a {kind} of this id");
+            let mut failure = Failure::usage(message).hint("name one of them with --account");
+            failure.data = Some(json!({"accounts": accounts}));
+            failure.lines = accounts;
+            failure
+        }
+        Denied::Impossible { from, possible } => {
+            let step = decision.step.name();
+            let message = format!("{step} leads nowhere from {from}, which the {kind} is");
+            let possible: Vec<_> = possible.into_iter().map(Step::name).collect();
+            let hint = if possible.is_empty() {
+                "nothing can be decided about it any more".to_owned()
+            } else {
+                format!("from there leads: {}", possible.join(", "))
+            };
+            let mut failure = Failure::usage(message).hint(hint);
+            failure.data = Some(json!({"state": from, "possible": possible}));
+            failure
+        }
+        Denied::Objections(errors) => {
+            let lines: Vec<_> = errors
+                .iter()
+                .map(|error| match &error.field {
+                    Some(field) => format!("{field}: {} ({})", error.message, error.code.name()),
+                    None => format!("{} ({})", error.message, error.code.name()),
+                })
+                .collect();
+            let mut failure = Failure::usage("the buy could not be made now; it waits as before")
+                .hint("put that right and approve it again, or decline it");
+            failure.data = Some(json!({"objections": errors}));
+            failure.lines = lines;
+            failure
+        }
+        Denied::Invalid(wrong) => invalid(wrong),
+        Denied::Broken(broken) => Failure::fault(&broken),
+    }
+}
+
+fn absent(kind: &str) -> Failure {
+    Failure::usage(format!("there is no such {kind}"))
+        .hint(format!("`tradepost publisher list {kind}s` names them"))
+}
+
+fn invalid(wrong: Vec<String>) -> Failure {
+    let mut failure = Failure::usage("this cannot be decided");
+    failure.data = Some(json!({"problems": wrong}));
+    failure.lines = wrong;
+    failure
+}
+
+fn grant(arguments: Grant, context: &Context) -> Outcome {
+    let Grant { account, agent, tasks, fields, read_only, revoke, place } = arguments;
+    let mut field_scopes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (task, fields) in fields {
+        field_scopes.entry(task).or_default().extend(fields);
+    }
+    let rights = (!revoke).then(|| Authorization {
+        allowed_tasks: (!tasks.is_empty()).then(|| tasks.into_iter().collect()),
+        field_scopes,
+        scope_name: None,
+        read_only,
+    });
+    let (vault, publisher) = place.only(context)?;
+    let now = Clock::system().now();
+    let (of, to, given) = (account.clone(), agent.clone(), rights.clone());
+    let done = vault.act(move |shelf| {
+        staff::grant(Office { publisher: &publisher, shelf, now }, &of, &to, given)
+    });
+    let done = done.map_err(|fault| Failure::fault(&fault))?;
+    let before = done.map_err(|denied| match denied {
+        Denied::Impossible { from, .. } => {
+            Failure::usage(format!("the account is {from}, and nobody works with it any more"))
+        }
+        Denied::Absent => absent("account"),
+        Denied::Invalid(wrong) => invalid(wrong),
+        Denied::Broken(broken) => Failure::fault(&broken),
+        Denied::Ambiguous(_) | Denied::Objections(_) => {
+            unreachable!("an account is named by its id, and no buy is looked at")
+        }
+    })?;
+    if context.output.is_json() {
+        let rights = rights.as_ref().map_or(Value::Null, list::rights);
+        context.output.document(&json!({"account": account, "agent": agent, "grant": rights}));
+    } else {
+        context.output.talk(match (&rights, before) {
+            (Some(_), false) => format!("granted to {agent}"),
+            (Some(_), true) => format!("granted to {agent}, in place of what was granted before"),
+            (None, true) => format!("nothing special is granted to {agent} any more"),
+            (None, false) => format!("nothing special was granted to {agent}"),
+        });
+    }
+    Ok(())
+}
+
+impl Place {
+    fn config(&self, context: &Context) -> Result<Config, Failure> {
+        if self.demo_publisher {
+            let mut config = read::demo_publisher();
+            for publisher in &mut config.publishers {
+                publisher.profile.catalogue = demo::catalogue();
+                publisher.profile.catalogue.products.push(demo::trial());
+            }
+            return Ok(config);
+        }
+        let mut config = check_config::load(&self.config, &context.environment)?;
+        check_config::load_catalogues(&mut config)?;
+        Ok(config)
+    }
+
+    fn store(&self) -> Result<Arc<Store>, Failure> {
+        // Opening creates, which would hide a mistyped folder.
+        if !Store::exists(&self.data) {
+            let message = format!("there is no data of tradepost in {}", self.data.display());
+            return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
+        }
+        dealers::open(&self.data).map(Arc::new)
+    }
+
+    /// The publishers of the configuration, or the one that is named.
+    fn publishers(&self, context: &Context) -> Result<Vec<Publishing>, Failure> {
+        let mut found = self.config(context)?.publishers;
+        let ids: Vec<_> = found.iter().map(|known| known.profile.id.clone()).collect();
+        if ids.is_empty() {
+            return Err(Failure::usage("the configuration has no publisher"));
+        }
+        if let Some(wanted) = &self.publisher {
+            found.retain(|publisher| publisher.profile.id == *wanted);
+            if found.is_empty() {
+                return Err(Failure::usage("the configuration has no such publisher")
+                    .hint(format!("its publishers are: {}", ids.join(", "))));
+            }
+        }
+        let store = self.store()?;
+        let open = |config: crate::config::Publisher| {
+            let vault = StoreVault::new(Arc::clone(&store), &config.profile.id);
+            let profile = Arc::new(config.profile);
+            let publisher = Publisher::new(profile, Arc::new(vault.clone()), Arc::new(Offline));
+            (vault, publisher)
+        };
+        Ok(found.into_iter().map(open).collect())
+    }
+
+    /// The publisher that is meant.
+    fn only(&self, context: &Context) -> Result<Publishing, Failure> {
+        let mut found = self.publishers(context)?;
+        match (found.pop(), found.is_empty()) {
+            (Some(only), true) => Ok(only),
+            (Some(_) | None, _) => Err(Failure::usage("the configuration has several publishers")
+                .hint("name one with --publisher")),
+        }
+    }
+}
+
+/// A publisher and what it keeps.
+type Publishing = (StoreVault, Publisher);
+
+fn fields(text: &str) -> Result<(String, BTreeSet<String>), String> {
+    let told = text.split_once('=').filter(|(task, fields)| !task.is_empty() && !fields.is_empty());
+    let (task, fields) =
+        told.ok_or("write a task and its fields, such as update_media_buy=paused,end_time")?;
+    Ok((task.to_owned(), fields.split(',').map(ToOwned::to_owned).collect()))
+}

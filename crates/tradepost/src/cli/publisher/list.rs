@@ -1,0 +1,229 @@
+//! `tradepost publisher list`.
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tradepost_publisher::account::{self, Account, Grant};
+use tradepost_publisher::creative::{self, Creative};
+use tradepost_publisher::money;
+use tradepost_publisher::profile::Authorization;
+use tradepost_publisher::shelf::{Broken, Kept, Query, Shelf, Vault};
+use tradepost_publisher::task::Task;
+
+use super::Place;
+use crate::cli::output::Failure;
+use crate::cli::output::table::{self, Column, Fit};
+use crate::cli::{Context, Outcome};
+use crate::clock::Clock;
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum What {
+    Accounts,
+    Creatives,
+    Tasks,
+    Grants,
+}
+
+impl What {
+    /// The states that it can be in; none for what has no state.
+    fn states(self) -> Vec<&'static str> {
+        match self {
+            Self::Accounts => account::Status::ALL.map(account::Status::name).to_vec(),
+            Self::Creatives => creative::Status::ALL.map(creative::Status::name).to_vec(),
+            Self::Tasks => {
+                vec![
+                    "submitted",
+                    "working",
+                    "input-required",
+                    "completed",
+                    "failed",
+                    "rejected",
+                    "canceled",
+                ]
+            }
+            Self::Grants => Vec::new(),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Accounts => "accounts",
+            Self::Creatives => "creatives",
+            Self::Tasks => "tasks",
+            Self::Grants => "grants",
+        }
+    }
+
+    /// The members that people see, in this order.
+    fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Accounts => &["id", "name", "state", "sandbox", "owner", "since"],
+            Self::Creatives => &["id", "account", "name", "format", "state", "reason", "since"],
+            Self::Tasks => {
+                &["id", "account", "type", "state", "budget", "currency", "decided", "since"]
+            }
+            Self::Grants => &["account", "agent", "tasks", "fields", "read_only", "since"],
+        }
+    }
+}
+
+/// Runs it.
+pub(super) fn run(what: What, state: Option<&str>, place: &Place, context: &Context) -> Outcome {
+    let states = what.states();
+    if let Some(state) = state.filter(|state| !states.contains(state)) {
+        let message = format!("{} are never {state}", what.name());
+        let failure = Failure::usage(message);
+        return Err(if states.is_empty() {
+            failure.hint("leave --state out")
+        } else {
+            failure.hint(format!("use one of: {}", states.join(", ")))
+        });
+    }
+    let now = Clock::system().now();
+    let mut found = Vec::new();
+    for (vault, publisher) in place.publishers(context)? {
+        let vault: &dyn Vault = &vault;
+        let rows = vault.look(|shelf| rows(what, shelf, now));
+        for mut row in rows.map_err(|broken| Failure::fault(&broken))? {
+            if state.is_none_or(|state| row["state"] == state) {
+                row["publisher"] = publisher.profile.id.as_str().into();
+                found.push(row);
+            }
+        }
+    }
+    if context.output.is_json() {
+        context.output.document(&found);
+        return Ok(());
+    }
+    if found.is_empty() {
+        context.output.talk(format!("no {}", what.name()));
+        return Ok(());
+    }
+    let headings: Vec<&'static str> = [&["publisher"], what.columns()].concat();
+    let columns: Vec<_> = headings.iter().copied().map(column).collect();
+    let cells: Vec<Vec<String>> =
+        found.iter().map(|row| headings.iter().map(|name| cell(&row[*name])).collect()).collect();
+    context.output.line(table::rows(Fit::Terminal, &columns, &cells));
+    Ok(())
+}
+
+fn column(name: &'static str) -> Column {
+    match name {
+        "budget" => Column::Number(name),
+        "read_only" => Column::Text("read only"),
+        _ => Column::Text(name),
+    }
+}
+
+/// A value for people.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join(" "),
+        Value::Object(members) => {
+            let told = members.iter().map(|(name, value)| match value {
+                Value::Array(items) => {
+                    format!("{name}={}", items.iter().map(cell).collect::<Vec<_>>().join(","))
+                }
+                Value::Null
+                | Value::Bool(_)
+                | Value::Number(_)
+                | Value::String(_)
+                | Value::Object(_) => cell(value),
+            });
+            told.collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// Each as a document; nothing of it is a credential.
+fn rows(what: What, shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<Value>, Broken> {
+    let all = Query::default();
+    Ok(match what {
+        What::Accounts => {
+            let accounts = shelf.all::<Account>(&all)?.into_iter();
+            let row = |kept: Kept<Account>| {
+                let account = kept.thing;
+                json!({
+                    "id": account.account_id, "name": account.name,
+                    "state": account.status.name(), "sandbox": account.sandbox,
+                    "brand": account.brand, "operator": account.operator,
+                    "billing": account.billing, "owner": kept.record.owner,
+                    "created_at": kept.record.created_at, "since": kept.record.updated_at,
+                })
+            };
+            accounts.map(row).collect()
+        }
+        What::Creatives => {
+            let creatives = shelf.all::<Creative>(&all)?.into_iter();
+            let row = |kept: Kept<Creative>| {
+                let creative = kept.thing;
+                json!({
+                    "id": creative.creative_id, "account": kept.record.account,
+                    "name": creative.name(), "format": creative.given.get("format_id")
+                        .and_then(|format| format.get("id")),
+                    "state": creative.status_at(now).name(),
+                    "reason": creative.rejection_reason,
+                    "review_ends_at": creative.review_ends_at,
+                    "given": creative.given, "owner": kept.record.owner,
+                    "created_at": kept.record.created_at, "since": kept.record.updated_at,
+                })
+            };
+            creatives.map(row).collect()
+        }
+        What::Tasks => {
+            let tasks = shelf.all::<Task>(&all)?.into_iter();
+            let row = |kept: Kept<Task>| {
+                let task = kept.thing;
+                let draft = task.draft.as_ref();
+                let budget = draft.map(|buy| money::number(buy.total_budget));
+                let decided = match (draft, task.due_at) {
+                    (None, _) => None,
+                    (Some(_), Some(due)) => Some(format!("by itself at {due}")),
+                    (Some(_), None) => Some("by a person".to_owned()),
+                };
+                let packages = draft.map(|buy| {
+                    let packages = buy.packages.iter();
+                    let packages = packages
+                        .map(|one| json!({"product_id": one.product_id, "budget": money::number(one.budget)}));
+                    packages.collect::<Vec<_>>()
+                });
+                json!({
+                    "id": task.task_id, "account": kept.record.account,
+                    "type": task.task_type, "state": task.status, "budget": budget,
+                "currency": draft.map(|buy| &buy.currency),
+                    "start_time": draft.map(|buy| buy.start_time),
+                    "end_time": draft.map(|buy| buy.end_time), "packages": packages,
+                    "decided": decided, "media_buy": task.subject, "owner": kept.record.owner,
+                    "created_at": kept.record.created_at, "since": kept.record.updated_at,
+                })
+            };
+            tasks.map(row).collect()
+        }
+        What::Grants => {
+            let grants = shelf.all::<Grant>(&all)?.into_iter();
+            let row = |kept: Kept<Grant>| {
+                let owner = kept.record.owner.as_str();
+                let mut row = rights(&kept.thing.authorization);
+                row["account"] = kept.thing.account_id.as_str().into();
+                row["agent"] = owner.strip_prefix("agent:").unwrap_or(owner).into();
+                row["since"] = kept.record.updated_at.to_string().into();
+                row
+            };
+            grants.map(row).collect()
+        }
+    })
+}
+
+/// What was granted; `null` where everything is.
+pub(super) fn rights(granted: &Authorization) -> Value {
+    json!({
+        "tasks": granted.allowed_tasks,
+        "fields": (!granted.field_scopes.is_empty()).then_some(&granted.field_scopes),
+        "read_only": granted.read_only,
+    })
+}

@@ -1,0 +1,38 @@
+//! The world of a publisher that nobody can reach and that reaches nobody: what its people decide
+//! needs identifiers and nothing else from outside.
+
+use serde_json::{Map, Value};
+use tradepost_publisher::shelf::Broken;
+use tradepost_publisher::world::{
+    GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
+};
+
+/// Nothing but identifiers.
+#[derive(Debug)]
+pub(super) struct Offline;
+
+impl World for Offline {
+    fn fresh_id(&self, prefix: &str) -> String {
+        format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
+    }
+
+    fn admit(&self, _: &str, _: Lane) -> Result<(), Wait> {
+        Ok(())
+    }
+
+    fn check_governance<'a>(
+        &'a self,
+        _: &'a GovernanceAgent,
+        _: Map<String, Value>,
+    ) -> Later<'a, Result<Map<String, Value>, Unreached>> {
+        Box::pin(std::future::ready(Err(Unreached::Silent)))
+    }
+
+    fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
+        Box::pin(std::future::ready(Err(Unavailable::Down { retry_after: None })))
+    }
+
+    fn report(&self, _: &Broken) -> String {
+        self.fresh_id("err")
+    }
+}
