@@ -64,7 +64,7 @@ fn auth_required_for_a_credential_of_nobody_of_a_caller_that_is_pinned_to_3_0() 
         json!({"adcp_version": "3.0"}),
         "AUTH_REQUIRED",
         expect![[r#"
-            401 error -32028 | 401 error -32028 | 401 error -32028
+            401 error -32000 | 401 error -32000 | 401 error -32000
             {"adcp_error":{"code":"AUTH_REQUIRED","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
                 "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}
         "#]],
@@ -79,10 +79,10 @@ fn auth_invalid() {
         json!({}),
         "AUTH_INVALID",
         expect![[r#"
-        401 error -32028 | 401 error -32028 | 401 error -32028
-        {"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
-            "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}
-    "#]],
+            401 error -32000 | 401 error -32000 | 401 error -32000
+            {"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
+                "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}
+        "#]],
     );
 }
 
