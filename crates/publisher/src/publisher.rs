@@ -39,6 +39,14 @@ pub fn may_be_repeated(context: &Value) -> bool {
 /// For how long notifications are kept that are no longer waited for.
 const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// The answer to a task of AdCP that this seller does not have.
+#[must_use]
+pub fn lacking(arguments: &Map<String, Value>) -> Answer {
+    let mut answer = Answer::failed(tools::unsupported(), Vec::new());
+    answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
+    answer.pinned(release(arguments))
+}
+
 /// A publisher.
 #[derive(Debug, Clone)]
 pub struct Publisher {
