@@ -7,3 +7,4 @@ mod exchanges;
 mod mcp;
 mod notices;
 mod signatures;
+mod staff;
