@@ -157,8 +157,10 @@ fn what_people_decide_beside_a_running_server_holds_at_the_next_request_and_is_a
     assert_eq!((&waiting[0]["id"], &waiting[0]["decided"]), (&json!(task), &json!("by a person")));
     assert_eq!((&waiting[0]["budget"], &waiting[0]["currency"]), (&json!(1000), &json!("USD")));
     assert_eq!(decide(folder, &["approve", "task", task])["after"], "completed");
-    assert_eq!(webhook.wait(1)[0].json()["status"], "completed");
-    let buys = call(&acme, "get_media_buys", json!({"account": account}));
+    let told = webhook.wait(1)[0].json();
+    assert_eq!(told["status"], "completed");
+    let booked = json!({"account": account, "media_buy_ids": [told["result"]["media_buy_id"]]});
+    let buys = call(&acme, "get_media_buys", booked);
     assert_eq!(buys["media_buys"].as_array().unwrap().len(), 1, "{buys}");
     let bought = call(&acme, "create_media_buy", second);
     let declined = bought["task_id"].as_str().unwrap();
