@@ -8,3 +8,4 @@ mod mcp;
 mod notices;
 mod signatures;
 mod twins;
+mod staff;
