@@ -1,5 +1,7 @@
 //! `tradepost publisher list`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use clap::ValueEnum;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -84,13 +86,11 @@ pub(super) fn run(what: What, state: Option<&str>, place: &Place, context: &Cont
     let mut found = Vec::new();
     for (vault, publisher) in place.publishers(context)? {
         let vault: &dyn Vault = &vault;
-        let rows = vault.look(|shelf| rows(what, shelf, now));
-        for mut row in rows.map_err(|broken| Failure::fault(&broken))? {
-            if state.is_none_or(|state| row["state"] == state) {
-                row["publisher"] = publisher.profile.id.as_str().into();
-                found.push(row);
-            }
-        }
+        let rows = vault.look(|shelf| rows(what, &publisher.profile.id, shelf, now));
+        let mut rows = rows.map_err(|broken| Failure::fault(&broken))?;
+        let word = |row: &Value| row.get("state").and_then(Value::as_str).map(ToOwned::to_owned);
+        rows.retain(|row| state.is_none() || word(row).as_deref() == state);
+        found.append(&mut rows);
     }
     if context.output.is_json() {
         context.output.document(&found);
@@ -102,8 +102,12 @@ pub(super) fn run(what: What, state: Option<&str>, place: &Place, context: &Cont
     }
     let headings: Vec<&'static str> = [&["publisher"], what.columns()].concat();
     let columns: Vec<_> = headings.iter().copied().map(column).collect();
-    let cells: Vec<Vec<String>> =
-        found.iter().map(|row| headings.iter().map(|name| cell(&row[*name])).collect()).collect();
+    let cells: Vec<Vec<String>> = found
+        .iter()
+        .map(|row| {
+            headings.iter().map(|name| row.get(*name).map(cell).unwrap_or_default()).collect()
+        })
+        .collect();
     context.output.line(table::rows(Fit::Terminal, &columns, &cells));
     Ok(())
 }
@@ -141,7 +145,12 @@ fn cell(value: &Value) -> String {
 }
 
 /// Each as a document; nothing of it is a credential.
-fn rows(what: What, shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<Value>, Broken> {
+fn rows(
+    what: What,
+    publisher: &str,
+    shelf: &dyn Shelf,
+    now: Timestamp,
+) -> Result<Vec<Value>, Broken> {
     let all = Query::default();
     Ok(match what {
         What::Accounts => {
@@ -149,7 +158,7 @@ fn rows(what: What, shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<Value>, Bro
             let row = |kept: Kept<Account>| {
                 let account = kept.thing;
                 json!({
-                    "id": account.account_id, "name": account.name,
+                    "publisher": publisher, "id": account.account_id, "name": account.name,
                     "state": account.status.name(), "sandbox": account.sandbox,
                     "brand": account.brand, "operator": account.operator,
                     "billing": account.billing, "owner": kept.record.owner,
@@ -163,7 +172,7 @@ fn rows(what: What, shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<Value>, Bro
             let row = |kept: Kept<Creative>| {
                 let creative = kept.thing;
                 json!({
-                    "id": creative.creative_id, "account": kept.record.account,
+                    "publisher": publisher, "id": creative.creative_id, "account": kept.record.account,
                     "name": creative.name(), "format": creative.given.get("format_id")
                         .and_then(|format| format.get("id")),
                     "state": creative.status_at(now).name(),
@@ -193,7 +202,7 @@ fn rows(what: What, shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<Value>, Bro
                     packages.collect::<Vec<_>>()
                 });
                 json!({
-                    "id": task.task_id, "account": kept.record.account,
+                    "publisher": publisher, "id": task.task_id, "account": kept.record.account,
                     "type": task.task_type, "state": task.status, "budget": budget,
                 "currency": draft.map(|buy| &buy.currency),
                     "start_time": draft.map(|buy| buy.start_time),
@@ -208,22 +217,28 @@ fn rows(what: What, shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<Value>, Bro
             let grants = shelf.all::<Grant>(&all)?.into_iter();
             let row = |kept: Kept<Grant>| {
                 let owner = kept.record.owner.as_str();
-                let mut row = rights(&kept.thing.authorization);
-                row["account"] = kept.thing.account_id.as_str().into();
-                row["agent"] = owner.strip_prefix("agent:").unwrap_or(owner).into();
-                row["since"] = kept.record.updated_at.to_string().into();
-                row
+                let granted = &kept.thing.authorization;
+                json!({
+                    "publisher": publisher, "account": kept.thing.account_id,
+                    "agent": owner.strip_prefix("agent:").unwrap_or(owner),
+                    "tasks": granted.allowed_tasks, "fields": fields(granted),
+                    "read_only": granted.read_only, "since": kept.record.updated_at,
+                })
             };
             grants.map(row).collect()
         }
     })
 }
 
-/// What was granted; `null` where everything is.
+/// What was granted; `null` for what is not narrowed.
 pub(super) fn rights(granted: &Authorization) -> Value {
     json!({
         "tasks": granted.allowed_tasks,
-        "fields": (!granted.field_scopes.is_empty()).then_some(&granted.field_scopes),
+        "fields": fields(granted),
         "read_only": granted.read_only,
     })
+}
+
+fn fields(granted: &Authorization) -> Option<&BTreeMap<String, BTreeSet<String>>> {
+    Some(&granted.field_scopes).filter(|scopes| !scopes.is_empty())
 }
