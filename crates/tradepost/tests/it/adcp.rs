@@ -7,5 +7,5 @@ mod exchanges;
 mod mcp;
 mod notices;
 mod signatures;
-mod twins;
 mod staff;
+mod twins;
