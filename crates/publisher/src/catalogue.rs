@@ -27,7 +27,7 @@ pub use read::Mistake;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalogue {
     /// The address of the agent that defines the formats and sells the signals (`agent_url`);
-    /// empty when there is nothing to sell.
+    /// empty when nobody has said it.
     pub agent_url: String,
     /// What the publisher says about itself (`media_buy.portfolio`).
     pub portfolio: Portfolio,

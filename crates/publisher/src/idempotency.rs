@@ -59,11 +59,6 @@ impl Key {
         Some(Self { scope, key, hash: hash(ask) })
     }
 
-    /// The scope within which the key means something, and new keys are counted (SEC, rule 8).
-    pub(crate) fn scope(&self) -> &str {
-        &self.scope
-    }
-
     /// What the key's request came to, if it was done.
     pub(crate) fn earlier(
         &self,

@@ -1,5 +1,5 @@
 //! Proposals of media plans, as they are kept: drafts with indicative prices, and committed ones
-//! whose prices are firm and whose inventory is held until they expire.
+//! that can be bought until they expire.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 //! the wrong place, schema, rate, standing, account, scope, idempotency key, how the account stands,
 //! work. Nothing is kept of a request that is refused.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
@@ -39,6 +39,14 @@ pub fn may_be_repeated(context: &Value) -> bool {
 /// For how long notifications are kept that are no longer waited for.
 const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// The answer to a task of AdCP that this seller does not have.
+#[must_use]
+pub fn lacking(arguments: &Map<String, Value>) -> Answer {
+    let mut answer = Answer::failed(tools::unsupported(), Vec::new());
+    answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
+    answer.pinned(release(arguments))
+}
+
 /// A publisher.
 #[derive(Debug, Clone)]
 pub struct Publisher {
@@ -48,13 +56,15 @@ pub struct Publisher {
     pub world: Arc<dyn World>,
     vault: Arc<dyn Vault>,
     flights: Flights,
+    capabilities: Arc<OnceLock<Map<String, Value>>>,
 }
 
 impl Publisher {
     /// A publisher that keeps what it keeps in a vault.
     #[must_use]
     pub fn new(profile: Arc<Profile>, vault: Arc<dyn Vault>, world: Arc<dyn World>) -> Self {
-        Self { profile, world, vault, flights: Flights::default() }
+        let (flights, capabilities) = (Flights::default(), Arc::default());
+        Self { profile, world, vault, flights, capabilities }
     }
 
     /// The tools that it has, in the order of the table; the same for every caller (`N-4`).
@@ -62,6 +72,11 @@ impl Publisher {
     pub fn tools(&self) -> Vec<Tool> {
         use tradepost_wire::catalog::Vocabulary as _;
         Tool::ALL.iter().copied().filter(|tool| tools::has(self, *tool)).collect()
+    }
+
+    /// What it says it can do: worked out when somebody asks first, because nothing of it changes.
+    pub(crate) fn capabilities(&self) -> &Map<String, Value> {
+        self.capabilities.get_or_init(|| tools::capabilities(self))
     }
 
     /// Answers a request.
@@ -77,6 +92,7 @@ impl Publisher {
                 errors: reply.warnings,
                 context: None,
                 replayed: keyed.then_some(reply.replayed),
+                release,
             },
             Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
             Err(Stop::Broken(broken)) => self.broke(&broken),
@@ -112,6 +128,20 @@ impl Publisher {
         ended
     }
 
+    /// Whether notifications may go where the request says.
+    fn may_notify(&self, ask: &Ask) -> Result<(), Stop> {
+        let config = ask.arguments.get("push_notification_config");
+        let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
+        let objection = url.and_then(|url| self.world.may_call(url).err());
+        match objection {
+            None => Ok(()),
+            Some(why) => {
+                let message = format!("the address of notifications {why}");
+                Err(refuse::invalid("push_notification_config.url", &message).into())
+            }
+        }
+    }
+
     /// Throws away what nobody needs any more: idempotency keys beyond their life, and notifications
     /// that were delivered or given up a week ago. To be called every hour or so.
     pub async fn tidy(&self, now: Timestamp) {
@@ -132,6 +162,7 @@ impl Publisher {
         if let Err(Stop::Broken(broken)) = self.vault.write(Box::new(job)).await {
             self.world.report(&broken);
         }
+        self.world.tidy();
     }
 
     /// Reads in one consistent state.
@@ -164,6 +195,7 @@ impl Publisher {
         self.world
             .admit(&ask.caller.principal, lane)
             .map_err(|wait| refuse::rate_limited(wait, "account"))?;
+        self.may_notify(ask)?;
         // What a moment ago held holds for a refusal, and for finding out more outside.
         let seen = self.vault.look(|shelf| self.enter(ask, shelf, Phase::Look))?;
         let (admitted, key) = match seen {
@@ -171,9 +203,9 @@ impl Publisher {
             Entered::New { admitted, key } => (admitted, key),
         };
         let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
-        if let Some(key) = &key {
+        if key.is_some() {
             self.world
-                .admit(key.scope(), Lane::Insert)
+                .admit(&ask.caller.tenant(), Lane::Insert)
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
         let prepared = tools::prepare(self, ask, &admitted).await?;

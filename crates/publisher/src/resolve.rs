@@ -122,12 +122,10 @@ impl Rights {
     ) -> Result<Option<Kept<Account>>, Stop> {
         if let Some(id) = reference.get("account_id").and_then(Value::as_str) {
             let found = shelf.whose(Account::KIND, id)?;
-            let whose = found.clone().unwrap_or_default();
+            let is_there = found.is_some();
+            let whose = found.unwrap_or_default();
             let permitted = (whose.owner == tenant) | self.grants.contains_key(id);
-            return match found {
-                Some(_) if permitted => Ok(shelf.find(id)?),
-                Some(_) | None => Ok(None),
-            };
+            return if is_there && permitted { Ok(shelf.find(id)?) } else { Ok(None) };
         }
         let key = NaturalKey::of(reference);
         let mut accounts = self.accounts(tenant, shelf)?;
@@ -236,8 +234,9 @@ impl Reach {
         id: &str,
     ) -> Result<Option<Kept<T>>, Broken> {
         let found = shelf.whose(T::KIND, id)?;
-        let permitted = self.permits(&found.clone().unwrap_or_default());
-        if found.is_some() && permitted { shelf.find(id) } else { Ok(None) }
+        let is_there = found.is_some();
+        let permitted = self.permits(&found.unwrap_or_default());
+        if is_there && permitted { shelf.find(id) } else { Ok(None) }
     }
 
     /// The caller's thing with this id, or the code for what is not there. `field` is the member

@@ -107,11 +107,13 @@ impl Work<'_> {
     /// The arguments as a type of the tool's. They fit its schema, so that a failure is ours.
     pub(crate) fn arguments<T: DeserializeOwned>(&self) -> Result<T, Broken> {
         T::deserialize(Value::Object(self.ask.arguments.clone()))
-            .map_err(|error| Broken::new("reading arguments that fit their schema", error))
+            // What serde says may quote a value, and a value has no place in the log.
+            .map_err(|_| Broken::new("reading arguments that fit their schema", "they do not"))
     }
 }
 
 pub(crate) use buys::created;
+pub(crate) use capabilities::whole as capabilities;
 
 /// What a tool has to find out outside before it can work in a transaction.
 #[derive(Debug, Clone, Default)]

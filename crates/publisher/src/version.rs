@@ -24,7 +24,7 @@ pub(crate) fn of(arguments: &Map<String, Value>) -> Result<Release, Stop> {
     });
     let release = match (parts, major) {
         (Some((3, 0)), None | Some(3)) => Some(Release::V3_0),
-        (Some((3, 1)), None | Some(3)) | (None, None | Some(3)) => Some(Release::V3_1),
+        (Some((3, _)) | None, None | Some(3)) => Some(Release::V3_1),
         (Some(_), _) | (None, Some(_)) => None,
     };
     release.ok_or_else(|| unsupported().into())

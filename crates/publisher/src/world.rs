@@ -21,6 +21,16 @@ pub trait World: Send + Sync + Debug {
     /// When the next request may be sent.
     fn admit(&self, principal: &str, lane: Lane) -> Result<(), Wait>;
 
+    /// Whether something may be sent to an address that a caller chose, as far as that shows before
+    /// it is resolved.
+    ///
+    /// # Errors
+    /// What it must be instead: "must …".
+    fn may_call(&self, url: &str) -> Result<(), &'static str>;
+
+    /// Forgets what nobody needs any more, such as callers that have not called lately.
+    fn tidy(&self);
+
     /// Asks a buyer's governance agent (`check_governance`).
     fn check_governance<'a>(
         &'a self,

@@ -69,6 +69,10 @@ pub fn open(
     profile.signing.webhooks = Some(key.algorithm());
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
     profile.signing.brand_json_url = brand_json_url.or(own);
+    if profile.catalogue.agent_url.is_empty() {
+        // Whatever a sandbox puts there is defined by this agent.
+        profile.catalogue.agent_url.clone_from(&base_url);
+    }
     let profile: Arc<Profile> = Arc::new(profile);
     let identity = profile.signing.requests.clone().map(|policy| {
         let agents = profile.agents.iter();

@@ -53,6 +53,8 @@ pub fn router(desk: Arc<Desk>) -> Router {
     let with_slash = format!("{ENDPOINT_PATH}/");
     Router::new()
         .route(WELL_KNOWN_PATH, get(card::get))
+        // Some clients look for the card below the endpoint that they were given.
+        .route(&format!("{ENDPOINT_PATH}{WELL_KNOWN_PATH}"), get(card::get))
         .route(ENDPOINT_PATH, post(jsonrpc::post))
         // Clients join paths in different ways.
         .route(&with_slash, post(jsonrpc::post))

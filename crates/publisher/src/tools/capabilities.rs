@@ -11,6 +11,7 @@ use super::{Reply, Work, controller};
 use crate::catalogue::{Product, text};
 use crate::creative::policy::Review;
 use crate::profile::Profile;
+use crate::publisher::Publisher;
 use crate::refuse::Stop;
 use crate::version;
 
@@ -27,33 +28,36 @@ const FEATURES: [(&str, bool); 4] = [
 
 /// Replies.
 pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let profile = &work.publisher.profile;
-    let tools = work.publisher.tools();
-    let mut body = json!({
-        "adcp": {
-            "major_versions": [3],
-            "supported_versions": version::SUPPORTED,
-            "idempotency": {
-                "supported": true,
-                "replay_ttl_seconds": profile.replay_ttl.as_secs(),
-            },
-        },
-        "supported_protocols": protocols(profile, &tools),
-        "account": account(profile),
-    });
     let wanted = work.ask.arguments.get("protocols").and_then(Value::as_array);
-    if let Some(members) = body.as_object_mut() {
-        for (name, section) in sections(profile, &tools) {
-            // A protocol that was not asked about is left out; what concerns all of them is not.
-            let protocol = PROTOCOLS.contains(&name);
-            let asked = wanted.is_none_or(|all| all.iter().any(|one| one.as_str() == Some(name)));
-            if asked || !protocol {
-                members.insert(name.to_owned(), section);
-            }
-        }
-        members.extend(signing::sections(&profile.signing, &tools));
-    }
-    Ok(Reply::completed("what this seller can do", body))
+    // A protocol that was not asked about is left out; what concerns all of them is not.
+    let shown = |name: &str| {
+        let asked = wanted.is_none_or(|all| all.iter().any(|one| one.as_str() == Some(name)));
+        asked || !PROTOCOLS.contains(&name)
+    };
+    let all = work.publisher.capabilities().iter().filter(|(name, _)| shown(name));
+    let body: Map<String, Value> = all.map(|(name, value)| (name.clone(), value.clone())).collect();
+    Ok(Reply::completed("what this seller can do", body.into()))
+}
+
+/// Everything that a publisher can do.
+pub(crate) fn whole(publisher: &Publisher) -> Map<String, Value> {
+    let profile = &publisher.profile;
+    let tools = publisher.tools();
+    let adcp = json!({
+        "major_versions": [3],
+        "supported_versions": version::SUPPORTED,
+        "idempotency": {
+            "supported": true,
+            "replay_ttl_seconds": profile.replay_ttl.as_secs(),
+        },
+    });
+    let protocols = json!(protocols(profile, &tools));
+    let first = [("adcp", adcp), ("supported_protocols", protocols), ("account", account(profile))];
+    let members = first.into_iter().chain(sections(profile, &tools));
+    let mut whole: Map<String, Value> =
+        members.map(|(name, value)| (name.to_owned(), value)).collect();
+    whole.extend(signing::sections(&profile.signing, &tools));
+    whole
 }
 
 /// Whether this seller has a feature of `core/media-buy-features.json`.

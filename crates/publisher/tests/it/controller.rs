@@ -195,7 +195,18 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
     script.ask(Tool::SyncCreatives, creative("one"));
     script.ask(Tool::SyncCreatives, creative("two"));
     let accounts = script.ask(Tool::ListAccounts, json!({}));
-    let account = accounts["accounts"][0]["account_id"].clone();
+    let live = accounts["accounts"][0]["account_id"].clone();
+    let refused = script.ask(
+        CONTROLLER,
+        run("force_account_status", json!({"account_id": live, "status": "suspended"})),
+    );
+    assert_eq!(refused["error"], "FORBIDDEN", "a live account is not moved");
+    let row = json!({
+        "brand": {"domain": "trial.example"}, "operator": "trial.example", "billing": "operator",
+        "sandbox": true,
+    });
+    let synced = json!({"accounts": [row], "idempotency_key": "key-of-the-trial-account"});
+    let account = script.ask(Tool::SyncAccounts, synced)["accounts"][0]["account_id"].clone();
     let opened = script.ask(
         Tool::SiInitiateSession,
         json!({
@@ -261,7 +272,9 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
     );
     let forced = json!({"account_id": account, "status": "suspended"});
     script.ask(CONTROLLER, run("force_account_status", forced));
-    script.note("an account that is suspended", Tool::SyncCreatives, creative("three"));
+    let mut third = creative("three");
+    third["account"] = json!({"account_id": account});
+    script.note("an account that is suspended", Tool::SyncCreatives, third);
     script.check(&expect![[r##"
         # seen in the library
         {

@@ -400,7 +400,7 @@ fn a_caller_of_the_release_before_is_answered_in_its_codes() {
         Tool::UpdateMediaBuy,
         request,
         expect![[
-            r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"PERMISSION_DENIED","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.1"}"#
+            r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"PERMISSION_DENIED","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.0"}"#
         ]],
     );
 }

@@ -53,6 +53,12 @@ impl World for FakeWorld {
         Ok(())
     }
 
+    fn may_call(&self, url: &str) -> Result<(), &'static str> {
+        if url.starts_with("https://") { Ok(()) } else { Err("must begin with https://") }
+    }
+
+    fn tidy(&self) {}
+
     fn check_governance<'a>(
         &'a self,
         _: &'a GovernanceAgent,

@@ -176,215 +176,31 @@ fn furnished() -> (Desk, Calls) {
 
 // ---- The requests ----
 
-const KEY: &str = "9c1c7e52-0000-4000-8000-000000000001";
-
-/// Requests, each with one identifier left open.
+/// Requests, each with one identifier left open. They are sent over the network as well.
+///
+/// A product, a media buy and an account are seeded by a test controller under an id of the test's own
+/// choice: that is no look-up, and an id that is taken is refused, whoever has it. Only a sandbox does
+/// that, and those seeds are not among these.
 fn probes() -> Vec<(Tool, Value)> {
-    let own = json!({"account_id": "acc_own"});
-    let there = json!({"account_id": HERE});
-    let brand = json!({"domain": "a.example"});
-    let agent = json!([{"url": "https://g.example", "authentication":
-        {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]);
-    let mut package = shop::package(json!({}));
-    package.as_object_mut().unwrap().remove("creative_assignments");
-    let with = |base: &Value, members: Value| {
-        let mut base = base.clone();
-        for (name, value) in members.as_object().unwrap() {
-            base[name] = value.clone();
-        }
-        base
-    };
-    let create = json!({"idempotency_key": KEY, "account": own, "brand": brand,
-        "start_time": "asap", "end_time": "2026-12-01T00:00:00Z", "packages": [package]});
-    let proposed = json!({"idempotency_key": KEY, "account": own, "brand": brand, "proposal_id": HERE,
-        "total_budget": {"amount": 10, "currency": "USD"},
-        "start_time": "asap", "end_time": "2026-12-01T00:00:00Z"});
-    let buy = json!({"idempotency_key": KEY, "account": own, "media_buy_id": "mb_own"});
-    let image = json!({"image": {"asset_type": "image", "url": "https://a.example/i.png", "width": 300,
-        "height": 250}});
-    let creative = json!({"creative_id": "c1", "name": "C",
-        "format_id": {"agent_url": "https://gazette.example", "id": "display_300x250"}, "assets": image});
-    let creatives = json!({"idempotency_key": KEY, "account": own, "creatives": [creative]});
-    let assigned =
-        |assignment: Value| json!([with(&package, json!({"creative_assignments": [assignment]}))]);
-    let targeted = |overlay: Value| json!([with(&package, json!({"targeting_overlay": overlay}))]);
-    let goal = json!({"optimization_goals": [{"kind": "event", "event_sources":
-        [{"event_source_id": HERE, "event_type": "purchase"}]}]});
-    let list = json!({"property_list": {"agent_url": "https://gazette.example", "list_id": HERE}});
-    let changed = |members: Value| json!([with(&json!({"package_id": "pkg_own"}), members)]);
-    let refine = |entry: Value| json!({"buying_mode": "refine", "refine": [entry], "account": own});
-    let controller = |scenario: &str, params: Value| json!({"scenario": scenario, "account": {"brand": brand, "operator": "a.example", "sandbox": true}, "params": params});
-    use Tool::*;
-    let mut probes = vec![
-        (GetProducts, json!({"buying_mode": "wholesale", "account": there})),
-        (GetProducts, with(&json!({"buying_mode": "wholesale", "account": own}), list.clone())),
-        (GetProducts, refine(json!({"scope": "product", "product_id": HERE, "action": "omit"}))),
-        (
-            GetProducts,
-            refine(json!({"scope": "proposal", "proposal_id": HERE, "action": "finalize"})),
-        ),
-        (CreateMediaBuy, with(&create, json!({"account": there}))),
-        (
-            CreateMediaBuy,
-            with(&create, json!({"packages": [with(&package, json!({"product_id": HERE}))]})),
-        ),
-        (
-            CreateMediaBuy,
-            with(&create, json!({"packages": assigned(json!({"creative_id": HERE}))})),
-        ),
-        (CreateMediaBuy, with(&create, json!({"packages": targeted(list.clone())}))),
-        (
-            CreateMediaBuy,
-            with(&create, json!({"packages": targeted(json!({"audience_include": [HERE]}))})),
-        ),
-        (
-            CreateMediaBuy,
-            with(&create, json!({"packages": targeted(json!({"audience_exclude": [HERE]}))})),
-        ),
-        (CreateMediaBuy, with(&create, json!({"packages": [with(&package, goal.clone())]}))),
-        (CreateMediaBuy, with(&create, json!({"plan_id": HERE}))),
-        (CreateMediaBuy, proposed),
-        (UpdateMediaBuy, with(&buy, json!({"account": there, "paused": true}))),
-        (UpdateMediaBuy, with(&buy, json!({"media_buy_id": HERE, "paused": true}))),
-        (UpdateMediaBuy, with(&buy, json!({"packages": [{"package_id": HERE, "paused": true}]}))),
-        (
-            UpdateMediaBuy,
-            with(
-                &buy,
-                json!({"packages": changed(json!({"creative_assignments": [{"creative_id": HERE}]}))}),
-            ),
-        ),
-        (
-            UpdateMediaBuy,
-            with(&buy, json!({"packages": changed(json!({"targeting_overlay": list}))})),
-        ),
-        (
-            UpdateMediaBuy,
-            with(
-                &buy,
-                json!({"packages": changed(json!({"targeting_overlay": {"audience_include": [HERE]}}))}),
-            ),
-        ),
-        (
-            UpdateMediaBuy,
-            with(
-                &buy,
-                json!({"packages": changed(json!({"targeting_overlay": {"audience_exclude": [HERE]}}))}),
-            ),
-        ),
-        (
-            UpdateMediaBuy,
-            with(&buy, json!({"new_packages": [with(&package, json!({"product_id": HERE}))]})),
-        ),
-        (
-            UpdateMediaBuy,
-            with(&buy, json!({"new_packages": assigned(json!({"creative_id": HERE}))})),
-        ),
-        (UpdateMediaBuy, with(&buy, json!({"new_packages": targeted(list)}))),
-        (UpdateMediaBuy, with(&buy, json!({"packages": changed(goal.clone())}))),
-        (UpdateMediaBuy, with(&buy, json!({"new_packages": [with(&package, goal)]}))),
-        (GetMediaBuys, json!({"account": there})),
-        (GetMediaBuys, json!({"media_buy_ids": [HERE]})),
-        (GetMediaBuys, json!({"account": own, "media_buy_ids": ["mb_own", HERE]})),
-        (GetMediaBuyDelivery, json!({"account": there})),
-        (GetMediaBuyDelivery, json!({"media_buy_ids": [HERE]})),
-        (GetMediaBuyDelivery, json!({"account": own, "media_buy_ids": ["mb_own", HERE]})),
-        (SyncCreatives, with(&creatives, json!({"account": there}))),
-        (
-            SyncCreatives,
-            with(&creatives, json!({"creatives": [with(&creative, json!({"creative_id": HERE}))]})),
-        ),
-        (SyncCreatives, with(&creatives, json!({"creative_ids": [HERE]}))),
-        (
-            SyncCreatives,
-            with(
-                &creatives,
-                json!({"assignments": [{"creative_id": HERE, "package_id": "pkg_own"}]}),
-            ),
-        ),
-        (
-            SyncCreatives,
-            with(&creatives, json!({"assignments": [{"creative_id": "c1", "package_id": HERE}]})),
-        ),
-        (ListCreatives, json!({"account": there})),
-        (ListCreatives, json!({"filters": {"accounts": [there]}})),
-        (ListCreatives, json!({"filters": {"creative_ids": [HERE]}})),
-        (ListCreatives, json!({"account": own, "filters": {"media_buy_ids": ["mb_own", HERE]}})),
-        (SyncAudiences, json!({"idempotency_key": KEY, "account": there})),
-        (
-            SyncAudiences,
-            json!({"idempotency_key": KEY, "account": own, "audiences": [{"audience_id": HERE, "delete": true}]}),
-        ),
-        (SyncEventSources, json!({"idempotency_key": KEY, "account": there})),
-        (
-            SyncEventSources,
-            json!({"idempotency_key": KEY, "account": own, "event_sources": [{"event_source_id": HERE}]}),
-        ),
-        (
-            LogEvent,
-            json!({"idempotency_key": KEY, "event_source_id": HERE, "events": [
-            {"event_id": "e1", "event_type": "purchase", "event_time": "2026-06-01T10:00:00Z"}]}),
-        ),
-        (SyncAccounts, json!({"idempotency_key": KEY, "accounts": [{"account": there}]})),
-        (ListAccounts, json!({"account": there})),
-        (ListAccounts, json!({"pagination": {"cursor": HERE}})),
-        (
-            SyncGovernance,
-            json!({"idempotency_key": KEY, "accounts": [{"account": there, "governance_agents": agent}]}),
-        ),
-        (
-            CheckGovernance,
-            json!({"plan_id": HERE, "caller": "https://buyer.example", "tool": "create_media_buy", "payload": {}}),
-        ),
-        (GetSignals, json!({"account": there, "signal_spec": "shoes"})),
-        (
-            ActivateSignal,
-            json!({"idempotency_key": KEY, "account": there, "signal_agent_segment_id": "s",
-            "destinations": [{"type": "agent", "agent_url": "https://gazette.example"}]}),
-        ),
-        (
-            SiInitiateSession,
-            json!({"idempotency_key": KEY, "intent": "shoes", "media_buy_id": HERE,
-            "identity": {"consent_granted": false, "anonymous_session_id": "x"}}),
-        ),
-        (SiSendMessage, json!({"idempotency_key": KEY, "session_id": HERE, "message": "hello"})),
-        (SiTerminateSession, json!({"session_id": HERE, "reason": "user_exit"})),
-        (CreatePropertyList, json!({"idempotency_key": KEY, "account": there, "name": "n"})),
-        (GetPropertyList, json!({"account": there, "list_id": "l"})),
-        (GetPropertyList, json!({"list_id": HERE})),
-        (ListPropertyLists, json!({"account": there})),
-        (
-            UpdatePropertyList,
-            json!({"idempotency_key": KEY, "account": there, "list_id": "l", "name": "n"}),
-        ),
-        (UpdatePropertyList, json!({"idempotency_key": KEY, "list_id": HERE, "name": "n"})),
-        (DeletePropertyList, json!({"idempotency_key": KEY, "account": there, "list_id": "l"})),
-        (DeletePropertyList, json!({"idempotency_key": KEY, "list_id": HERE})),
-        (GetTaskStatus, json!({"account": there, "task_id": "t"})),
-        (GetTaskStatus, json!({"task_id": HERE})),
-        (ListTasks, json!({"account": there})),
-        (ListTasks, json!({"filters": {"task_ids": [HERE]}})),
-    ];
-    // A product, a media buy and an account are put there under an id of the test's own choice: that is
-    // no look-up, and an id that is taken is refused, whoever has it. Only a sandbox does that.
-    for (scenario, params) in [
-        ("force_account_status", json!({"account_id": HERE, "status": "suspended"})),
-        ("force_creative_status", json!({"creative_id": HERE, "status": "approved"})),
-        ("force_media_buy_status", json!({"media_buy_id": HERE, "status": "paused"})),
-        ("force_session_status", json!({"session_id": HERE, "status": "terminated"})),
-        ("force_task_completion", json!({"task_id": HERE, "result": {}})),
-        ("simulate_delivery", json!({"media_buy_id": HERE, "impressions": 1})),
-        ("simulate_budget_spend", json!({"media_buy_id": HERE, "spend_percentage": 5})),
-        (
-            "seed_pricing_option",
-            json!({"product_id": HERE, "pricing_option_id": "o", "fixture": {}}),
-        ),
-        ("seed_creative", json!({"creative_id": HERE, "fixture": {}})),
-        ("seed_plan", json!({"plan_id": HERE, "fixture": {}})),
-    ] {
-        probes.push((ComplyTestController, controller(scenario, params)));
-    }
-    probes
+    let probes: Vec<Value> = serde_json::from_str(include_str!("twins/probes.json")).unwrap();
+    let tool = |probe: &Value| Tool::of_name(probe["tool"].as_str().unwrap()).unwrap();
+    probes.iter().map(|probe| (tool(probe), with_own(&probe["request"]))).collect()
+}
+
+/// What stands for the things that `acme` has, and for what the publisher offers.
+const OWN: [(&str, &str); 7] = [
+    ("$ACCOUNT", "acc_own"),
+    ("$BUY", "mb_own"),
+    ("$PACKAGE", "pkg_own"),
+    ("$PRODUCT", "display"),
+    ("$PRICE", "cpm"),
+    ("$AGENT", "https://gazette.example"),
+    ("$KEY", "9c1c7e52-0000-4000-8000-000000000001"),
+];
+
+/// A request with the names of what there is.
+fn with_own(request: &Value) -> Value {
+    OWN.iter().fold(request.clone(), |request, (word, own)| put(&request, word, own))
 }
 
 /// Members that name nothing which anybody owns; by the end of their path, with the reason.
@@ -522,12 +338,17 @@ fn walk_if_object<'a>(
 // ---- The tests ----
 
 /// A request with an identifier in the place that is open.
-fn filled(value: &Value, id: &str) -> Value {
+fn filled(request: &Value, id: &str) -> Value {
+    put(request, HERE, id)
+}
+
+/// A request with a word replaced, wherever it stands.
+fn put(value: &Value, word: &str, by: &str) -> Value {
     match value {
-        Value::String(text) if text == HERE => json!(id),
-        Value::Array(items) => items.iter().map(|item| filled(item, id)).collect(),
+        Value::String(text) if text == word => json!(by),
+        Value::Array(items) => items.iter().map(|item| put(item, word, by)).collect(),
         Value::Object(members) => {
-            members.iter().map(|(name, value)| (name.clone(), filled(value, id))).collect()
+            members.iter().map(|(name, value)| (name.clone(), put(value, word, by))).collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }

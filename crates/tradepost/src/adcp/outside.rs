@@ -59,13 +59,6 @@ impl Outside {
         Self { upstream, ..self }
     }
 
-    /// Forgets callers that have not called lately.
-    pub fn tidy(&self) {
-        for limiter in [&self.read, &self.write, &self.insert] {
-            limiter.tidy();
-        }
-    }
-
     /// A client for one agent. Nothing is kept of it: what a caller has named must not be used for
     /// another.
     fn client(&self, agent: &GovernanceAgent) -> Result<AdcpClient, Unreached> {
@@ -146,6 +139,16 @@ impl World for Outside {
                 window_seconds: whole(window.as_secs()).max(1),
             }
         })
+    }
+
+    fn may_call(&self, url: &str) -> Result<(), &'static str> {
+        self.egress.read(url).map(|_| ()).map_err(|objection| objection.0)
+    }
+
+    fn tidy(&self) {
+        for limiter in [&self.read, &self.write, &self.insert] {
+            limiter.tidy();
+        }
     }
 
     fn check_governance<'a>(

@@ -15,8 +15,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
+use tradepost_publisher::publisher;
 use tradepost_wire::a2a::error::Code;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::Code as AdcpCode;
+use tradepost_wire::adcp::{Tool, tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::jsonrpc::{self, Id};
 use tradepost_wire::problem::clip;
@@ -183,7 +185,16 @@ async fn answer(
     };
     if method == "tools/call" {
         return match tool_call(publisher, params) {
-            Ok((tool, arguments)) => {
+            Ok((Called::Elsewhere, arguments)) => match publisher.admit(&caller) {
+                Ok(()) => {
+                    let answer = publisher::lacking(&arguments);
+                    let code = AdcpCode::UnsupportedFeature.name();
+                    let response = Written::of(&answer).respond(&id, release);
+                    (response, Stamp { code, ..unstamped() })
+                }
+                Err(wait) => TurnedAway::too_often(wait).respond(&id, None),
+            },
+            Ok((Called::Tool(tool), arguments)) => {
                 let answer = publisher.answer(&caller, tool, arguments).await;
                 let code = answer.errors.first().filter(|_| answer.is_failure());
                 let code = code.and_then(|error| error.code.known());
@@ -213,21 +224,30 @@ fn read_params(
     }
 }
 
-/// The tool that is called, and with what.
+/// What is called.
+enum Called {
+    /// A tool that there is.
+    Tool(Tool),
+    /// A task of AdCP that other agents have.
+    Elsewhere,
+}
+
+/// What is called, and with what.
 fn tool_call(
     publisher: &PublisherAgent,
     mut params: Map<String, Value>,
-) -> Result<(Tool, Map<String, Value>), Fail> {
+) -> Result<(Called, Map<String, Value>), Fail> {
     let invalid = |message| Fail::new(Code::InvalidParams, message);
     let Some(Value::String(name)) = params.get("name") else {
         return Err(invalid("name must be the name of a tool"));
     };
-    let tool = publisher.tool(name).ok_or_else(|| {
+    let elsewhere = || tool::is_of_others(name).then_some(Called::Elsewhere);
+    let called = publisher.tool(name).map(Called::Tool).or_else(elsewhere).ok_or_else(|| {
         invalid("there is no tool of this name; tools/list names those there are")
     })?;
     match params.remove("arguments") {
-        None | Some(Value::Null) => Ok((tool, Map::new())),
-        Some(Value::Object(arguments)) => Ok((tool, arguments)),
+        None | Some(Value::Null) => Ok((called, Map::new())),
+        Some(Value::Object(arguments)) => Ok((called, arguments)),
         Some(_) => Err(invalid("arguments must be an object")),
     }
 }

@@ -19,14 +19,8 @@ use super::observe::Stamp;
 use crate::adcp::seller::PublisherAgent;
 use crate::auth::Denied;
 
-/// The number of requests without an accepted credential.
-const UNAUTHENTICATED: i32 = -32028;
-
-/// The number of those that come too often.
-const RATE_LIMITED: i32 = -32029;
-
-/// The number of those that cannot be looked at now.
-const UNAVAILABLE: i32 = -32027;
+/// The number of an error for which AdCP reserves none: JSON-RPC leaves it to the server.
+const SERVER_ERROR: i32 = -32000;
 
 /// An answer in place of a tool's.
 pub(super) struct TurnedAway {
@@ -38,7 +32,9 @@ pub(super) struct TurnedAway {
 }
 
 impl TurnedAway {
-    fn new(status: StatusCode, number: i32, error: Error) -> Self {
+    fn new(status: StatusCode, error: Error) -> Self {
+        let row = error.code.known();
+        let number = row.and_then(Code::jsonrpc).unwrap_or(SERVER_ERROR);
         Self { status, number, error, challenge: None, error_id: None }
     }
 
@@ -47,7 +43,7 @@ impl TurnedAway {
         let challenge = agent.auth.challenge(&denied);
         let unauthenticated = |code, message| Self {
             challenge,
-            ..Self::new(StatusCode::UNAUTHORIZED, UNAUTHENTICATED, refuse::error(code, message))
+            ..Self::new(StatusCode::UNAUTHORIZED, refuse::error(code, message))
         };
         match denied {
             Denied::Missing => {
@@ -75,7 +71,7 @@ impl TurnedAway {
             Denied::Scope { .. } => {
                 let message = "the credential does not permit this";
                 let error = refuse::error(Code::PermissionDenied, message);
-                Self::new(StatusCode::FORBIDDEN, UNAUTHENTICATED, error)
+                Self::new(StatusCode::FORBIDDEN, error)
             }
             Denied::Limited(refusal) => {
                 let seconds = refusal.details.get("retry_after_seconds").and_then(Value::as_u64);
@@ -86,7 +82,7 @@ impl TurnedAway {
                 );
                 let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok());
                 error.retry_after = Some(seconds.unwrap_or(60).clamp(1, 3600));
-                Self::new(StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, error)
+                Self::new(StatusCode::TOO_MANY_REQUESTS, error)
             }
             Denied::Unavailable(fault) => {
                 let broken = Broken::new("finding out who calls", fault.chain());
@@ -94,7 +90,7 @@ impl TurnedAway {
                 let error = refuse::with(refuse::broke(), "error_id", error_id.clone());
                 Self {
                     error_id: Some(error_id),
-                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, error)
+                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
                 }
             }
         }
@@ -103,7 +99,7 @@ impl TurnedAway {
     /// Somebody who comes too often for what reaches no tool.
     pub(super) fn too_often(wait: Wait) -> Self {
         let error = refuse::rate_limited(wait, "account");
-        Self::new(StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, error)
+        Self::new(StatusCode::TOO_MANY_REQUESTS, error)
     }
 
     /// The answer to a request with this id and these arguments: the code is one that the named

@@ -8,3 +8,4 @@ mod mcp;
 mod notices;
 mod signatures;
 mod staff;
+mod twins;

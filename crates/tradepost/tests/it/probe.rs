@@ -24,6 +24,7 @@ use crate::support::{NOW, TestServer, at, conformance, dealer, start_with};
 
 mod adcp;
 mod broken;
+mod publisher;
 
 /// What the cards of the tests name in place of the server.
 const NAMED: &[&str] = &["https://demo-toyota.example.com", "http://127.0.0.1:8080"];

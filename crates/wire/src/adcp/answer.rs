@@ -3,10 +3,11 @@
 //! envelope's `adcp_error` and the payload's `errors[]`; a warning in `errors[]` alone (`T-1` to
 //! `T-3`; requirements §1.11 rows 2 and 3).
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::Standing;
 use super::error::{Error, Release};
-use super::{Standing, VERSION};
 use crate::catalog::Vocabulary as _;
 
 /// An answer.
@@ -24,6 +25,8 @@ pub struct Answer {
     pub context: Option<Value>,
     /// Whether an earlier answer to the same key is repeated; `None` where keys are not taken.
     pub replayed: Option<bool>,
+    /// The release in which it is answered (`adcp_version`).
+    pub release: Release,
 }
 
 impl Answer {
@@ -40,6 +43,7 @@ impl Answer {
             errors,
             context: None,
             replayed: None,
+            release: Release::V3_1,
         }
     }
 
@@ -49,44 +53,75 @@ impl Answer {
         self.standing == Standing::Failed
     }
 
-    /// The same answer for a caller that is pinned to a release: codes that came later become
-    /// their equivalents, where there are any (`D-6`).
+    /// The same answer for a caller that is pinned to a release, which it then names: codes that
+    /// came later become their equivalents, where there are any (`D-6`).
     #[must_use]
     pub fn pinned(mut self, release: Release) -> Self {
+        self.release = release;
         for error in &mut self.errors {
             error.pin(release);
         }
         self
     }
 
-    /// The answer's document, flat.
+    /// The answer's document, flat. It is what the answer serialises as.
     #[must_use]
     pub fn document(&self) -> Value {
-        let mut document = Map::new();
-        document.insert("status".to_owned(), self.standing.name().into());
+        serde_json::to_value(self)
+            .unwrap_or_else(|_| unreachable!("answers have text keys and finite numbers"))
+    }
+
+    /// The members of the document, in their order.
+    fn members(&self) -> Vec<(&str, Member<'_>)> {
+        let mut members = Vec::with_capacity(self.body.len() + 7);
+        members.push(("status", Member::Text(self.standing.name())));
         if !self.message.is_empty() {
-            document.insert("message".to_owned(), self.message.clone().into());
+            members.push(("message", Member::Text(&self.message)));
         }
-        let json = |error: &Error| {
-            serde_json::to_value(error)
-                .unwrap_or_else(|_| unreachable!("errors have text keys and finite numbers"))
-        };
         if let (true, Some(first)) = (self.is_failure(), self.errors.first()) {
-            document.insert("adcp_error".to_owned(), json(first));
+            members.push(("adcp_error", Member::Error(first)));
         }
+        let envelope = members.len();
         for (name, value) in &self.body {
-            document.insert(name.clone(), value.clone());
+            let earlier = members.iter_mut().take(envelope).find(|(known, _)| known == name);
+            match earlier {
+                Some((_, member)) => *member = Member::Value(value),
+                None => members.push((name, Member::Value(value))),
+            }
         }
+        let mut put =
+            |name: &'static str, member| match members.iter_mut().find(|(known, _)| *known == name)
+            {
+                Some((_, earlier)) => *earlier = member,
+                None => members.push((name, member)),
+            };
         if !self.errors.is_empty() {
-            document.insert("errors".to_owned(), self.errors.iter().map(json).collect());
+            put("errors", Member::Errors(&self.errors));
         }
         if let Some(context) = &self.context {
-            document.insert("context".to_owned(), context.clone());
+            put("context", Member::Value(context));
         }
         if let Some(replayed) = self.replayed {
-            document.insert("replayed".to_owned(), replayed.into());
+            put("replayed", Member::Flag(replayed));
         }
-        document.insert("adcp_version".to_owned(), VERSION.into());
-        Value::Object(document)
+        put("adcp_version", Member::Text(self.release.name()));
+        members
+    }
+}
+
+/// What a member of the document is.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Member<'a> {
+    Text(&'a str),
+    Flag(bool),
+    Value(&'a Value),
+    Error(&'a Error),
+    Errors(&'a [Error]),
+}
+
+impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.members())
     }
 }

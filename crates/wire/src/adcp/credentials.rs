@@ -59,6 +59,23 @@ fn walk(value: &Value, at: &At<'_>, depth: usize, found: &mut Vec<String>) {
 }
 
 fn is_credential(name: &str) -> bool {
+    // Nearly every name is told apart without being taken apart.
+    may_be_credential(name) && is_spelled_as_credential(name)
+}
+
+/// Whether the letters of a name end with those of a credential's.
+fn may_be_credential(name: &str) -> bool {
+    fn letters(text: &str) -> impl Iterator<Item = u8> {
+        let bytes = text.bytes().rev().filter(|byte| !matches!(byte, b'_' | b'-'));
+        bytes.map(|byte| byte.to_ascii_lowercase())
+    }
+    NAMES.iter().any(|known| {
+        let mut letters_of_name = letters(name);
+        letters(known).all(|letter| letters_of_name.next() == Some(letter))
+    })
+}
+
+fn is_spelled_as_credential(name: &str) -> bool {
     let mut plain = String::with_capacity(name.len());
     let mut lower = false;
     for character in name.chars() {

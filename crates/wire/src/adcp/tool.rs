@@ -173,6 +173,51 @@ catalog! {
     }
 }
 
+/// The tasks of AdCP 3.1 that other agents have: whoever asks for one is told so in AdCP's words.
+const OF_OTHERS: &[&str] = &[
+    "acquire_rights",
+    "build_creative",
+    "calibrate_content",
+    "context_match",
+    "create_collection_list",
+    "create_content_standards",
+    "creative_approval",
+    "delete_collection_list",
+    "get_account_financials",
+    "get_brand_identity",
+    "get_collection_list",
+    "get_content_standards",
+    "get_creative_delivery",
+    "get_creative_features",
+    "get_media_buy_artifacts",
+    "get_plan_audit_logs",
+    "get_rights",
+    "identity_match",
+    "list_collection_lists",
+    "list_content_standards",
+    "list_transformers",
+    "preview_creative",
+    "provide_performance_feedback",
+    "report_plan_outcome",
+    "report_usage",
+    "search_brands",
+    "sync_catalogs",
+    "update_collection_list",
+    "update_content_standards",
+    "update_rights",
+    "validate_content_delivery",
+    "validate_input",
+    "validate_property_delivery",
+    "verify_brand_claim",
+    "verify_brand_claims",
+];
+
+/// Whether AdCP has a task of this name, if not this seller.
+#[must_use]
+pub fn is_of_others(name: &str) -> bool {
+    OF_OTHERS.contains(&name)
+}
+
 impl Tool {
     /// The tool that a request names; `tasks_get` and `tasks_list` are older names.
     #[must_use]

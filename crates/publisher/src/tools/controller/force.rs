@@ -14,6 +14,9 @@ pub(super) fn account(at: &At<'_>) -> Result<Done, Fault> {
     let (work, id) = (at.work, at.text("account_id")?);
     let found = work.admitted.reach.find::<Account>(work.shelf, id)?;
     let mut kept = found.ok_or(Fault::NotFound)?;
+    if !kept.thing.sandbox {
+        return Err(Fault::Forbidden("the account is a live one; name one for tests"));
+    }
     let wanted = at.params.get("status").cloned().unwrap_or_default();
     let next: Standing = serde_json::from_value(wanted)
         .map_err(|_| Fault::InvalidParams("params.status is no status of an account".into()))?;

@@ -327,7 +327,7 @@ fn finalize(
     for (entry, kept) in request.refine.iter().zip(&mut kept) {
         let fresh = propose::commit(work, kept)?;
         let notes = if fresh {
-            "the prices are firm, and the inventory is held until expires_at"
+            "committed: it can be bought until expires_at"
         } else {
             "the proposal had been committed before; its hold is as it was"
         };

@@ -20,6 +20,12 @@ impl World for Offline {
         Ok(())
     }
 
+    fn may_call(&self, _: &str) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn tidy(&self) {}
+
     fn check_governance<'a>(
         &'a self,
         _: &'a GovernanceAgent,

@@ -20,7 +20,7 @@ impl Written {
     /// Writes it.
     pub(super) fn of(answer: &Answer) -> Self {
         Self {
-            document: super::answers::json(&answer.document()),
+            document: super::answers::json(answer),
             sentence: sentence(answer),
             is_error: answer.is_failure(),
         }

@@ -7,8 +7,14 @@ use serde_json::{Value, json};
 use crate::support::publisher::Scene;
 
 mod accounts;
+mod behind;
 mod buys;
+mod complete;
+mod creatives;
 mod lookups;
+mod proposals;
+mod scopes;
+mod shop;
 
 #[track_caller]
 fn check(scene: &Scene, tool: &str, arguments: Value, code: &str, expected: Expect) {
@@ -51,6 +57,21 @@ fn auth_required_for_a_caller_that_is_pinned_to_3_0() {
 }
 
 #[test]
+fn auth_required_for_a_credential_of_nobody_of_a_caller_that_is_pinned_to_3_0() {
+    check(
+        &usual().by("a-token-of-nobody"),
+        "list_creatives",
+        json!({"adcp_version": "3.0"}),
+        "AUTH_REQUIRED",
+        expect![[r#"
+            401 error -32000 | 401 error -32000 | 401 error -32000
+            {"adcp_error":{"code":"AUTH_REQUIRED","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
+                "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}
+        "#]],
+    );
+}
+
+#[test]
 fn auth_invalid() {
     check(
         &usual().by("a-token-of-nobody"),
@@ -58,10 +79,10 @@ fn auth_invalid() {
         json!({}),
         "AUTH_INVALID",
         expect![[r#"
-        401 error -32028 | 401 error -32028 | 401 error -32028
-        {"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
-            "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}
-    "#]],
+            401 error -32000 | 401 error -32000 | 401 error -32000
+            {"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
+                "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}
+        "#]],
     );
 }
 
@@ -83,6 +104,27 @@ fn version_unsupported() {
             {"code":"VERSION_UNSUPPORTED","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
               "recovery":"correctable","suggestion":"pin one of details.supported_versions",
               "details":{"supported_versions":["3.1","3.0"],"supported_majors":[3]}}],"context":{"n":1},"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn a_later_release_is_answered_in_the_last_that_is_spoken() {
+    let asked = json!({"adcp_version": "3.99", "session_id": "sis_unknown", "message": "hello?",
+        "idempotency_key": buys::KEYS[0]});
+    check(
+        &usual(),
+        "si_send_message",
+        asked,
+        "SESSION_NOT_FOUND",
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
+          "adcp_error":{"code":"SESSION_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+            "field":"session_id","suggestion":"begin a session with si_initiate_session"},
+          "errors":[
+            {"code":"SESSION_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+              "field":"session_id","suggestion":"begin a session with si_initiate_session"}],"adcp_version":"3.1"}
     "#]],
     );
 }
@@ -156,6 +198,21 @@ fn rate_limited() {
               "suggestion":"wait for retry_after seconds and send the same request again","retry_after":60,
               "details":{"limit":1,"remaining":0,"window_seconds":60,"scope":"account"}}],"context":{"n":1},"adcp_version":"3.1"}
     "#]],
+    );
+}
+
+#[test]
+fn rate_limited_for_whoever_tries_credentials_out() {
+    check(
+        &usual().by("a-token-of-nobody").tried(10, "a-token-of-nobody"),
+        "get_products",
+        json!({"context": {"n": 1}}),
+        "RATE_LIMITED",
+        expect![[r#"
+            429 error -32029 | 429 error -32029 | 429 error -32029
+            {"adcp_error":{"code":"RATE_LIMITED","message":"too many attempts with credentials that are not accepted; wait and send a valid one",
+                "recovery":"transient","suggestion":"wait for retry_after seconds and send the same request again","retry_after":6},"context":{"n":1}}
+        "#]],
     );
 }
 

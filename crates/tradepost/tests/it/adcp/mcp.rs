@@ -520,13 +520,13 @@ fn a_call_needs_a_credential_and_an_introduction_does_not() {
         &[],
         &call,
         expect![[r#"
-        www-authenticate: Bearer realm="gazette", error="invalid_token"
-        401
-        {"jsonrpc":"2.0","id":"r-1",
-          "error":{"code":-32028,"message":"the credential is not accepted; ask the seller for a valid one",
-            "data":{"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
-                "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}}}
-    "#]],
+            www-authenticate: Bearer realm="gazette", error="invalid_token"
+            401
+            {"jsonrpc":"2.0","id":"r-1",
+              "error":{"code":-32000,"message":"the credential is not accepted; ask the seller for a valid one",
+                "data":{"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
+                    "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}}}
+        "#]],
     );
     // Whoever shows a bad credential hears it wherever it is shown.
     check(
@@ -535,13 +535,13 @@ fn a_call_needs_a_credential_and_an_introduction_does_not() {
         &[],
         &hello("2025-06-18"),
         expect![[r#"
-        www-authenticate: Bearer realm="gazette", error="invalid_token"
-        401
-        {"jsonrpc":"2.0","id":"r-1",
-          "error":{"code":-32028,"message":"the credential is not accepted; ask the seller for a valid one",
-            "data":{"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
-                "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}}}
-    "#]],
+            www-authenticate: Bearer realm="gazette", error="invalid_token"
+            401
+            {"jsonrpc":"2.0","id":"r-1",
+              "error":{"code":-32000,"message":"the credential is not accepted; ask the seller for a valid one",
+                "data":{"adcp_error":{"code":"AUTH_INVALID","message":"the credential is not accepted; ask the seller for a valid one","recovery":"terminal",
+                    "suggestion":"renew an expired token once; otherwise have the credential replaced by a person"}}}}
+        "#]],
     );
 }
 

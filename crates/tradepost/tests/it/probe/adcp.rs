@@ -295,7 +295,7 @@ fn faults_of_error_objects_are_found() {
         ),
         (
             "AUTH_MISSING",
-            |it| it["code"] = json!("AUTH_REQUIRED"),
+            |it| it["code"] = json!("INVALID_REQUEST"),
             &["adcp.auth.missing", "adcp.error.pre-dispatch"],
         ),
         (

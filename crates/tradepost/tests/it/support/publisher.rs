@@ -1,10 +1,14 @@
 //! A publisher on a loopback address, and requests to it on every binding.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
-use serde_json::{Value, json};
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+use tradepost::adcp::vault::StoreVault;
 use tradepost::auth::Principal;
 use tradepost::clock::{Clock, Hand};
 use tradepost::config::Config;
@@ -14,6 +18,10 @@ use tradepost::gate::Scopes;
 use tradepost::http;
 use tradepost::store::Store;
 use tradepost_publisher::profile::{BuyerAgent, Standing};
+use tradepost_publisher::shelf::{Broken, Shelf, Vault as _};
+use tradepost_publisher::tools::Reply;
+use tradepost_wire::adcp::error::Code;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{NOW, Response, at, client, layout};
 
@@ -34,7 +42,8 @@ const TOKENS: [(&str, &str); 6] = [
 pub struct Publisher {
     pub address: SocketAddr,
     pub hand: Hand,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
+    vault: StoreVault,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
@@ -59,6 +68,7 @@ pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let server = config.server.clone();
+    let vault = StoreVault::new(Arc::clone(&store), &config.publishers[0].profile.id);
     let entered = runtime.enter();
     // The card names a fixed address, so that it can be compared.
     let named = "127.0.0.1:8080".parse().unwrap();
@@ -68,7 +78,7 @@ pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
     runtime.spawn(async move {
         http::server::serve(listener, router, &server, std::future::pending()).await;
     });
-    Publisher { address, hand, _directory: directory, runtime: Some(runtime) }
+    Publisher { address, hand, directory, vault, runtime: Some(runtime) }
 }
 
 impl Drop for Publisher {
@@ -119,6 +129,11 @@ pub fn token(who: &str) -> Option<String> {
 }
 
 impl Publisher {
+    /// The folder with what it keeps.
+    pub fn data(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// Posts a body as somebody, with these headers besides.
     pub fn post(&self, who: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let bearer = token(who).map(|token| format!("Bearer {token}"));
@@ -128,6 +143,23 @@ impl Publisher {
         let headers: Vec<_> =
             usual.into_iter().chain(bearer).chain(headers.iter().copied()).collect();
         client::request(self.address, "POST", path, &headers, body.as_bytes())
+    }
+
+    /// Does something on its shelf, as its operator would.
+    fn lay(&self, job: Laying) {
+        let done = self.vault.write(Box::new(move |shelf| {
+            job(shelf)?;
+            Ok(Reply::completed("", Value::Object(Map::new())))
+        }));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(done).unwrap();
+    }
+
+    /// Breaks its store.
+    fn damage(&self, statement: &str) {
+        let file = self.directory.path().join("tradepost.sqlite");
+        assert!(file.exists(), "{file:?}");
+        rusqlite::Connection::open(file).unwrap().execute_batch(statement).unwrap();
     }
 
     /// A request over MCP.
@@ -192,7 +224,7 @@ pub struct Told {
 
 impl Told {
     /// The document of an answer, with its identifiers.
-    fn raw(binding: Binding, response: &Response) -> Value {
+    pub fn raw(binding: Binding, response: &Response) -> Value {
         let body = response.json();
         let result = &body["result"];
         let found = match binding {
@@ -207,7 +239,8 @@ impl Told {
     pub fn read(binding: Binding, response: &Response) -> Self {
         let body = response.json();
         if let Some(error) = body.get("error") {
-            let document = error.get("data").cloned().unwrap_or_default();
+            let mut document = error.get("data").cloned().unwrap_or_default();
+            redact(&mut document);
             let around = format!("{} error {}", response.status, error["code"]);
             return Self { around, document };
         }
@@ -237,12 +270,39 @@ impl Told {
     }
 }
 
+/// What is done on a publisher's shelf.
+type Laying = Arc<dyn Fn(&dyn Shelf) -> Result<(), Broken> + Send + Sync>;
+
+/// Something that leads up to a request.
+enum Step {
+    /// Somebody calls a tool, and it works.
+    Call(&'static str, &'static str, Value),
+    /// Time passes.
+    Wait(SignedDuration),
+    /// The operator does something on the shelf.
+    Lay(Laying),
+    /// The store breaks, by this statement.
+    Damage(&'static str),
+    /// Somebody calls so many times, and is refused.
+    Try(usize, &'static str),
+    /// Somebody calls a tool, which is at work until the request has been answered.
+    Begin(&'static str, &'static str, Value, Arc<Hold>),
+}
+
+/// How a test holds something up that a server is waiting for.
+pub struct Hold {
+    /// Says that the server has come to wait.
+    pub waits: Mutex<Receiver<()>>,
+    /// Lets it go on.
+    pub release: Mutex<Sender<()>>,
+}
+
 /// A request, what leads up to it, and of what publisher it is asked. Every binding gets a server
 /// of its own, so that what it changes is changed for it alone.
 pub struct Scene {
     who: &'static str,
     change: Box<dyn Fn(&mut Config)>,
-    before: Vec<(&'static str, &'static str, Value)>,
+    before: Vec<Step>,
 }
 
 impl Default for Scene {
@@ -264,7 +324,46 @@ impl Scene {
 
     /// What was done before, and worked.
     pub fn after(mut self, who: &'static str, tool: &'static str, arguments: Value) -> Self {
-        self.before.push((who, tool, arguments));
+        self.before.push(Step::Call(who, tool, arguments));
+        self
+    }
+
+    /// So many seconds pass.
+    pub fn later(mut self, seconds: i64) -> Self {
+        self.before.push(Step::Wait(SignedDuration::from_secs(seconds)));
+        self
+    }
+
+    /// The operator does something on the shelf.
+    pub fn laid(
+        mut self,
+        job: impl Fn(&dyn Shelf) -> Result<(), Broken> + Send + Sync + 'static,
+    ) -> Self {
+        self.before.push(Step::Lay(Arc::new(job)));
+        self
+    }
+
+    /// The store breaks, by this statement.
+    pub fn damaged(mut self, statement: &'static str) -> Self {
+        self.before.push(Step::Damage(statement));
+        self
+    }
+
+    /// Somebody calls so many times before, and is refused.
+    pub fn tried(mut self, times: usize, who: &'static str) -> Self {
+        self.before.push(Step::Try(times, who));
+        self
+    }
+
+    /// Somebody calls a tool, and the server is at work at it until the request has been answered.
+    pub fn during(
+        mut self,
+        who: &'static str,
+        tool: &'static str,
+        arguments: Value,
+        hold: Hold,
+    ) -> Self {
+        self.before.push(Step::Begin(who, tool, arguments, Arc::new(hold)));
         self
     }
 
@@ -275,9 +374,40 @@ impl Scene {
         let told: Vec<_> = [Binding::Mcp, Binding::A2a, Binding::Older]
             .into_iter()
             .map(|binding| {
-                let publisher = start_with(&*self.change);
-                let mut seen = Vec::new();
-                for (who, tool, arguments) in &self.before {
+                let publisher = Arc::new(start_with(&*self.change));
+                let (mut seen, mut begun) = (Vec::new(), Vec::new());
+                for step in &self.before {
+                    let (who, tool, arguments) = match step {
+                        Step::Call(who, tool, arguments) => (who, tool, arguments),
+                        Step::Wait(time) => {
+                            publisher.hand.advance(*time);
+                            continue;
+                        }
+                        Step::Lay(job) => {
+                            publisher.lay(Arc::clone(job));
+                            continue;
+                        }
+                        Step::Begin(who, tool, arguments, hold) => {
+                            let (at, who, tool) = (Arc::clone(&publisher), *who, *tool);
+                            let arguments = filled(arguments, &seen);
+                            let call = move || at.call(binding, who, tool, &arguments);
+                            begun.push((std::thread::spawn(call), hold));
+                            hold.waits.lock().unwrap().recv().unwrap();
+                            continue;
+                        }
+                        Step::Try(times, who) => {
+                            for _ in 0..*times {
+                                let answer =
+                                    publisher.call(binding, who, "get_products", &json!({}));
+                                assert_ne!(answer.status, 200);
+                            }
+                            continue;
+                        }
+                        Step::Damage(statement) => {
+                            publisher.damage(statement);
+                            continue;
+                        }
+                    };
                     let arguments = filled(arguments, &seen);
                     let answer = publisher.call(binding, who, tool, &arguments);
                     seen.push(Told::raw(binding, &answer));
@@ -286,19 +416,65 @@ impl Scene {
                     assert!(!failed, "{tool}: {last}");
                 }
                 let arguments = filled(arguments, &seen);
-                Told::read(binding, &publisher.call(binding, self.who, tool, &arguments))
+                let told =
+                    Told::read(binding, &publisher.call(binding, self.who, tool, &arguments));
+                for (call, hold) in begun {
+                    hold.release.lock().unwrap().send(()).unwrap();
+                    let first = Told::raw(binding, &call.join().unwrap());
+                    assert_eq!(first["status"], "completed", "{first}");
+                }
+                told
             })
             .collect();
         assert_eq!(told[0].document, told[1].document, "MCP and A2A");
         assert_eq!(told[0].document, told[2].document, "MCP and A2A 0.3");
         let document = &told[0].document;
-        let found = ["/adcp_error/code", "/errors/0/code", "/accounts/0/errors/0/code"];
+        if let (Some(envelope), Some(errors)) = (document.get("adcp_error"), document.get("errors"))
+        {
+            assert_eq!(*envelope, errors[0], "both layers say the same");
+        }
+        if let Some(error) = document.get("adcp_error") {
+            check_safe(error);
+        }
+        let found = [
+            "/adcp_error/code",
+            "/errors/0/code",
+            "/accounts/0/errors/0/code",
+            "/creatives/0/errors/0/code",
+        ];
         let found = found.iter().find_map(|path| document.pointer(path)).and_then(Value::as_str);
         assert_eq!(found.unwrap_or_default(), code, "{document}");
         let around: Vec<_> = told.iter().map(|told| told.around.as_str()).collect();
         let document = layout::lay_out(&told[0].document);
         expected.assert_eq(&format!("{}\n{document}\n", around.join(" | ")));
     }
+}
+
+/// What stands behind the publishers of the tests, and what callers have sent: none of it is said.
+const PRIVATE: [&str; 9] = [
+    "127.0.0.1",
+    "Jane",
+    "SELECT",
+    "TABLE",
+    "_unknown",
+    "publisher_things",
+    "sk-",
+    "token-of",
+    "/tmp",
+];
+
+/// An error recovers as its code says, and says nothing that is nobody's business.
+#[track_caller]
+fn check_safe(error: &Value) {
+    let name = error["code"].as_str().unwrap();
+    let code = Code::ALL.iter().find(|code| code.name() == name).expect(name);
+    // Whoever is pinned to 3.0 is told with the older code what the newer one says.
+    if *code != Code::AuthRequired {
+        assert_eq!(error["recovery"], json!(code.recovery()), "{error}");
+    }
+    let text = error.to_string();
+    let said: Vec<_> = PRIVATE.into_iter().filter(|word| text.contains(word)).collect();
+    assert_eq!(said, Vec::<&str>::new(), "{error}");
 }
 
 /// Replaces what differs from run to run by what it is: `mb_` and 32 hex digits by `mb_<id>`.
@@ -312,6 +488,11 @@ pub fn redact(value: &mut Value) {
                 *text = format!("{prefix}_<id>");
             } else if uuid::Uuid::parse_str(text).is_ok() {
                 *text = "<id>".to_owned();
+            } else if let Some(rest) = text.strip_prefix("http://127.0.0.1:")
+                && let Some((port, path)) = rest.split_once('/')
+                && port != "8080"
+            {
+                *text = format!("http://127.0.0.1:<port>/{path}");
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

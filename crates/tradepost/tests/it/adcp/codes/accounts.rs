@@ -122,12 +122,11 @@ fn billing_not_permitted_for_agent() {
         agents[0] = std::sync::Arc::new(agent);
     };
     let scene = usual().at(narrow);
-    let code = "BILLING_NOT_PERMITTED_FOR_AGENT";
     check(
         &scene,
         "sync_accounts",
         opening("agent"),
-        code,
+        "BILLING_NOT_PERMITTED_FOR_AGENT",
         expect![[r#"
         200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
         {"status":"completed","message":"1 failed",
@@ -248,6 +247,162 @@ fn a_key_that_is_missing() {
             {"code":"VALIDATION_ERROR","message":"The arguments have 1 problem; correct it and send the request again.","recovery":"correctable",
               "field":"idempotency_key","suggestion":"correct every entry of issues and send again",
               "issues":[{"pointer":"/idempotency_key","message":"\"idempotency_key\" is required","keyword":"required"}]}],"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+/// An account of a house of several brands.
+fn housed(key: &str, brand_id: Option<&str>) -> Value {
+    let mut brand = json!({"domain": "spark.example"});
+    if let Some(id) = brand_id {
+        brand["brand_id"] = json!(id);
+    }
+    json!({"idempotency_key": key, "accounts": [
+        {"brand": brand, "operator": "op.example", "billing": "operator"}]})
+}
+
+/// A publisher that knows that several brands live there.
+fn house() -> Scene {
+    usual().at(|config| {
+        config.publishers[0].profile.onboarding.houses = ["spark.example".to_owned()].into();
+    })
+}
+
+#[test]
+fn brand_required() {
+    check(
+        &house(),
+        "sync_accounts",
+        housed(KEYS[0], None),
+        "BRAND_REQUIRED",
+        expect![[r#"
+        200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
+        {"status":"completed","message":"1 failed",
+          "accounts":[
+            {"brand":{"domain":"spark.example"},"operator":"op.example","action":"failed","status":"rejected",
+              "errors":[
+                {"code":"BRAND_REQUIRED","message":"this domain houses several brands; name one in brand.brand_id","recovery":"correctable",
+                  "field":"brand.brand_id","suggestion":"add brand with its domain"}]}],"replayed":false,"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn account_ambiguous() {
+    let scene = house().after("acme", "sync_accounts", housed(KEYS[0], Some("one"))).after(
+        "acme",
+        "sync_accounts",
+        housed(KEYS[1], Some("two")),
+    );
+    let account = json!({"brand": {"domain": "spark.example"}, "operator": "op.example"});
+    let asked = json!({"account": account});
+    check(
+        &scene,
+        "list_creatives",
+        asked,
+        "ACCOUNT_AMBIGUOUS",
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"several accounts fit; name one by its account_id",
+          "adcp_error":{"code":"ACCOUNT_AMBIGUOUS","message":"several accounts fit; name one by its account_id","recovery":"correctable","field":"account",
+            "suggestion":"name one by account_id"},
+          "errors":[
+            {"code":"ACCOUNT_AMBIGUOUS","message":"several accounts fit; name one by its account_id","recovery":"correctable","field":"account",
+              "suggestion":"name one by account_id"}],"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn payment_terms_not_supported() {
+    let asked = crate::support::with(
+        opening("operator"),
+        &[("/accounts/0/payment_terms", json!("net_90"))],
+    );
+    check(
+        &usual(),
+        "sync_accounts",
+        asked,
+        "PAYMENT_TERMS_NOT_SUPPORTED",
+        expect![[r#"
+        200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
+        {"status":"completed","message":"1 failed",
+          "accounts":[
+            {"brand":{"domain":"spark.example"},"operator":"op.example","action":"failed","status":"rejected",
+              "errors":[
+                {"code":"PAYMENT_TERMS_NOT_SUPPORTED","message":"the seller does not accept these payment terms; leave them out to be offered the usual ones",
+                  "recovery":"correctable","field":"payment_terms","suggestion":"leave payment_terms out, or choose others"}]}],"replayed":false,
+          "adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn unsupported_provisioning() {
+    let account = json!({"brand": {"domain": "nobody.example"}, "operator": "op.example"});
+    let asked = json!({"idempotency_key": KEYS[0], "accounts": [
+        {"account": account, "payment_terms": "net_30"}]});
+    check(
+        &usual(),
+        "sync_accounts",
+        asked,
+        "UNSUPPORTED_PROVISIONING",
+        expect![[r#"
+        200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
+        {"status":"completed","message":"1 failed",
+          "accounts":[
+            {"brand":{"domain":"nobody.example"},"operator":"op.example","action":"failed","status":"rejected",
+              "errors":[
+                {"code":"UNSUPPORTED_PROVISIONING",
+                  "message":"no account of yours fits, and a row with account opens none; open it with brand, operator and billing","recovery":"correctable",
+                  "field":"account","suggestion":"send the entry in the form that the seller supports"}]}],"replayed":false,"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn billing_not_supported_by_the_relationship() {
+    let scene = usual().at(|config| {
+        config.publishers[0].profile.onboarding.operators =
+            Some(["other.example".to_owned()].into());
+    });
+    let asked = opening("operator");
+    check(
+        &scene,
+        "sync_accounts",
+        asked,
+        "BILLING_NOT_SUPPORTED",
+        expect![[r#"
+        200 isError false | 200 TASK_STATE_COMPLETED adcp-result | 200 completed adcp-result
+        {"status":"completed","message":"1 failed",
+          "accounts":[
+            {"brand":{"domain":"spark.example"},"operator":"op.example","action":"failed","status":"rejected",
+              "errors":[
+                {"code":"BILLING_NOT_SUPPORTED","message":"the seller does not bill that party; ask for another one in billing","recovery":"correctable",
+                  "field":"billing","suggestion":"choose a value of supported_billing, or leave billing out","details":{"scope":"account"}}]}],
+          "replayed":false,"adcp_version":"3.1"}
+    "#]],
+    );
+}
+
+#[test]
+fn idempotency_expired() {
+    let scene = usual().after("acme", "sync_accounts", opening("operator")).later(8 * 24 * 3600);
+    check(
+        &scene,
+        "sync_accounts",
+        opening("operator"),
+        "IDEMPOTENCY_EXPIRED",
+        expect![[r#"
+        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+        {"status":"failed","message":"this key is older than the seller remembers; look for the effect of its request before sending it with a fresh key",
+          "adcp_error":{"code":"IDEMPOTENCY_EXPIRED",
+            "message":"this key is older than the seller remembers; look for the effect of its request before sending it with a fresh key",
+            "recovery":"correctable","suggestion":"find out whether the first request succeeded before using a fresh key"},
+          "errors":[
+            {"code":"IDEMPOTENCY_EXPIRED",
+              "message":"this key is older than the seller remembers; look for the effect of its request before sending it with a fresh key",
+              "recovery":"correctable","suggestion":"find out whether the first request succeeded before using a fresh key"}],"adcp_version":"3.1"}
     "#]],
     );
 }

@@ -170,8 +170,8 @@ fn stale_response() {
                     {"pricing_option_id":"default","pricing_model":"cpm","currency":"USD","fixed_price":10,"min_spend_per_package":500}],
                   "reporting_capabilities":{"available_reporting_frequencies":["daily"],"expected_delay_minutes":60,"timezone":"UTC","supports_webhooks":false,
                     "available_metrics":["impressions","spend","clicks"],"date_range_support":"date_range"},"channels":["display"],
-                  "format_ids":[{"id":"display_300x250","agent_url":""}]}],"pagination":{"has_more":false,"total_count":1},"cache_scope":"public",
-              "wholesale_feed_version":"ea603becd90ea589","sandbox":true,
+                  "format_ids":[{"id":"display_300x250","agent_url":"http://127.0.0.1:8080"}]}],"pagination":{"has_more":false,"total_count":1},
+              "cache_scope":"public","wholesale_feed_version":"1c846f5f12d2b36d","sandbox":true,
               "errors":[
                 {"code":"STALE_RESPONSE","message":"availability is from an earlier answer, because what knows it cannot be asked","recovery":"transient",
                   "suggestion":"use the answer, or ask again later for a fresh one",

@@ -117,6 +117,27 @@ fn proposal_not_found() {
 }
 
 #[test]
+fn a_proposal_that_is_not_there_for_a_caller_that_is_pinned_to_3_0() {
+    let refine = json!({"buying_mode": "refine", "adcp_version": "3.0", "refine": [
+        {"scope": "proposal", "proposal_id": "prop_unknown", "action": "include", "ask": "more video"}]});
+    check(
+        &usual(),
+        "get_products",
+        refine,
+        "REFERENCE_NOT_FOUND",
+        expect![[r#"
+            200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+            {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
+              "adcp_error":{"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+                "field":"refine[0].proposal_id","suggestion":"finalize again with get_products for a current proposal_id"},
+              "errors":[
+                {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+                  "field":"refine[0].proposal_id","suggestion":"finalize again with get_products for a current proposal_id"}],"adcp_version":"3.0"}
+        "#]],
+    );
+}
+
+#[test]
 fn signal_not_found() {
     let unknown = json!({"signal_refs": [
         {"scope": "signal_source", "signal_source_url": "https://ads.gazette.example", "signal_id": "seg_unknown"}]});

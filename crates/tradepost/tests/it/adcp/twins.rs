@@ -1,0 +1,277 @@
+//! Twins over the network: two requests that are the same but for one identifier, which names a thing
+//! of another tenant in the one and nothing in the other. Whole HTTP answers and what is left in the
+//! store are compared (`U-1`, `U-2`, `U-5`, `U-7`, `U-9`). What is asked of the store, and that no
+//! identifier is forgotten, is tested where the tools are, with the same requests.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::Value as Cell;
+use serde_json::{Value, json};
+use tradepost::config::Config;
+
+use crate::support::Response;
+use crate::support::publisher::{Binding, Publisher, Told, start_with};
+
+/// The requests: each has `$HERE` where the identifier stands.
+const PROBES: &str = include_str!("../../../../publisher/tests/it/twins/probes.json");
+
+/// What a tenant makes for itself, and by what word each of its things is called.
+const THINGS: &str = include_str!("../../../../publisher/tests/it/twins/things.json");
+
+/// What the demo publisher offers.
+const OFFERED: [(&str, &str); 3] = [
+    ("$PRODUCT", "native_articles"),
+    ("$PRICE", "cpc_fixed"),
+    ("$AGENT", "https://ads.gazette.example"),
+];
+
+/// Identifiers by the words of the requests.
+type Words = BTreeMap<String, String>;
+
+/// A publisher of which two tenants have one of everything.
+struct Stage {
+    publisher: Publisher,
+    things: Value,
+    acme: Words,
+    nova: Words,
+}
+
+/// Gives the publisher something to sell.
+fn sells(config: &mut Config) {
+    config.publishers[0].profile.catalogue = tradepost_publisher::demo::catalogue();
+}
+
+/// An identifier that looks like others and is nobody's.
+fn like(id: &str) -> String {
+    let (prefix, _) = id.rsplit_once('_').expect("identifiers here have a prefix");
+    format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
+}
+
+/// A request with everything put in.
+fn filled(value: &Value, words: &Words) -> Value {
+    match value {
+        Value::String(text) if text == "$KEY" => json!(uuid::Uuid::new_v4().to_string()),
+        Value::String(text) => words.get(text).map_or_else(|| value.clone(), |id| json!(id)),
+        Value::Array(items) => items.iter().map(|item| filled(item, words)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.clone(), filled(value, words))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// The member in which the identifier of a request stands.
+fn member<'a>(value: &'a Value, within: &'a str) -> Option<&'a str> {
+    match value {
+        Value::String(text) => (text == "$HERE").then_some(within),
+        Value::Array(items) => items.iter().find_map(|item| member(item, within)),
+        Value::Object(members) => members.iter().find_map(|(name, value)| member(value, name)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// Text without identifiers: every UUID and every 32 hex digits become as many signs.
+fn plain(text: &str) -> String {
+    let is_id = |run: &&str| {
+        run.len() == 32 && run.bytes().all(|byte| byte.is_ascii_hexdigit())
+            || run.len() == 36 && uuid::Uuid::parse_str(run).is_ok()
+    };
+    let (mut found, mut rest) = (String::new(), text);
+    while let Some(next) = rest.chars().next() {
+        let length =
+            [36, 32].into_iter().find(|&length| rest.get(..length).is_some_and(|run| is_id(&run)));
+        match length {
+            Some(length) => found.push_str(&"#".repeat(length)),
+            None => found.push(next),
+        }
+        rest = &rest[length.unwrap_or(next.len_utf8())..];
+    }
+    found
+}
+
+impl Stage {
+    fn new() -> Self {
+        let things: Value = serde_json::from_str(THINGS).unwrap();
+        let (acme, nova) = (Words::new(), Words::new());
+        let mut stage = Self { publisher: start_with(&sells), things, acme, nova };
+        stage.nova = stage.furnish("nova");
+        stage.acme = stage.furnish("acme");
+        stage
+    }
+
+    /// Makes everything as somebody.
+    fn furnish(&self, who: &str) -> Words {
+        let mut words: Words =
+            OFFERED.iter().map(|(word, id)| ((*word).to_owned(), (*id).to_owned())).collect();
+        for word in self.things["chosen"].as_array().unwrap() {
+            words.insert(word.as_str().unwrap().to_owned(), like("chosen_1"));
+        }
+        for step in self.things["making"].as_array().unwrap() {
+            let tool = step["tool"].as_str().unwrap();
+            let request = filled(&step["request"], &words);
+            let answer = self.publisher.call(Binding::Mcp, who, tool, &request);
+            let document = Told::raw(Binding::Mcp, &answer);
+            let text = document.to_string();
+            let failed = document.get("adcp_error").is_some()
+                || document["success"] == false
+                || text.contains(r#""action":"failed""#);
+            assert!(!failed, "{tool}: {document}");
+            for (word, path) in step["kept"].as_object().into_iter().flatten() {
+                let id = document.pointer(path.as_str().unwrap()).and_then(Value::as_str);
+                words.insert(word.clone(), id.unwrap_or_else(|| panic!("{document}")).to_owned());
+            }
+        }
+        words
+    }
+
+    /// The word for what a member names.
+    fn word(&self, probe: &Value) -> String {
+        let member = member(&probe["request"], "").unwrap();
+        self.things["names"][member].as_str().unwrap_or_else(|| panic!("{member}")).to_owned()
+    }
+
+    /// Sends a request of `acme`.
+    fn send(&self, binding: Binding, probe: &Value, id: &str) -> Response {
+        let mut words = self.acme.clone();
+        words.insert("$HERE".to_owned(), id.to_owned());
+        let request = filled(&probe["request"], &words);
+        self.publisher.call(binding, "acme", probe["tool"].as_str().unwrap(), &request)
+    }
+
+    /// Everything that the publisher keeps, whole.
+    fn kept(&self) -> Vec<String> {
+        let file = self.publisher.data().join("tradepost.sqlite");
+        let store = rusqlite::Connection::open(file).unwrap();
+        let mut rows = Vec::new();
+        for table in ["publisher_things", "publisher_keys"] {
+            let mut all = store.prepare(&format!("SELECT * FROM {table}")).unwrap();
+            let columns: Vec<String> = all.column_names().map(ToOwned::to_owned).collect();
+            let mut found = all.query([]).unwrap();
+            while let Some(row) = found.next().unwrap() {
+                let cells = columns.iter().enumerate().map(|(at, name)| {
+                    let cell: Cell = row.get(at).unwrap();
+                    // The hash of a request differs as the request does.
+                    let cell = if name == "hash" { Cell::Null } else { cell };
+                    format!("{name}={cell:?}")
+                });
+                rows.push(format!("{table} {}", cells.collect::<Vec<_>>().join(" ")));
+            }
+        }
+        rows.sort();
+        rows
+    }
+}
+
+/// What came back, and what it left behind.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+    gone: Vec<String>,
+    added: Vec<String>,
+}
+
+/// A publisher to ask, furnished anew after each request that changed what it keeps.
+struct Stages {
+    binding: Binding,
+    stage: Option<Stage>,
+}
+
+impl Stages {
+    fn of(binding: Binding) -> Self {
+        Self { binding, stage: None }
+    }
+
+    /// What a request shows, with an identifier that is chosen by who has what.
+    fn see(&mut self, probe: &Value, choose: impl Fn(&Stage, &str) -> String) -> Seen {
+        let stage = self.stage.get_or_insert_with(Stage::new);
+        let id = choose(stage, &stage.word(probe));
+        let before = stage.kept();
+        let response = stage.send(self.binding, probe, &id);
+        let after = stage.kept();
+        let only = |rows: &[String], others: &[String]| -> Vec<String> {
+            let rows = rows.iter().filter(|row| others.binary_search(row).is_err());
+            rows.map(|row| plain(row)).collect()
+        };
+        let (gone, added) = (only(&before, &after), only(&after, &before));
+        let foreign = |row: &String| row.contains("agent:nova");
+        assert!(!gone.iter().chain(&added).any(foreign), "{probe}: what is another's was touched");
+        if before != after {
+            self.stage = None;
+        }
+        let headers = response.headers.iter().filter(|(name, _)| name != "date").cloned().collect();
+        let body = plain(&String::from_utf8(response.body).unwrap());
+        Seen { status: response.status, headers, body, gone, added }
+    }
+
+    fn foreign(&mut self, probe: &Value) -> Seen {
+        self.see(probe, |stage, word| stage.nova[word].clone())
+    }
+
+    fn nothing(&mut self, probe: &Value) -> Seen {
+        self.see(probe, |stage, word| like(&stage.nova[word]))
+    }
+
+    fn own(&mut self, probe: &Value) -> Seen {
+        self.see(probe, |stage, word| stage.acme[word].clone())
+    }
+}
+
+fn probes() -> Vec<Value> {
+    serde_json::from_str(PROBES).unwrap()
+}
+
+fn compare(binding: Binding) {
+    let mut stages = Stages::of(binding);
+    for probe in probes() {
+        let (foreign, nothing) = (stages.foreign(&probe), stages.nothing(&probe));
+        assert_eq!(foreign, nothing, "{probe}");
+        // What is refused leaves nothing, not even its key.
+        let refused = foreign.body.contains("adcp_error");
+        assert!(!refused || foreign.added.is_empty() && foreign.gone.is_empty(), "{foreign:?}");
+    }
+}
+
+#[test]
+fn what_is_anothers_and_what_is_nowhere_are_answered_alike_over_mcp() {
+    compare(Binding::Mcp);
+}
+
+#[test]
+fn what_is_anothers_and_what_is_nowhere_are_answered_alike_over_a2a() {
+    compare(Binding::A2a);
+}
+
+/// Where the caller's own is answered as nothing is, so that these requests find nothing out: products
+/// and cursors are nobody's own, some identifiers are kept as they come, and a seed makes what is not
+/// there.
+const BLIND: &[(&str, &str)] = &[
+    ("get_products", "product_id"),
+    ("create_media_buy", "product_id"),
+    ("create_media_buy", "event_source_id"),
+    ("create_media_buy", "plan_id"),
+    ("update_media_buy", "product_id"),
+    ("update_media_buy", "event_source_id"),
+    ("update_media_buy", "event_source_id"),
+    ("sync_creatives", "creative_ids"),
+    ("list_creatives", "media_buy_ids"),
+    ("list_accounts", "cursor"),
+    ("comply_test_controller", "product_id"),
+    ("comply_test_controller", "plan_id"),
+];
+
+#[test]
+fn the_same_requests_find_what_is_the_callers_own() {
+    let mut stages = Stages::of(Binding::Mcp);
+    let mut blind = Vec::new();
+    for probe in probes() {
+        if stages.own(&probe).body == stages.nothing(&probe).body {
+            let tool = probe["tool"].as_str().unwrap().to_owned();
+            blind.push((tool, member(&probe["request"], "").unwrap().to_owned()));
+        }
+    }
+    let blind: Vec<_> =
+        blind.iter().map(|(tool, member)| (tool.as_str(), member.as_str())).collect();
+    assert_eq!(blind, BLIND);
+}
