@@ -21,8 +21,8 @@ done
 
 cargo build --release --quiet --locked
 if [ -z "${SERVER:-}" ]; then
-    (cd .. && cargo build --release --quiet --package tradepost --bin tradepost)
-    SERVER=../target/release/tradepost
+    (cd .. && cargo build --profile dist --quiet --package tradepost --bin tradepost)
+    SERVER=../target/dist/tradepost
 fi
 
 # Server and load each get a core, when there are two: otherwise the scheduler decides the result.

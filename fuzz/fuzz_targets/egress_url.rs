@@ -5,8 +5,8 @@
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
-use tradepost::egress::{Egress, Resolver, address};
 use tradepost_buyer::Url;
+use tradepost_server::egress::{Egress, Resolver, address};
 
 fuzz_target!(|text: &str| {
     for loopback in [false, true] {

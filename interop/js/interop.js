@@ -72,7 +72,11 @@ function send(payload, { contextId = '' } = {}) {
 
 /** Calls a skill and gives the `data` of its answer. */
 async function call(skill, members = {}) {
-  const message = await send({ type: `${skill}.request`, ...members });
+  return dataOf(skill, await send({ type: `${skill}.request`, ...members }));
+}
+
+/** The `data` of an answer. */
+function dataOf(skill, message) {
   assert.equal(message.role, ROLE_AGENT);
   assert.equal(message.parts.length, 1);
   const [part] = message.parts;
@@ -261,13 +265,21 @@ await check('lead.submit proposes other times, and one of them can be booked', a
     customer, vehicle_of_interest: { vin: vehicle.vin }, appointment: drive(at),
   });
   const night = new Date(Date.parse(wanted) - 8 * 3_600_000).toISOString();
-  const { lead_id: id, appointment } = await call('lead.submit', about(night));
+  const submit = (at, options) => send({ type: 'lead.submit.request', ...about(at) }, options);
+  const first = await submit(night);
+  const { lead_id: id, appointment } = dataOf('lead.submit', first);
   assert.equal(appointment.status, 'proposed');
   assert.ok(appointment.proposed_times.length > 0);
-  const chosen = await call('lead.submit', about(appointment.proposed_times[0]));
+  // Whoever knows the customer's address is somebody else; who goes on with the conversation is not.
+  const [time] = appointment.proposed_times;
+  const stranger = dataOf('lead.submit', await submit(night));
+  assert.equal(stranger.status, 'received');
+  assert.notEqual(stranger.lead_id, id);
+  const { contextId } = first;
+  const chosen = dataOf('lead.submit', await submit(time, { contextId }));
   assert.equal(chosen.lead_id, id);
   assert.equal(chosen.appointment.status, 'confirmed');
-  assert.equal(chosen.appointment.confirmed_at, appointment.proposed_times[0]);
+  assert.equal(chosen.appointment.confirmed_at, time);
 });
 
 await check('a conversation keeps its context id', async () => {

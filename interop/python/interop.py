@@ -72,13 +72,17 @@ class Buyer:
 
     async def call(self, skill, **members):
         """Calls a skill and gives the `data` of its answer."""
-        message = await self.send(skill, members)
+        return (await self.converse(skill, members))[0]
+
+    async def converse(self, skill, members, context_id=None):
+        """The same, with the conversation that it belongs to."""
+        message = await self.send(skill, members, context_id)
         same(message.role, Role.ROLE_AGENT)
         same(len(message.parts), 1)
         same(message.parts[0].media_type, media_type(skill, 'response'))
         payload = MessageToDict(message.parts[0].data)
         same(payload['type'], f'{skill}.response')
-        return payload['data']
+        return payload['data'], message.context_id
 
     async def refused(self, error_class, code, skill, **members):
         """Expects a refusal of this class whose message begins with the AAP code."""
@@ -235,11 +239,16 @@ async def choose_a_proposal(buyer, vehicle, wanted):
         'first_name': 'Paula', 'last_name': 'Interop', 'email': f'py2-{RUN}@buyer.example',
     }
     night = wanted - timedelta(hours=11)
-    first = await buyer.call('lead.submit', **lead(customer=customer, **test_drive(vehicle, night)))
+    at_night = lead(customer=customer, **test_drive(vehicle, night))
+    first, conversation = await buyer.converse('lead.submit', at_night)
     same(first['appointment']['status'], 'proposed')
     proposed = first['appointment']['proposed_times'][0]
-    chosen = await buyer.call(
-        'lead.submit', **lead(customer=customer, **test_drive(vehicle, moment(proposed))))
+    # Whoever knows the customer's address is somebody else; who goes on with the conversation is not.
+    stranger = await buyer.call('lead.submit', **at_night)
+    same(stranger['status'], 'received')
+    expect(stranger['lead_id'] != first['lead_id'], stranger['lead_id'])
+    at_that_time = lead(customer=customer, **test_drive(vehicle, moment(proposed)))
+    chosen, _ = await buyer.converse('lead.submit', at_that_time, conversation)
     same(chosen['lead_id'], first['lead_id'])
     same(chosen['appointment']['status'], 'confirmed')
     same(chosen['appointment']['confirmed_at'], proposed)

@@ -130,12 +130,14 @@ async def details(address):
         except grpc.aio.AioRpcError as error:
             same(error.code(), grpc.StatusCode.INVALID_ARGUMENT)
             status = status_from_call(error)
-        same(status.message, 'Invalid parameters: 3 fields are wrong')
         info, bad = ErrorInfo(), BadRequest()
         same([status.details[0].Unpack(info), status.details[1].Unpack(bad)], [True, True])
         same((info.reason, info.domain), ('INVALID_PARAMS', 'a2a-protocol.org'))
         fields = sorted(violation.field for violation in bad.field_violations)
         same(fields, ['message.messageId', 'message.parts[0]', 'message.role'])
+        # For clients that show nothing but the message.
+        same([field for field in fields if field not in status.message], [])
+        same(sorted(info.metadata['fields'].split(', ')), fields)
 
 
 async def main(base, binding='JSONRPC'):

@@ -1,35 +1,38 @@
-//! AdCP tasks at a seller, over A2A 1.0 or over MCP (streamable HTTP). Both carry the same task
-//! with the same arguments, and both are read by [`came`]: what a caller gets does not depend on
+//! AdCP tasks at a seller, over A2A 1.0 or 0.3 or over MCP (streamable HTTP). All carry the same
+//! task with the same arguments, and all are read by [`came`]: what a caller gets does not depend on
 //! the way it came.
 //!
-//! Before a request leaves, its arguments are searched for credentials (`A-9`), and a task that
-//! changes something gets an idempotency key when it has none (`E-4`).
+//! Before a request leaves, a task that changes something gets an idempotency key when it has none
+//! (`E-4`), and its arguments are searched for credentials (`A-9`) and checked as published.
 
 use std::fmt;
 use std::sync::Mutex;
 
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Map, Value};
-use tradepost_wire::adcp::EXTENSION;
+use tradepost_wire::adcp;
+use tradepost_wire::adcp::rules::{self, Internals};
+use tradepost_wire::adcp::{EXTENSION, Tool};
 use tradepost_wire::catalog::Open;
-use tradepost_wire::{a2a, adcp};
 
-use crate::answer::{self, Opened};
-use crate::came::{self, Came, Via};
-use crate::card::NotAap;
+use crate::binding::Binding;
+use crate::came::{self, Came};
 use crate::client::{bearer, uuid};
-use crate::discover::{Discovered, endpoint, usable, without_credentials};
-use crate::failure::{Defect, Failure, Unsent};
+use crate::discover::{Discovered, usable, without_credentials};
+use crate::failure::{Failure, Unsent};
 use crate::outcome::Outcome;
 use crate::transport::{Response, Transport};
 
-mod events;
+mod authorization;
 mod mcp;
 mod over_a2a;
 mod recover;
+mod rows;
+mod signer;
 
-pub use recover::KEYED;
+pub use authorization::{Authorization, REFRESH};
+pub use signer::RequestSigner;
 
 /// The member by which a seller recognises a request that it has seen.
 const KEY: &str = "idempotency_key";
@@ -39,14 +42,29 @@ pub struct AdcpClient {
     transport: Transport,
     endpoint: Url,
     door: Door,
+    /// What the seller says that it offers, as far as its card says so.
+    offered: Vec<Offered>,
     authorization: Option<HeaderValue>,
+    signer: Option<RequestSigner>,
+    checks: bool,
+    heeds: bool,
     ids: Mutex<fastrand::Rng>,
+    authorizations: authorization::Known,
 }
 
 #[derive(Debug)]
 enum Door {
-    A2a { tenant: Option<String> },
+    A2a(Binding),
     Mcp(mcp::Session),
+}
+
+/// A task that a seller says it offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    /// Its name, as sent.
+    pub name: String,
+    /// For people and models, as sent.
+    pub description: String,
 }
 
 impl fmt::Debug for AdcpClient {
@@ -70,11 +88,15 @@ pub struct Answered {
     pub context_id: Option<String>,
     /// The A2A task, as the seller calls it; not AdCP's own `task_id`, which is in the payload.
     pub a2a_task_id: Option<String>,
+    /// What became of the rows that were sent again by themselves, one answer after the other.
+    pub again: Vec<Self>,
+    /// Why they were not sent once more.
+    pub gave_up: Option<Box<crate::retry::GaveUp>>,
 }
 
 impl AdcpClient {
-    /// A client for the JSON-RPC interface of a card (A2A 1.0). Whether the card declares AdCP is
-    /// for [`declares_adcp`] to say: not every seller of AdCP does.
+    /// A client for the JSON-RPC interface of a card, of A2A 1.0 or else of 0.3. Whether the card
+    /// declares AdCP is for [`declares_adcp`] to say: not every seller of AdCP does.
     ///
     /// # Errors
     /// `Unsent`, when the card has no such interface or its address may not be used.
@@ -83,11 +105,14 @@ impl AdcpClient {
         discovered: &Discovered,
         ids: fastrand::Rng,
     ) -> Result<Self, Failure> {
-        let interface = discovered.card.interface();
-        let interface = interface.ok_or(Failure::Unsent(Unsent::NotAap(NotAap::NoInterface)))?;
-        let endpoint = endpoint(&discovered.url, interface)?;
-        let door = Door::A2a { tenant: interface.tenant.clone() };
-        Ok(Self { transport, endpoint, door, authorization: None, ids: Mutex::new(ids) })
+        let binding = Binding::jsonrpc(discovered)?;
+        let skills = discovered.card.skills.iter();
+        let offered = skills.map(|skill| Offered {
+            name: skill.id.clone(),
+            description: skill.description.clone(),
+        });
+        let (endpoint, offered) = (binding.endpoint.clone(), offered.collect());
+        Ok(Self { offered, ..Self::new(transport, endpoint, Door::A2a(binding), ids) })
     }
 
     /// A client for an MCP server at this address.
@@ -97,8 +122,22 @@ impl AdcpClient {
     pub fn mcp(transport: Transport, address: &str, ids: fastrand::Rng) -> Result<Self, Failure> {
         let endpoint = usable(address.trim())
             .map_err(|why| Failure::address(&without_credentials(address.trim()), why))?;
-        let door = Door::Mcp(mcp::Session::default());
-        Ok(Self { transport, endpoint, door, authorization: None, ids: Mutex::new(ids) })
+        Ok(Self::new(transport, endpoint, Door::Mcp(mcp::Session::default()), ids))
+    }
+
+    fn new(transport: Transport, endpoint: Url, door: Door, ids: fastrand::Rng) -> Self {
+        Self {
+            transport,
+            endpoint,
+            door,
+            offered: Vec::new(),
+            authorization: None,
+            signer: None,
+            checks: true,
+            heeds: false,
+            ids: Mutex::new(ids),
+            authorizations: authorization::Known::default(),
+        }
     }
 
     /// Sends a bearer token with every call, never in clear text over a public network.
@@ -106,13 +145,61 @@ impl AdcpClient {
     /// # Errors
     /// `Unsent`, when the token could be read on the way or cannot be sent in a header.
     pub fn with_token(mut self, token: &str) -> Result<Self, Failure> {
-        let from_card = matches!(self.door, Door::A2a { .. });
+        let from_card = matches!(self.door, Door::A2a(_));
         self.authorization = Some(bearer(&self.endpoint, from_card, token)?);
         Ok(self)
     }
 
-    /// Carries out a task, such as `get_products`. A task of [`KEYED`] without an idempotency key
-    /// gets a fresh one; who wants to send it again keeps one (or uses
+    /// Signs every request (RFC 9421, AdCP "Signed requests").
+    #[must_use]
+    pub fn signing(mut self, signer: RequestSigner) -> Self {
+        self.signer = Some(signer);
+        self
+    }
+
+    /// Sends arguments although they are not as published: for sellers of other releases.
+    #[must_use]
+    pub fn unchecked(mut self) -> Self {
+        self.checks = false;
+        self
+    }
+
+    /// Looks before a task on an account whether the seller permits it (`authorization`), by
+    /// [`Self::call_with_recovery`]: what it does not is not sent.
+    #[must_use]
+    pub fn heeding(mut self) -> Self {
+        self.heeds = true;
+        self
+    }
+
+    /// Where the seller is reached.
+    #[must_use]
+    pub fn endpoint(&self) -> &Url {
+        &self.endpoint
+    }
+
+    /// How the seller is reached, and in which release of it: `MCP`, or `A2A 1.0` or `A2A 0.3`.
+    #[must_use]
+    pub fn via(&self) -> String {
+        match &self.door {
+            Door::A2a(binding) => format!("A2A {}", binding.release.name()),
+            Door::Mcp(_) => "MCP".to_owned(),
+        }
+    }
+
+    /// The tasks that the seller says it offers: by its card, or by its list of tools on MCP.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub async fn offered(&self) -> Result<Vec<Offered>, Failure> {
+        match &self.door {
+            Door::A2a(_) => Ok(self.offered.clone()),
+            Door::Mcp(session) => self.list_by_mcp(session).await,
+        }
+    }
+
+    /// Carries out a task, such as `get_products`. A task that wants an idempotency key
+    /// (`tradepost_wire::adcp::task`) and has none gets a fresh one; who wants to send it again keeps one (or uses
     /// [`Self::call_with_recovery`]).
     ///
     /// # Errors
@@ -122,7 +209,7 @@ impl AdcpClient {
         task: &str,
         mut arguments: Map<String, Value>,
     ) -> Result<Answered, Failure> {
-        if KEYED.contains(&task) {
+        if recover::is_keyed(task) {
             arguments.entry(KEY).or_insert_with(|| self.new_key().into());
         }
         self.send(task, arguments).await
@@ -140,27 +227,27 @@ impl AdcpClient {
         if !found.is_empty() {
             return Err(Failure::Unsent(Unsent::Credential(found)));
         }
+        // What a task is that the rules do not have is between the caller and the seller.
+        if let (true, Some(tool)) = (self.checks, Tool::of_name(task)) {
+            rules::check(tool, &arguments, Internals::Off).map_err(|issues| {
+                Failure::Unsent(Unsent::Arguments(Box::new(issues.into_error())))
+            })?;
+        }
         match &self.door {
-            Door::A2a { tenant } => self.send_by_a2a(tenant.as_deref(), task, arguments).await,
+            Door::A2a(binding) => self.send_by_a2a(binding, task, arguments).await,
             Door::Mcp(session) => self.send_by_mcp(session, task, &arguments).await,
         }
     }
 
-    fn headers(&self) -> HeaderMap {
-        let mut headers = HeaderMap::new();
+    /// The headers of a request with this body, beside those of its binding.
+    fn headers(&self, mut headers: HeaderMap, body: &[u8]) -> Result<HeaderMap, Failure> {
         if let Some(value) = &self.authorization {
             headers.insert(AUTHORIZATION, value.clone());
         }
-        headers
-    }
-
-    fn a2a_headers(&self) -> HeaderMap {
-        let mut headers = self.headers();
-        let version = HeaderValue::from_static(a2a::VERSION);
-        headers.insert(HeaderName::from_static(a2a::VERSION_HEADER), version);
-        let extension = HeaderValue::from_static(EXTENSION);
-        headers.insert(HeaderName::from_static(a2a::EXTENSIONS_HEADER), extension);
-        headers
+        if let Some(signer) = &self.signer {
+            signer.sign(&self.endpoint, body, &mut headers)?;
+        }
+        Ok(headers)
     }
 }
 
@@ -172,34 +259,37 @@ pub fn declares_adcp(card: &crate::Card) -> bool {
 
 /// The result in the answer to the request with this id.
 fn result_of(response: &Response, id: &str) -> Result<Value, Failure> {
-    let came = Came {
-        via: Via::JsonRpc { id },
-        status: response.status,
-        content_type: response.content_type.as_deref(),
-        retry_after: response.retry_after,
-        body: &response.body,
-    };
-    if let Some(failure) = came::read(&came) {
-        return Err(failure);
+    let came = Came::jsonrpc(response, id);
+    let result = came::result(&came, id)?;
+    match came::refusal_in(&result) {
+        Some(by) => Err(came.refused(by)),
+        None => Ok(result),
     }
-    let result = match answer::open(&response.body, id) {
-        Ok(Opened::Result(result)) => serde_json::from_str(result).map_err(|_| Defect::NotJson),
-        Ok(Opened::Refused { .. }) => Err(answer::no_error()),
-        Err(defect) => Err(defect),
-    };
-    result.map_err(|defect| Failure::garbled(defect, response.kept()))
 }
 
 impl Answered {
     fn of(payload: Value) -> Self {
         let outcome = Outcome::read(&payload);
-        Self { payload, outcome, context_id: None, a2a_task_id: None }
+        Self {
+            payload,
+            outcome,
+            context_id: None,
+            a2a_task_id: None,
+            again: Vec::new(),
+            gave_up: None,
+        }
     }
 
     /// Whether the task ended and its result is to be used.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.outcome.is_complete()
+    }
+
+    /// The rows that failed and were not sent again, of this answer and of those after it.
+    pub fn failed_rows(&self) -> impl Iterator<Item = &crate::outcome::Row> {
+        let all = std::iter::once(self).chain(&self.again);
+        all.flat_map(|answered| &answered.outcome.rows).filter(|row| !row.again)
     }
 
     /// AdCP's name for a task that goes on, with which `get_task_status` asks for it.

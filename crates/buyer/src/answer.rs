@@ -1,18 +1,21 @@
 //! A seller's answer to a call: a JSON-RPC response whose message has one data part of the skill's
 //! response type, or the seller's no. The payload is kept as it came.
 
+use std::fmt;
+
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::error::{Received, TYPE};
-use tradepost_wire::aap::vehicle::Status;
+use tradepost_wire::aap::vehicle;
 use tradepost_wire::catalog::Vocabulary;
 
 use crate::came;
 use crate::failure::{Defect, Failure};
 use crate::refusal::{self, By, Refused};
+use crate::text::decoded;
 use crate::transport::Response;
 
 /// What a seller answers.
@@ -26,6 +29,23 @@ pub struct Answer {
     pub raw: Box<RawValue>,
     /// The conversation, as the seller calls it.
     pub context_id: Option<String>,
+    /// How the answer departs from what AAP asks of dealers, when it could be read all the same.
+    pub departure: Option<Departure>,
+}
+
+/// How an answer departs from AAP and can be read all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Departure {
+    /// A completed task has the payload that belongs into a message.
+    Task,
+}
+
+impl fmt::Display for Departure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Task => "the dealer answers with a completed task where AAP has a message",
+        })
+    }
 }
 
 impl Answer {
@@ -55,8 +75,11 @@ impl Answer {
 
 fn is_listed(vehicle: &Value) -> bool {
     let status = vehicle.get("status").and_then(Value::as_str);
-    status.is_some_and(|status| Status::from_name(status).is_some())
+    status.is_some_and(|status| vehicle::Status::from_name(status).is_some())
 }
+
+/// The state of a task that has its result.
+const COMPLETED: &str = "TASK_STATE_COMPLETED";
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -72,6 +95,28 @@ struct Outcome<'a> {
     #[serde(borrow)]
     message: Option<Message<'a>>,
     task: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Task<'a> {
+    #[serde(borrow)]
+    context_id: Option<&'a RawValue>,
+    status: Status<'a>,
+    artifacts: Option<Vec<Parts<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Status<'a> {
+    #[serde(borrow)]
+    state: &'a RawValue,
+    message: Option<Parts<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Parts<'a> {
+    #[serde(borrow)]
+    parts: Option<Vec<Part<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -151,8 +196,7 @@ pub(crate) enum Opened<'a> {
 
 /// Opens the JSON-RPC answer to the request with this id.
 pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<Opened<'a>, Defect> {
-    let text = std::str::from_utf8(body).map_err(|_| Defect::NotUtf8)?;
-    let text = text.trim_ascii();
+    let text = decoded(body).ok_or(Defect::NotUtf8)?.trim_ascii();
     if text.is_empty() {
         return Err(Defect::Empty);
     }
@@ -188,11 +232,17 @@ enum Read {
 fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, Defect> {
     let malformed = Defect::NotAap("the result is not {\"message\": ...} with parts");
     let outcome = object::<Outcome<'_>>(result).ok_or(malformed.clone())?;
-    if outcome.task.is_some() {
-        return Err(Defect::NotAap("the result has a task; AAP answers with a message"));
-    }
-    let message = outcome.message.ok_or(malformed)?;
-    let parts = message.parts.unwrap_or_default();
+    let (parts, context_id, departure) = match (outcome.message, outcome.task) {
+        (Some(message), None) => (message.parts.unwrap_or_default(), message.context_id, None),
+        (None, Some(task)) => {
+            let (parts, context_id) = completed(task.get())?;
+            (parts, context_id, Some(Departure::Task))
+        }
+        (Some(_), Some(_)) => {
+            return Err(Defect::NotAap("the result has both a message and a task"));
+        }
+        (None, None) => return Err(malformed),
+    };
     if parts.iter().any(|part| {
         let content = [part.data, part.text, part.raw, part.url];
         content.into_iter().flatten().count() > 1
@@ -224,7 +274,7 @@ fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, 
         return Err(Defect::NotAap(if others {
             "no data part is of the skill's response type"
         } else {
-            "the message has no data part"
+            "the answer has no data part"
         }));
     };
     if !payload.get("data").is_some_and(Value::is_object) {
@@ -234,8 +284,27 @@ fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, 
         skill,
         payload,
         raw: raw.to_owned(),
-        context_id: message.context_id.and_then(string),
+        context_id: context_id.and_then(string),
+        departure,
     }))
+}
+
+/// The parts of a completed task, and its conversation: those of its artifacts, else those of its
+/// last words.
+fn completed(task: &str) -> Result<(Vec<Part<'_>>, Option<&RawValue>), Defect> {
+    let task = object::<Task<'_>>(task);
+    let task = task.filter(|task| string(task.status.state).as_deref() == Some(COMPLETED));
+    let Some(task) = task else {
+        return Err(Defect::NotAap(
+            "the result has a task that is not completed; AAP has a message",
+        ));
+    };
+    let artifacts = task.artifacts.into_iter().flatten();
+    let mut parts: Vec<_> = artifacts.flat_map(|artifact| artifact.parts).flatten().collect();
+    if parts.is_empty() {
+        parts = task.status.message.and_then(|message| message.parts).unwrap_or_default();
+    }
+    Ok((parts, task.context_id))
 }
 
 /// Reads an object; a sequence, which serde would take for one, is none.

@@ -7,14 +7,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use policy::{Terms, Use};
 use reqwest::Url;
 
 use crate::discover::{Discovered, card_url, read};
 use crate::failure::{Failure, Unsent};
 use crate::refusal::By;
 use crate::transport::{Response, Transport};
-
-use policy::{Terms, Use};
 
 pub mod policy;
 
@@ -211,8 +210,11 @@ fn is_passing(failure: &Failure) -> bool {
         Failure::Unsent(
             Unsent::Address(_)
             | Unsent::NotAap(_)
+            | Unsent::NoInterface
             | Unsent::SkillNotOffered { .. }
             | Unsent::Invalid(_)
+            | Unsent::Arguments(_)
+            | Unsent::NotPermitted { .. }
             | Unsent::Credential(_)
             | Unsent::Setup(_),
         )

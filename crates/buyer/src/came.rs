@@ -12,7 +12,8 @@
 //! 9. the status of HTTP or gRPC, then the words
 //!
 //! A result is never a failure, whatever it looks like (`T-7`): only what the transport or the
-//! payload itself calls failed is searched.
+//! payload itself calls failed is searched. A payload that holds `adcp_error` and nothing else is no
+//! result.
 
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ use tradepost_wire::aap::error::{Received, TYPE};
 use crate::answer::{self, Opened};
 use crate::failure::{Defect, Failure, Kept, MAX_KEPT};
 use crate::refusal::{self, By, Refused};
+use crate::text::decoded;
+use crate::transport::Response;
 
 mod places;
 
@@ -71,7 +74,23 @@ pub enum Via<'a> {
     Text,
 }
 
-impl Came<'_> {
+impl<'a> Came<'a> {
+    /// The JSON-RPC answer to the request with this id.
+    pub(crate) fn jsonrpc(response: &'a Response, id: &'a str) -> Self {
+        Self::by(Via::JsonRpc { id }, response)
+    }
+
+    /// An answer that came in this way.
+    pub(crate) fn by(via: Via<'a>, response: &'a Response) -> Self {
+        Self {
+            via,
+            status: response.status,
+            content_type: response.content_type.as_deref(),
+            retry_after: response.retry_after,
+            body: &response.body,
+        }
+    }
+
     fn kept(&self) -> Kept {
         Kept::new(self.status, self.content_type.map(ToOwned::to_owned), self.body)
     }
@@ -89,7 +108,7 @@ impl Came<'_> {
         }
     }
 
-    fn refused(&self, by: By) -> Failure {
+    pub(crate) fn refused(&self, by: By) -> Failure {
         let retry_after = refusal::stated_by(&by).or(self.retry_after);
         Failure::Refused(Box::new(Refused { by, retry_after, kept: self.kept() }))
     }
@@ -117,41 +136,53 @@ pub fn read(came: &Came<'_>) -> Option<Failure> {
 }
 
 fn read_jsonrpc(came: &Came<'_>, id: &str) -> Option<Failure> {
+    match result(came, id) {
+        Ok(result) => refusal_in(&result).map(|by| came.refused(by)),
+        Err(failure) => Some(failure),
+    }
+}
+
+/// The result in a JSON-RPC answer to the request with this id, whatever it says.
+pub(crate) fn result(came: &Came<'_>, id: &str) -> Result<Value, Failure> {
     match answer::open(came.body, id) {
         Ok(Opened::Refused { error }) => {
             let refused = refusal::read(&error, came.retry_after, came.kept());
             let malformed = || came.garbled(answer::no_error());
-            Some(refused.map_or_else(malformed, |refused| Failure::Refused(Box::new(refused))))
+            Err(refused.map_or_else(malformed, |refused| Failure::Refused(Box::new(refused))))
         }
-        Ok(Opened::Result(_)) if !came.is_success() => Some(came.refused(By::Http(came.status))),
-        Ok(Opened::Result(result)) => match serde_json::from_str::<Value>(result) {
-            Ok(result) => refusal_in(&result).map(|by| came.refused(by)),
+        Ok(Opened::Result(_)) if !came.is_success() => Err(came.refused(By::Http(came.status))),
+        Ok(Opened::Result(result)) => {
             // The text is JSON; what can still be wrong is how deep it nests.
-            Err(_) => Some(came.garbled(Defect::NotJson)),
-        },
-        Err(defect) => Some(came.garbled(defect)),
+            serde_json::from_str(result).map_err(|_| came.garbled(Defect::NotJson))
+        }
+        Err(defect) => Err(came.garbled(defect)),
     }
 }
 
 fn read_http(came: &Came<'_>) -> Option<Failure> {
-    if came.status == 204 {
-        return None;
+    match body(came) {
+        Ok(value) => refusal_in(&value).map(|by| came.refused(by)),
+        Err(failure) => Some(failure),
     }
-    let value = match parse(came.body) {
-        Ok(value) => value,
-        Err(defect) => return Some(came.garbled(defect)),
-    };
+}
+
+/// The body of an answer of HTTP with JSON, whatever it says; null where there is none.
+pub(crate) fn body(came: &Came<'_>) -> Result<Value, Failure> {
+    if came.status == 204 {
+        return Ok(Value::Null);
+    }
+    let value = parse(came.body).map_err(|defect| came.garbled(defect))?;
     if came.is_success() {
-        return refusal_in(&value).map(|by| came.refused(by));
+        return Ok(value);
     }
     let by_status = |_| By::Http(came.status);
     let Some(status) = value.get("error").filter(|error| error.is_object()) else {
         let refused = refusal::of_data(0, "", &value, by_status, came.retry_after, came.kept());
-        return Some(Failure::Refused(Box::new(refused)));
+        return Err(Failure::Refused(Box::new(refused)));
     };
     let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
     let details = status.get("details").or_else(|| status.get("data")).unwrap_or(&Value::Null);
-    Some(of_status(came, message, details, by_status))
+    Err(of_status(came, message, details, by_status))
 }
 
 /// A google.rpc.Status: typed details, or what the status alone says.
@@ -185,7 +216,7 @@ fn read_grpc(came: &Came<'_>, code: i32, message: &str) -> Option<Failure> {
 }
 
 fn read_text(came: &Came<'_>) -> Failure {
-    let Ok(text) = std::str::from_utf8(came.body) else {
+    let Some(text) = decoded(came.body) else {
         return came.garbled(Defect::NotUtf8);
     };
     let text = text.trim_ascii();
@@ -206,7 +237,7 @@ fn read_text(came: &Came<'_>) -> Failure {
 }
 
 fn parse(body: &[u8]) -> Result<Value, Defect> {
-    let text = std::str::from_utf8(body).map_err(|_| Defect::NotUtf8)?;
+    let text = decoded(body).ok_or(Defect::NotUtf8)?;
     if text.trim_ascii().is_empty() {
         return Err(Defect::Empty);
     }
@@ -229,14 +260,25 @@ pub(crate) fn refusal_in(result: &Value) -> Option<By> {
         return Some(by);
     }
     // An AAP error where a message's result belongs is still the seller's no.
-    let parts = result.pointer("/message/parts").and_then(Value::as_array);
+    let message = result.get("message").unwrap_or(result);
+    let parts = message.get("parts").and_then(Value::as_array);
     let mut data = parts.into_iter().flatten().filter_map(|part| part.get("data"));
-    data.find_map(of_aap)
+    data.find_map(|data| of_aap(data).or_else(|| of_payload(data)))
 }
 
 fn of_payload(payload: &Value) -> Option<By> {
+    if is_bare_error(payload) {
+        return Some(Places::payload(payload).by_or_words());
+    }
     let failed = payload.get("status").and_then(Value::as_str) == Some("failed");
     failed.then(|| Places::payload(payload).by()).flatten()
+}
+
+/// Whether a payload holds an error object of AdCP and nothing else: an error that has forgotten to
+/// say that it is one, and no data of any task.
+fn is_bare_error(payload: &Value) -> bool {
+    let members = payload.as_object().filter(|members| members.len() == 1);
+    members.and_then(|members| members.get("adcp_error")).is_some_and(|error| !error.is_null())
 }
 
 fn of_aap(data: &Value) -> Option<By> {

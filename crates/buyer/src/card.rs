@@ -12,6 +12,10 @@ use tradepost_wire::catalog::Vocabulary;
 
 use crate::text::{WORD, plain};
 
+/// The bindings that we speak, by their names on cards.
+pub(crate) const JSONRPC: &str = "JSONRPC";
+pub(crate) const HTTP_JSON: &str = "HTTP+JSON";
+
 /// How many entries of each list of a card are read.
 const MAX_LISTED: usize = 200;
 
@@ -32,6 +36,8 @@ pub struct Card {
     pub extensions: Vec<Extension>,
     /// What it can be asked for.
     pub skills: Vec<ListedSkill>,
+    /// Whether it streams what becomes of a message.
+    pub streaming: bool,
     /// The card as it came.
     pub raw: Box<RawValue>,
     missing: Vec<String>,
@@ -141,12 +147,7 @@ impl Card {
                 .get("provider")
                 .filter(|provider| provider.is_object())
                 .map(|provider| (text_of(provider, "organization"), text_of(provider, "url"))),
-            interfaces: list(json.get("supportedInterfaces"), |interface| Interface {
-                url: text_of(interface, "url"),
-                binding: text_of(interface, "protocolBinding"),
-                protocol_version: text_of(interface, "protocolVersion"),
-                tenant: interface.get("tenant").and_then(Value::as_str).map(str::to_owned),
-            }),
+            interfaces: interfaces(&json),
             extensions: list(json.pointer("/capabilities/extensions"), |extension| Extension {
                 uri: text_of(extension, "uri"),
                 required: extension.get("required").and_then(Value::as_bool).unwrap_or_default(),
@@ -157,6 +158,7 @@ impl Card {
                 name: text_of(skill, "name"),
                 description: text_of(skill, "description"),
             }),
+            streaming: json.pointer("/capabilities/streaming") == Some(&Value::Bool(true)),
             missing: Vec::new(),
             raw,
         };
@@ -187,7 +189,20 @@ impl Card {
     /// The first interface that speaks JSON-RPC of A2A 1.0 (D-07).
     #[must_use]
     pub fn interface(&self) -> Option<&Interface> {
-        self.interfaces.iter().find(|interface| interface.is_usable())
+        self.interfaces.iter().find(|interface| interface.speaks(JSONRPC, a2a::VERSION))
+    }
+
+    /// The first interface that speaks JSON-RPC of A2A 1.0, or else of 0.3.
+    #[must_use]
+    pub fn any_interface(&self) -> Option<&Interface> {
+        let older = |interface: &&Interface| interface.speaks(JSONRPC, a2a::OLDER_VERSION);
+        self.interface().or_else(|| self.interfaces.iter().find(older))
+    }
+
+    /// The first interface that speaks HTTP+JSON of A2A 1.0.
+    #[must_use]
+    pub fn http_json_interface(&self) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| interface.speaks(HTTP_JSON, a2a::VERSION))
     }
 
     /// How to speak AAP with this agent: in the version wanted, else in the highest that both
@@ -288,13 +303,48 @@ impl Card {
 }
 
 impl Interface {
-    fn is_usable(&self) -> bool {
+    /// Whether it is this binding of this release of A2A at an address that can be used.
+    pub(crate) fn speaks(&self, binding: &str, release: &str) -> bool {
         let absolute = Url::parse(&self.url)
             .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
         absolute
-            && self.binding.eq_ignore_ascii_case("JSONRPC")
-            && a2a::check_version(&self.protocol_version).is_ok()
+            && self.binding.eq_ignore_ascii_case(binding)
+            && a2a::is_release(&self.protocol_version, release)
     }
+}
+
+/// The interfaces of a card; those of one of A2A 0.3 stand in members of their own, the preferred
+/// one first.
+fn interfaces(json: &Value) -> Vec<Interface> {
+    if json.get("supportedInterfaces").is_some() {
+        return list(json.get("supportedInterfaces"), |interface| Interface {
+            url: text_of(interface, "url"),
+            binding: text_of(interface, "protocolBinding"),
+            protocol_version: text_of(interface, "protocolVersion"),
+            tenant: interface.get("tenant").and_then(Value::as_str).map(str::to_owned),
+        });
+    }
+    let version = text_of(json, "protocolVersion");
+    let older = |url: String, binding: String| Interface {
+        url,
+        binding,
+        protocol_version: version.clone(),
+        tenant: None,
+    };
+    if !a2a::is_release(&version, a2a::OLDER_VERSION) {
+        return Vec::new();
+    }
+    let preferred = json.get("preferredTransport").and_then(Value::as_str).unwrap_or("JSONRPC");
+    let mut found = vec![older(text_of(json, "url"), preferred.to_owned())];
+    found.extend(list(json.get("additionalInterfaces"), |interface| {
+        older(text_of(interface, "url"), text_of(interface, "transport"))
+    }));
+    // The preferred one is often listed again.
+    let again = found.iter().skip(1).position(|interface| found.first() == Some(interface));
+    if let Some(index) = again {
+        found.remove(index + 1);
+    }
+    found
 }
 
 fn version_of(uri: &str) -> Option<Version> {
@@ -312,8 +362,9 @@ fn list<T>(value: Option<&Value>, read: impl Fn(&Value) -> T) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     fn card(interfaces: &Value, extensions: &Value) -> Card {
         let card = json!({
@@ -365,6 +416,31 @@ mod tests {
         let grpc = json!([interface("https://a/grpc", "GRPC", "1.0")]);
         let unreachable = card(&grpc, &json!([{"uri": Version::V1_0.uri()}]));
         assert_eq!(unreachable.choose(None), Err(NotAap::NoInterface));
+    }
+
+    #[test]
+    fn a_card_of_0_3_says_in_its_own_members_how_its_agent_is_reached() {
+        let card = |more: Value| {
+            let mut card = json!({"name": "A", "protocolVersion": "0.3.0", "url": "https://a/rpc",
+                "capabilities": {"streaming": true}});
+            card.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            Card::read(&card.to_string()).unwrap()
+        };
+        let found = card(json!({}));
+        assert_eq!((found.interface(), found.streaming), (None, true));
+        assert_eq!(found.any_interface().unwrap().url, "https://a/rpc");
+        let rest = json!({"preferredTransport": "HTTP+JSON", "additionalInterfaces": [
+            {"url": "https://a/rpc", "transport": "HTTP+JSON"},
+            {"url": "https://a/two", "transport": "JSONRPC"}]});
+        let found = card(rest.clone());
+        assert_eq!(found.any_interface().unwrap().url, "https://a/two");
+        assert_eq!(found.interfaces.len(), 2);
+        // What the card says of 1.0 counts alone.
+        let both = json!([interface("https://a/one", "JSONRPC", "1.0")]);
+        let mut more = rest;
+        more["supportedInterfaces"] = both;
+        assert_eq!(card(more).any_interface().unwrap().url, "https://a/one");
+        assert!(card(json!({"protocolVersion": "0.2.5"})).any_interface().is_none());
     }
 
     #[test]

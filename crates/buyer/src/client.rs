@@ -28,6 +28,7 @@ pub struct Client {
     choice: Choice,
     authorization: Option<HeaderValue>,
     terms: Option<Box<dyn Fn() -> Terms + Send + Sync>>,
+    conversation: Option<String>,
     ids: Mutex<fastrand::Rng>,
 }
 
@@ -57,6 +58,7 @@ impl Client {
             choice,
             authorization: None,
             terms: None,
+            conversation: None,
             ids: Mutex::new(ids),
         })
     }
@@ -68,6 +70,14 @@ impl Client {
     pub fn with_token(mut self, token: &str) -> Result<Self, Failure> {
         self.authorization = Some(bearer(&self.endpoint, true, token)?);
         Ok(self)
+    }
+
+    /// Goes on with a conversation: that of an [`Answer::context_id`]. A seller knows an anonymous
+    /// caller by it, who chooses one of the times that were proposed or moves a booking.
+    #[must_use]
+    pub fn within(mut self, conversation: impl Into<String>) -> Self {
+        self.conversation = Some(conversation.into());
+        self
     }
 
     /// Checks every request before it is sent: that the card lists the skill (`R-CARD-12`), and
@@ -89,10 +99,23 @@ impl Client {
     /// # Errors
     /// What went wrong, by how far the request got.
     pub async fn call(&self, skill: Skill, payload: Value) -> Result<Answer, Failure> {
+        self.call_within(self.conversation.as_deref(), skill, payload).await
+    }
+
+    /// The same in a conversation that is this call's alone; see [`Self::within`].
+    ///
+    /// # Errors
+    /// What went wrong, by how far the request got.
+    pub async fn call_within(
+        &self,
+        conversation: Option<&str>,
+        skill: Skill,
+        payload: Value,
+    ) -> Result<Answer, Failure> {
         let payload = with_type(skill, payload);
         self.check(skill, &payload)?;
         let id = self.new_id();
-        let request = self.request(skill, payload, &id);
+        let request = self.request(conversation, skill, payload, &id);
         let response = self.transport.post(&self.endpoint, self.headers(), request).await?;
         answer::read(&response, &id, skill)
     }
@@ -116,13 +139,22 @@ impl Client {
         headers
     }
 
-    fn request(&self, skill: Skill, payload: Value, id: &str) -> Vec<u8> {
+    fn request(
+        &self,
+        conversation: Option<&str>,
+        skill: Skill,
+        payload: Value,
+        id: &str,
+    ) -> Vec<u8> {
         let mut params = Map::new();
         if let Some(tenant) = &self.choice.interface.tenant {
             params.insert("tenant".into(), tenant.as_str().into());
         }
         let part = json!({"data": payload, "mediaType": skill.request_media_type()});
-        let message = json!({"messageId": self.new_id(), "role": "ROLE_USER", "parts": [part]});
+        let mut message = json!({"messageId": self.new_id(), "role": "ROLE_USER", "parts": [part]});
+        if let (Some(conversation), Some(members)) = (conversation, message.as_object_mut()) {
+            members.insert("contextId".into(), conversation.into());
+        }
         params.insert("message".into(), message);
         let modes = json!({"acceptedOutputModes": [skill.response_media_type()]});
         params.insert("configuration".into(), modes);
@@ -150,6 +182,15 @@ pub(crate) fn bearer(endpoint: &Url, from_card: bool, token: &str) -> Result<Hea
     })?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+/// Under which name a seller is known to who counts its requests: host and port.
+pub(crate) fn seller_of(endpoint: &Url) -> String {
+    let host = endpoint.host_str().unwrap_or_default();
+    match endpoint.port_or_known_default() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
 }
 
 /// A random UUID.

@@ -9,6 +9,7 @@ use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use crate::card::{Card, Interface};
 use crate::failure::{BadAddress, Defect, Failure, Unsent};
 use crate::refusal::{By, Refused};
+use crate::text::decoded;
 use crate::transport::{Response, Transport};
 
 /// A card and where it came from.
@@ -51,10 +52,10 @@ pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> 
             kept: response.kept(),
         })));
     }
-    let defect = match std::str::from_utf8(&response.body) {
-        Err(_) => Defect::NotUtf8,
-        Ok(text) if text.trim_ascii().is_empty() => Defect::Empty,
-        Ok(text) => match Card::read(text) {
+    let defect = match decoded(&response.body) {
+        None => Defect::NotUtf8,
+        Some(text) if text.trim_ascii().is_empty() => Defect::Empty,
+        Some(text) => match Card::read(text) {
             Ok(card) => {
                 let etag = response.etag;
                 return Ok(Discovered { url, etag, card });
@@ -143,7 +144,8 @@ pub(crate) fn without_credentials(text: &str) -> String {
 }
 
 /// Whether a host is of this machine or its network, as far as its spelling tells.
-pub(crate) fn is_local(url: &Url) -> bool {
+#[must_use]
+pub fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.');
     match host.parse::<IpAddr>() {
         Ok(IpAddr::V4(ip)) => is_local_v4(ip),

@@ -4,7 +4,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use tradepost_wire::{aap, adcp};
+use tradepost_wire::catalog::Open;
+use tradepost_wire::{a2a, aap, adcp};
 
 use crate::card::NotAap;
 use crate::refusal::{By, Refused};
@@ -35,6 +36,8 @@ pub enum Unsent {
     Unreachable(String),
     /// The agent does not offer what AAP needs (`R-CARD-11`).
     NotAap(NotAap),
+    /// The card has no interface that we speak: JSON-RPC of A2A 1.0 or 0.3, or HTTP+JSON of 1.0.
+    NoInterface,
     /// The agent does not offer this skill (`R-CARD-12`).
     SkillNotOffered {
         /// The skill wanted.
@@ -44,6 +47,13 @@ pub enum Unsent {
     },
     /// The request would be refused: every problem found before sending.
     Invalid(Box<aap::Refusal>),
+    /// The arguments of an AdCP task are not as published: what the seller would say.
+    Arguments(Box<adcp::error::Error>),
+    /// The seller does not permit this task of AdCP on the account, by its `authorization`.
+    NotPermitted {
+        /// The task.
+        task: String,
+    },
     /// A credential stands among the arguments of an AdCP task (`A-9`): where, as JSON Pointers.
     Credential(Vec<String>),
     /// This machine cannot send: no usable certificates, for example.
@@ -68,6 +78,8 @@ pub enum Unanswered {
     TimedOut(Duration),
     /// The connection broke before an answer began.
     Broken(String),
+    /// The caller stopped while the answer was awaited.
+    Stopped,
 }
 
 /// An answer that cannot be understood.
@@ -109,6 +121,8 @@ pub enum Defect {
     NotAap(&'static str),
     /// It is a result without what AdCP requires.
     NotAdcp(&'static str),
+    /// It is a result that A2A does not have.
+    NotA2a(&'static str),
 }
 
 /// An answer, kept for whoever has to find out; the body is cut at [`MAX_KEPT`].
@@ -188,11 +202,16 @@ impl Failure {
     pub fn may_have_acted(&self) -> bool {
         match self {
             Self::Unsent(_) => false,
-            // A gateway answers so when it has lost sight of the seller behind it; DEADLINE_EXCEEDED,
-            // UNKNOWN, INTERNAL, UNAVAILABLE and DATA_LOSS are gRPC's words for it.
-            Self::Refused(refused) => {
-                matches!(refused.by, By::Http(500..) | By::Grpc { code: 2 | 4 | 13 | 14 | 15, .. })
-            }
+            Self::Refused(refused) => match &refused.by {
+                // A gateway answers so when it has lost sight of the seller behind it.
+                By::Http(status) => *status >= 500,
+                // UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE and DATA_LOSS.
+                By::Grpc { code, .. } => matches!(code, 2 | 4 | 13 | 14 | 15),
+                // The seller failed at its work, and nobody knows how much of it was done.
+                By::Protocol(error) => error.code == Open::Known(a2a::error::Code::InternalError),
+                // These profiles have words of their own for it, which are to be believed.
+                By::Adcp(_) | By::Aap { .. } | By::Words { .. } => false,
+            },
             Self::Unanswered(_) | Self::Garbled(_) => true,
         }
     }
@@ -220,12 +239,24 @@ impl fmt::Display for Unsent {
             }
             Self::Unreachable(why) => write!(f, "cannot connect: {}", plain(why, SENTENCE)),
             Self::NotAap(not_aap) => not_aap.fmt(f),
+            Self::NoInterface => f.write_str(
+                "the card has no interface that we speak: JSONRPC of A2A 1.0 or 0.3, or HTTP+JSON \
+                 of 1.0",
+            ),
             Self::SkillNotOffered { skill, .. } => {
                 write!(f, "the agent does not offer {skill}")
             }
             Self::Invalid(refusal) => {
                 write!(f, "not sent: {}: {}", refusal.code, refusal.message)
             }
+            Self::NotPermitted { task } => {
+                write!(
+                    f,
+                    "not sent: the seller does not permit {} on the account",
+                    plain(task, WORD)
+                )
+            }
+            Self::Arguments(error) => write!(f, "not sent: {}: {}", error.code, error.message),
             Self::Credential(places) => {
                 let places: Vec<_> = places.iter().map(|place| plain(place, 2 * WORD)).collect();
                 write!(f, "not sent: a credential stands at {}", places.join(", "))
@@ -242,6 +273,7 @@ impl fmt::Display for Unanswered {
             Self::Broken(why) => {
                 write!(f, "the connection broke before an answer: {}", plain(why, SENTENCE))
             }
+            Self::Stopped => f.write_str("stopped before an answer"),
         }
     }
 }
@@ -269,6 +301,7 @@ impl fmt::Display for Defect {
             Self::WrongId => f.write_str("the answer has the id of another request"),
             Self::NotAap(why) => write!(f, "the answer is not AAP: {why}"),
             Self::NotAdcp(why) => write!(f, "the answer is not AdCP: {why}"),
+            Self::NotA2a(why) => write!(f, "the answer is not A2A: {why}"),
         }
     }
 }

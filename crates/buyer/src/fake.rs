@@ -22,6 +22,8 @@ pub(crate) enum Reply {
     Bytes(Vec<u8>),
     /// These bytes, and the connection is held open until the client gives up.
     Stall(Vec<u8>),
+    /// Nothing, and from now on nobody is there: the address is given up before the connection.
+    GoDown,
 }
 
 impl Reply {
@@ -48,11 +50,12 @@ impl Fake {
         let (sender, requests) = channel();
         if !replies.is_empty() {
             std::thread::spawn(move || {
+                let mut listener = Some(listener);
                 for reply in replies {
-                    let Ok((stream, _)) = listener.accept() else {
+                    let Some(Ok((stream, _))) = listener.as_ref().map(TcpListener::accept) else {
                         return;
                     };
-                    answer(stream, reply, &sender);
+                    answer(stream, reply, &mut listener, &sender);
                 }
             });
         }
@@ -76,7 +79,12 @@ pub(crate) fn transport() -> Transport {
     Transport::new(Limits { timeout: STALLED, max_body: MAX_BODY, ..Limits::default() })
 }
 
-fn answer(mut stream: TcpStream, reply: Reply, requests: &Sender<String>) {
+fn answer(
+    mut stream: TcpStream,
+    reply: Reply,
+    listener: &mut Option<TcpListener>,
+    requests: &Sender<String>,
+) {
     let request = read_request(&mut stream);
     let id = request.split_once("\"id\":\"").and_then(|(_, rest)| rest.split_once('"'));
     let id = id.map(|(id, _)| id.to_owned()).unwrap_or_default();
@@ -84,6 +92,10 @@ fn answer(mut stream: TcpStream, reply: Reply, requests: &Sender<String>) {
     let (bytes, stall) = match reply {
         Reply::Bytes(bytes) => (bytes, false),
         Reply::Stall(bytes) => (bytes, true),
+        Reply::GoDown => {
+            drop(listener.take());
+            (Vec::new(), false)
+        }
     };
     let _ = stream.write_all(&fill_in(bytes, &id));
     let _ = stream.flush();
@@ -125,11 +137,17 @@ fn read_request(stream: &mut TcpStream) -> String {
 pub(crate) struct Virtual {
     state: Arc<Mutex<(Duration, Vec<Duration>)>>,
     draw: f64,
+    /// Whether somebody stops whatever takes time.
+    stops: bool,
 }
 
 impl Virtual {
     pub(crate) fn new(draw: f64) -> Self {
-        Self { state: Arc::default(), draw }
+        Self { state: Arc::default(), draw, stops: false }
+    }
+
+    pub(crate) fn stopping(self) -> Self {
+        Self { stops: true, ..self }
     }
 
     pub(crate) fn pass(&self, time: Duration) {
@@ -146,10 +164,33 @@ impl World for Virtual {
         self.state.lock().unwrap().0
     }
 
+    async fn stopped(&self) {
+        if !self.stops {
+            std::future::pending().await
+        }
+    }
+
     async fn sleep(&self, time: Duration) {
+        if self.stops {
+            std::future::pending().await
+        }
         let mut state = self.state.lock().unwrap();
         state.0 += time;
         state.1.push(time);
+    }
+
+    async fn within<F>(&self, time: Duration, work: F) -> Option<F::Output>
+    where
+        F: Future<Output: Send> + Send,
+    {
+        let begun = self.now();
+        let done = work.await;
+        let mut state = self.state.lock().unwrap();
+        if state.0 <= begun + time {
+            return Some(done);
+        }
+        state.0 = begun + time;
+        None
     }
 
     fn draw(&self) -> f64 {

@@ -1,9 +1,9 @@
 //! A client of seller agents: [`mod@discover`] reads a seller's card and chooses how to speak to it,
 //! [`cache`] keeps cards, and [`trust`] says whether one is to be believed. [`client`] calls a skill
-//! of AAP, [`adcp`] a task of AdCP, [`came`] reads whatever comes back, and [`failure`] says what went
-//! wrong and whether the request left. [`recovery`] says what to do about it and [`retry`] does it.
-//! [`mod@probe`] finds out how well an agent keeps to what it should.
-//! [`receiver`] takes what sellers push.
+//! of AAP, [`adcp`] a task of AdCP, [`agent`] speaks with any agent of A2A, [`came`] reads whatever comes back, and [`failure`] says what went
+//! wrong and whether the request left, of which [`record`] is what is logged. [`recovery`] says what to do about it and [`retry`] does it.
+//! [`receiver`] takes what sellers push, and [`signed`] finds out whose signature of AdCP a message
+//! has.
 //!
 //! This crate has never heard of our own server. Whatever a seller sends is data: it is kept as it
 //! came, bounded in size, and goes through [`text`] before a person sees it.
@@ -41,27 +41,32 @@
 //! ```
 
 pub mod adcp;
+pub mod agent;
 pub mod answer;
 pub mod answered;
+mod binding;
 pub mod cache;
 pub mod came;
 pub mod card;
 pub mod client;
 pub mod discover;
+pub mod events;
 pub mod failure;
 pub mod lead;
 pub mod outcome;
-pub mod probe;
 pub mod receiver;
+pub mod record;
 pub mod recovery;
 pub mod refusal;
 pub mod retry;
 pub mod shown;
+pub mod signed;
 pub mod text;
 pub mod transport;
 pub mod trust;
 
 pub use adcp::AdcpClient;
+pub use agent::AgentClient;
 pub use answer::Answer;
 pub use cache::CardCache;
 pub use card::Card;

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 use tradepost_wire::adcp::error::{Error, MAX_LISTED};
+pub use tradepost_wire::adcp::{Decision, Standing};
 use tradepost_wire::catalog::Open;
 
 use crate::came::Layer;
@@ -11,8 +12,6 @@ use crate::failure::{Failure, Kept};
 use crate::recovery::{Advice, Attempt, Budget, advise};
 use crate::refusal::{Adcp, By, Refused, stated_by};
 use crate::text::{SENTENCE, WORD, plain};
-
-pub use tradepost_wire::adcp::{Decision, Standing};
 
 /// What a payload says.
 #[derive(Debug)]
@@ -32,6 +31,8 @@ pub struct Row {
     pub pointer: String,
     /// Its errors; at least one.
     pub errors: Vec<Error>,
+    /// Whether it was sent again by itself, so that a later answer says what became of it.
+    pub again: bool,
 }
 
 impl Outcome {
@@ -65,7 +66,8 @@ fn rows(payload: &Value) -> Vec<Row> {
             if found.len() >= MAX_LISTED {
                 return found;
             }
-            found.push(Row { pointer: format!("/{}/{index}", plain(name, WORD)), errors });
+            let pointer = format!("/{}/{index}", plain(name, WORD));
+            found.push(Row { pointer, errors, again: false });
         }
     }
     found

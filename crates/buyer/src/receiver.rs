@@ -1,17 +1,18 @@
-//! Receiving push deliveries: a router that lets authentic ones in, keeps each once, and says yes
-//! only when it is kept.
+//! Receiving push deliveries, of A2A and of AdCP: a router that lets authentic ones in, keeps each
+//! once, and says yes only when it is kept.
 //!
 //! What is authentic is in [`authentic`], what a delivery is and which ones say the same in
 //! [`delivery`], where they are kept is an [`Inbox`], and [`mod@poll`] asks for what never came.
 //!
 //! | status | when |
 //! |---|---|
-//! | 200 | it is kept, now or since before |
-//! | 400 | it is authentic and no StreamResponse |
-//! | 401 | it is not authentic; nothing says why |
+//! | 200 | it is kept, now or since before; or it was a challenge, which is answered |
+//! | 400 | it is authentic and no delivery; what is wrong with a webhook of AdCP is said |
+//! | 401 | it is not authentic; only of AdCP's signatures is said what is wrong |
 //! | 408 | its body did not arrive in time |
+//! | 409 | its key was used for another webhook of the same sender |
 //! | 413, 415 | it is too large, or of another media type |
-//! | 503 | it could not be kept: send it again |
+//! | 503 | it could not be kept, or nobody knows yet whose signature it has: send it again |
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,19 +21,22 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::post;
 use jiff::Timestamp;
+use serde_json::json;
+use tradepost_wire::adcp::signing::{Fault, Surface};
 
 pub mod authentic;
 pub mod delivery;
 pub mod metrics;
 pub mod poll;
 mod signature;
+pub mod webhooks;
 
-use authentic::{Authenticity, Envelope};
-use delivery::{Delivery, Known, Source};
+use authentic::{Authenticity, Denied, Envelope};
+use delivery::{Delivery, Known, NoDelivery, Received};
 use metrics::Metrics;
 
 /// The media type of a delivery (A2A §4.3.3).
@@ -50,11 +54,11 @@ pub trait Inbox: fmt::Debug + Send + Sync + 'static {
     /// When it could not be kept.
     fn put(&self, delivery: &Delivery) -> Result<Put, Unkept>;
 
-    /// What is kept of a task.
+    /// What is kept of a sender's task.
     ///
     /// # Errors
     /// When that cannot be found out.
-    fn known(&self, task_id: &str) -> Result<Known, Unkept>;
+    fn known(&self, sender: &str, task_id: &str) -> Result<Known, Unkept>;
 }
 
 /// What became of a delivery.
@@ -64,6 +68,8 @@ pub enum Put {
     New,
     /// It was kept before, or others that say the same.
     Duplicate,
+    /// Its sender has used its key for something else, which stays as it was kept.
+    Conflict,
 }
 
 /// A delivery could not be kept. The cause is for the log.
@@ -94,6 +100,8 @@ pub struct Receiver {
     pub metrics: Arc<Metrics>,
     /// Told when a delivery has been kept.
     pub kept: Box<dyn Fn() + Send + Sync>,
+    /// Told in one word why a delivery was not taken, where there is one; for the log.
+    pub refused: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl fmt::Debug for Receiver {
@@ -111,41 +119,107 @@ pub fn router(path: &str, receiver: Arc<Receiver>) -> Router {
 }
 
 async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
-    let (outcome, count) = match receiver.take(request).await {
-        Ok(Put::New) => (StatusCode::OK, &receiver.metrics.kept),
-        Ok(Put::Duplicate) => (StatusCode::OK, &receiver.metrics.duplicates),
-        Err(No::Unauthentic) => (StatusCode::UNAUTHORIZED, &receiver.metrics.unauthentic),
-        Err(No::Slow) => (StatusCode::REQUEST_TIMEOUT, &receiver.metrics.unreadable),
-        Err(No::TooLarge) => (StatusCode::PAYLOAD_TOO_LARGE, &receiver.metrics.unreadable),
-        Err(No::MediaType) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &receiver.metrics.unreadable),
-        Err(No::Unreadable) => (StatusCode::BAD_REQUEST, &receiver.metrics.unreadable),
-        Err(No::Unkept) => (StatusCode::SERVICE_UNAVAILABLE, &receiver.metrics.unkept),
+    let metrics = &receiver.metrics;
+    let no = match receiver.take(request).await {
+        Ok(Taken::Kept) => {
+            metrics.kept.add();
+            return status(StatusCode::OK);
+        }
+        Ok(Taken::Duplicate) => {
+            metrics.duplicates.add();
+            return status(StatusCode::OK);
+        }
+        Ok(Taken::Challenge(challenge)) => {
+            return with_body(StatusCode::OK, &json!({"challenge": challenge}));
+        }
+        Err(no) => no,
+    };
+    if let Some(code) = no.code() {
+        (receiver.refused)(&code);
+    }
+    let (outcome, count) = match &no {
+        No::Denied(Denied::Unproven | Denied::Signature(_)) => {
+            (StatusCode::UNAUTHORIZED, &metrics.unauthentic)
+        }
+        No::Denied(Denied::Later(_)) => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
+        No::Slow => (StatusCode::REQUEST_TIMEOUT, &metrics.unreadable),
+        No::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
+        No::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &metrics.unreadable),
+        // Whoever signs what can be read in two ways is to give up, as with a wrong signature.
+        No::Unreadable(NoDelivery::Ambiguous) => (StatusCode::UNAUTHORIZED, &metrics.unreadable),
+        No::Unreadable(_) => (StatusCode::BAD_REQUEST, &metrics.unreadable),
+        No::Conflict => (StatusCode::CONFLICT, &metrics.conflicts),
+        No::Unkept => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
     };
     count.add();
-    let mut response = status(outcome);
+    let mut response = match &no {
+        No::Unreadable(NoDelivery::Webhook(webhook)) => {
+            let problems = webhook.problems.listed();
+            with_body(outcome, &json!({"code": webhook.code(), "problems": problems}))
+        }
+        No::Unreadable(NoDelivery::Ambiguous | NoDelivery::Other(_))
+        | No::Denied(_)
+        | No::Slow
+        | No::TooLarge
+        | No::MediaType
+        | No::Conflict
+        | No::Unkept => status(outcome),
+    };
     if outcome == StatusCode::UNAUTHORIZED {
-        let bearer = header::HeaderValue::from_static("Bearer");
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, bearer);
+        let challenge = no.code().map(|code| format!("Signature error=\"{code}\""));
+        let challenge = challenge.and_then(|text| HeaderValue::from_str(&text).ok());
+        let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
     }
     response
 }
 
+/// What became of a delivery that was taken.
+enum Taken {
+    Kept,
+    Duplicate,
+    Challenge(String),
+}
+
 /// Why a delivery is not taken.
 enum No {
-    Unauthentic,
+    Denied(Denied),
     Slow,
     TooLarge,
     MediaType,
-    Unreadable,
+    Unreadable(NoDelivery),
+    Conflict,
     Unkept,
 }
 
+impl No {
+    /// In one word, where AdCP has one.
+    fn code(&self) -> Option<String> {
+        match self {
+            Self::Denied(denied) => denied.code(),
+            Self::Unreadable(NoDelivery::Ambiguous) => {
+                Some(Fault::BodyMalformed.code(Surface::Webhook))
+            }
+            Self::Unreadable(NoDelivery::Webhook(webhook)) => Some(webhook.code().to_owned()),
+            Self::Conflict => Some("idempotency_conflict".to_owned()),
+            Self::Unreadable(NoDelivery::Other(_))
+            | Self::Slow
+            | Self::TooLarge
+            | Self::MediaType
+            | Self::Unkept => None,
+        }
+    }
+}
+
 impl Receiver {
-    async fn take(&self, request: Request) -> Result<Put, No> {
+    async fn take(&self, request: Request) -> Result<Taken, No> {
         let (parts, body) = request.into_parts();
         // Whoever has no token does not get to send a body.
         if !self.authenticity.may_send(&parts.headers) {
-            return Err(No::Unauthentic);
+            return Err(No::Denied(Denied::Unproven));
+        }
+        if !is_delivery(&parts.headers) {
+            return Err(No::MediaType);
         }
         let body = tokio::time::timeout(self.patience, to_bytes(body, self.max_body)).await;
         let body = body.map_err(|_| No::Slow)?.map_err(|_| No::TooLarge)?;
@@ -156,22 +230,26 @@ impl Receiver {
             headers: &parts.headers,
             body: &body,
         };
-        let Some(pass) = self.authenticity.check(&envelope, now) else {
-            return Err(No::Unauthentic);
+        let pass = self.authenticity.check(&envelope, now).await.map_err(No::Denied)?;
+        let delivery = match Received::read(&body, &pass.sender, now).map_err(No::Unreadable)? {
+            Received::Delivery(delivery) => delivery,
+            Received::Challenge(challenge) => return Ok(Taken::Challenge(challenge)),
         };
-        if !is_delivery(&parts.headers) {
-            return Err(No::MediaType);
-        }
-        let delivery = Delivery::read(&body, Source::Push, now).map_err(|_| No::Unreadable)?;
         let inbox = Arc::clone(&self.inbox);
         let put = tokio::task::spawn_blocking(move || inbox.put(&delivery)).await;
-        let put = put.map_err(|_| No::Unkept)?.map_err(|_| No::Unkept)?;
-        // A sender that was not told repeats itself; only what is kept is never heard again.
-        self.authenticity.spend(pass, now);
-        if put == Put::New {
-            (self.kept)();
+        match put {
+            Ok(Ok(Put::New)) => {
+                (self.kept)();
+                Ok(Taken::Kept)
+            }
+            Ok(Ok(Put::Duplicate)) => Ok(Taken::Duplicate),
+            Ok(Ok(Put::Conflict)) => Err(No::Conflict),
+            Ok(Err(_)) | Err(_) => {
+                // A sender that was not told repeats itself, perhaps with the same signature.
+                self.authenticity.release(&pass);
+                Err(No::Unkept)
+            }
         }
-        Ok(put)
     }
 }
 
@@ -185,5 +263,13 @@ fn is_delivery(headers: &HeaderMap) -> bool {
 fn status(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
+    response
+}
+
+fn with_body(outcome: StatusCode, document: &serde_json::Value) -> Response {
+    let mut response = status(outcome);
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    *response.body_mut() = document.to_string().into();
     response
 }

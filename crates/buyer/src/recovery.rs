@@ -199,6 +199,8 @@ pub enum Why {
     Throttled,
     /// The budget is spent.
     Spent(Spent),
+    /// The caller stopped.
+    Stopped,
     /// No way of billing is left that the seller accepts.
     Billing,
     /// The account has to be set up, at this address when the seller gave one that is safe.
@@ -292,8 +294,7 @@ impl Wait {
 pub fn advise(attempt: &Attempt, failure: &Failure, budget: &Budget) -> Advice {
     match course::of(attempt, failure) {
         Course::Again { pace, first } => {
-            let in_doubt = failure.may_have_acted() || course::seller_broke(failure);
-            if attempt.effect == Effect::Unkeyed && in_doubt {
+            if attempt.effect == Effect::Unkeyed && failure.may_have_acted() {
                 return Advice::Ask(Why::InDoubt);
             }
             course::retry(pace, first, attempt, failure, budget)

@@ -5,12 +5,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use jiff::SignedDuration;
 use serde_json::Value;
 use tradepost_wire::a2a::error::{Code, DOMAIN, FieldViolation};
 use tradepost_wire::aap::error::{Code as AapCode, DOMAIN as AAP_DOMAIN, Received};
 use tradepost_wire::adcp::error::{Error as AdcpError, Malformed, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
+use tradepost_wire::http_date;
 
 use crate::came::{self, Places};
 use crate::failure::Kept;
@@ -346,13 +346,7 @@ fn stated_delay(details: &Value) -> Option<Duration> {
 /// so that no clock is needed and the two sides' clocks need not agree.
 #[must_use]
 pub fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
-    let header = header.trim();
-    if !header.is_empty() && header.bytes().all(|b| b.is_ascii_digit()) {
-        return Some(Duration::from_secs(header.parse().unwrap_or(u64::MAX)).min(MAX_DELAY));
-    }
-    let moment = |text: &str| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok();
-    let wait: SignedDuration = moment(date?)?.duration_until(moment(header)?);
-    Some(Duration::try_from(wait).unwrap_or_default().min(MAX_DELAY))
+    http_date::retry_after(header, date).map(|wait| wait.min(MAX_DELAY))
 }
 
 #[cfg(test)]

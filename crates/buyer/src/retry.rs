@@ -6,15 +6,25 @@
 //! tokens of one seller over all intents, which only time gives back. What a hostile seller says
 //! (`GO_FOREVER`, a second on every answer, corrections without end) spends them like everything
 //! else.
+//!
+//! Whether the seller may have acted is a question about all requests of an intent and not about
+//! the last: a dealer who takes a lead, drops the connection and goes down ends the loop with
+//! "cannot connect". [`Doubt`] is carried from one attempt to the next, with the keys.
 
+use std::fmt;
 use std::time::Duration;
 
-use crate::failure::Failure;
-use crate::recovery::{Advice, Attempt, Budget, Change, First, Fix, Retry, Tried, advise};
+use crate::failure::{Failure, Unanswered};
+use crate::record::Record;
+use crate::recovery::{
+    Advice, Attempt, Budget, Change, Effect, First, Fix, Retry, Tried, Wait, advise,
+};
 
+mod doubt;
 mod sellers;
 mod world;
 
+pub use doubt::Doubt;
 pub use sellers::{Sellers, Sizes};
 pub use world::{Machine, World};
 
@@ -23,10 +33,14 @@ pub use world::{Machine, World};
 pub struct Limits {
     /// How many requests in all; the first is one of them.
     pub attempts: u32,
-    /// How long from the first request to the last. It is not cut off: a request that has begun
-    /// has its own time limit.
+    /// How long all requests together, with the pauses between them. A request that is on its way
+    /// at the end is given up.
     pub elapsed: Duration,
 }
+
+/// A request that would be given up sooner than this is not begun: most likely it would only be
+/// in doubt.
+pub const LEAST: Duration = Duration::from_secs(1);
 
 impl Default for Limits {
     /// Three retries, five minutes (`E-1`).
@@ -57,6 +71,14 @@ pub trait Sender: Send {
     /// What went wrong.
     fn send(&mut self, key: Key) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
 
+    /// The idempotency key of the latest request, whether or not it was answered.
+    fn key(&self) -> Option<&str>;
+
+    /// The texts of the request, which a log must not repeat after the seller.
+    fn private(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Changes the request as the advice says; `false` when it cannot, which ends the loop.
     fn correct(&mut self, fix: &Fix, failure: &Failure) -> impl Future<Output = bool> + Send;
 
@@ -74,6 +96,10 @@ pub struct Recovered<T> {
     /// Whether a scope that was missing came back on the way: the account's `authorization` has to
     /// be read again before the answer is relied on (`R-10`).
     pub reread_authorization: bool,
+    /// The idempotency key of the request that was answered.
+    pub key: Option<String>,
+    /// What earlier requests with other keys may have done: an answer settles only its own.
+    pub doubt: Doubt,
 }
 
 /// The loop ended without an answer.
@@ -88,6 +114,41 @@ pub struct GaveUp {
     /// Whether the seller keeps saying that it is set up wrongly: an outage, as opposed to one
     /// request that went wrong (`Y-4`).
     pub outage: bool,
+    /// The idempotency key of the last request.
+    pub key: Option<String>,
+    /// What any of the requests may have done, whatever became of the last.
+    pub doubt: Doubt,
+    /// Whether the caller stopped it, during a request or between two.
+    pub stopped: bool,
+}
+
+impl GaveUp {
+    /// Of an intent that was given up before anything was sent.
+    pub(crate) fn before(failure: Failure) -> Self {
+        let budget = Budget { attempts: 0, time: Duration::ZERO, tokens: 0 };
+        Self {
+            advice: advise(&Attempt::default(), &failure, &budget),
+            failure,
+            spent: Spending::default(),
+            outage: false,
+            key: None,
+            doubt: Doubt::default(),
+            stopped: false,
+        }
+    }
+}
+
+impl fmt::Display for GaveUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.failure, self.advice)?;
+        if self.doubt.may_have_acted() { write!(f, "; {}", self.doubt) } else { Ok(()) }
+    }
+}
+
+impl std::error::Error for GaveUp {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.failure)
+    }
 }
 
 /// What an intent took.
@@ -97,6 +158,13 @@ pub struct Spending {
     pub attempts: u32,
     /// How long was waited between them.
     pub waited: Duration,
+}
+
+impl Spending {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.attempts += more.attempts;
+        self.waited += more.waited;
+    }
 }
 
 /// Follows the advice for all intents of a program.
@@ -128,46 +196,130 @@ impl<W: World> Recoverer<W> {
     pub async fn run<S: Sender>(
         &self,
         seller: &str,
+        attempt: Attempt,
+        sender: &mut S,
+    ) -> Result<Recovered<S::Answer>, Box<GaveUp>> {
+        self.run_within(self.limits, seller, attempt, sender).await
+    }
+
+    /// The same within what is left of the limits of a larger intent.
+    pub(crate) async fn run_within<S: Sender>(
+        &self,
+        limits: Limits,
+        seller: &str,
         mut attempt: Attempt,
         sender: &mut S,
     ) -> Result<Recovered<S::Answer>, Box<GaveUp>> {
+        let left = |begun| self.left(limits, begun);
         let begun = self.world.now();
-        let (mut spent, mut key) = (Spending::default(), Key::First);
+        let (mut spent, mut key, mut doubt) = (Spending::default(), Key::First, Doubt::default());
         let mut scope_was_missing = false;
         loop {
             spent.attempts += 1;
-            let failure = match sender.send(key).await {
+            let failure = match self.send(sender, key, left(begun)).await {
                 Ok(answer) => {
-                    let reread_authorization = scope_was_missing;
-                    return Ok(Recovered { answer, spent, reread_authorization });
+                    let (key, reread_authorization) = (key_of(sender), scope_was_missing);
+                    doubt.settle(key.as_deref());
+                    return Ok(Recovered { answer, spent, reread_authorization, key, doubt });
                 }
                 Err(failure) => failure,
             };
+            self.world.failed(&Record::of(&failure, &sender.private()));
+            if attempt.effect != Effect::Read && failure.may_have_acted() {
+                doubt.cast(sender.key());
+            }
             let now = self.world.now();
             let outage = self.sellers.note(seller, &failure, now);
             let budget = Budget {
-                attempts: self.limits.attempts.saturating_sub(spent.attempts),
-                time: self.limits.elapsed.saturating_sub(now.saturating_sub(begun)),
+                attempts: limits.attempts.saturating_sub(spent.attempts),
+                time: left(begun).saturating_sub(LEAST),
                 tokens: self.sellers.tokens(seller, now),
             };
             let advice = advise(&attempt, &failure, &budget);
+            let latest = key_of(sender);
+            let gave_up = |failure, advice, spent, doubt, stopped| {
+                let key = latest;
+                Err(Box::new(GaveUp { failure, advice, spent, outage, key, doubt, stopped }))
+            };
             let Some((wait, next)) =
                 self.follow(&advice, &failure, &budget, sender, &mut attempt).await
             else {
-                return Err(Box::new(GaveUp { failure, advice, spent, outage }));
+                let stopped = matches!(failure, Failure::Unanswered(Unanswered::Stopped));
+                return gave_up(failure, advice, spent, doubt, stopped);
             };
             // Other intents may have spent the last token meanwhile.
             if !self.sellers.take(seller, now) {
-                let budget = Budget { tokens: 0, ..budget };
-                let advice = advise(&attempt, &failure, &budget);
-                return Err(Box::new(GaveUp { failure, advice, spent, outage }));
+                let advice = advise(&attempt, &failure, &Budget { tokens: 0, ..budget });
+                return gave_up(failure, advice, spent, doubt, false);
             }
             scope_was_missing |= is_scope(&failure);
             if !wait.is_zero() {
-                spent.waited += wait;
-                self.world.sleep(wait).await;
+                let before = self.world.now();
+                self.world.resting(wait);
+                let stopped = self.sleep(wait).await;
+                spent.waited += self.world.now().saturating_sub(before);
+                if stopped {
+                    return gave_up(failure, advice, spent, doubt, true);
+                }
             }
             key = next;
+        }
+    }
+
+    /// How much of the time of an intent that began then is left.
+    fn left(&self, limits: Limits, begun: Duration) -> Duration {
+        limits.elapsed.saturating_sub(self.world.now().saturating_sub(begun))
+    }
+
+    /// Sends within this time, unless the program is to stop meanwhile.
+    async fn send<S: Sender>(
+        &self,
+        sender: &mut S,
+        key: Key,
+        time: Duration,
+    ) -> Result<S::Answer, Failure> {
+        tokio::select! {
+            // What has come is taken.
+            biased;
+            sent = self.world.within(time, sender.send(key)) => {
+                sent.unwrap_or(Err(Failure::Unanswered(Unanswered::TimedOut(time))))
+            }
+            () = self.world.stopped() => Err(Failure::Unanswered(Unanswered::Stopped)),
+        }
+    }
+
+    /// What one intent may cost.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Takes one of a seller's tokens and lets time pass; whether there was none, or the program
+    /// was stopped meanwhile.
+    pub(crate) async fn rest(&self, seller: &str, wait: Wait) -> bool {
+        if !self.sellers.take(seller, self.world.now()) {
+            return true;
+        }
+        let wait = wait.drawn(self.world.draw());
+        if wait.is_zero() {
+            return false;
+        }
+        self.world.resting(wait);
+        self.sleep(wait).await
+    }
+
+    /// The time, the sleep and the draw.
+    #[must_use]
+    pub fn world(&self) -> &W {
+        &self.world
+    }
+
+    /// Lets time pass; whether the program was stopped meanwhile.
+    pub(crate) async fn sleep(&self, wait: Duration) -> bool {
+        tokio::select! {
+            biased;
+            () = self.world.sleep(wait) => false,
+            () = self.world.stopped() => true,
         }
     }
 
@@ -227,6 +379,10 @@ fn note(tried: &mut Tried, fix: &Fix) {
         | Change::Versions(_)
         | Change::Account(_) => {}
     }
+}
+
+fn key_of(sender: &impl Sender) -> Option<String> {
+    sender.key().map(ToOwned::to_owned)
 }
 
 fn is_scope(failure: &Failure) -> bool {

@@ -7,6 +7,14 @@ pub const SENTENCE: usize = 500;
 /// How many characters of a name, a code or a pointer are shown.
 pub const WORD: usize = 80;
 
+/// The text in a body, without the byte order mark that some platforms put in front: a reader of JSON
+/// may ignore it (RFC 8259 §8.1). `None` when it is not UTF-8.
+#[must_use]
+pub fn decoded(body: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(body).ok()?;
+    Some(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
 /// At most `max` characters of `text`: runs of white space become one space, and characters that
 /// control the terminal, take no room or change the direction of writing are left out.
 #[must_use]
@@ -31,6 +39,36 @@ pub fn plain(text: &str, max: usize) -> String {
             gap = false;
         }
         out.push(character);
+        length += 1;
+    }
+    out
+}
+
+/// At most `max` characters of a longer text, whose lines and indentation stay: no more than one
+/// empty line in a row, and nothing that [`plain`] would leave out.
+#[must_use]
+pub fn paragraphs(text: &str, max: usize) -> String {
+    let mut out = String::new();
+    let (mut length, mut breaks) = (0, 0);
+    for character in text.trim_end().chars() {
+        match character {
+            '\n' => {
+                breaks += 1;
+                continue;
+            }
+            '\t' => {}
+            character if is_unsafe(character) => continue,
+            _ => {}
+        }
+        if length >= max {
+            out.push('…');
+            break;
+        }
+        if breaks > 0 && !out.is_empty() {
+            out.push_str(if breaks > 1 { "\n\n" } else { "\n" });
+        }
+        breaks = 0;
+        out.push(if character.is_whitespace() { ' ' } else { character });
         length += 1;
     }
     out
@@ -109,6 +147,14 @@ mod tests {
         assert_eq!(plain("abc", 3), "abc");
         assert_eq!(plain("abc   ", 3), "abc");
         assert_eq!(plain("ab cd", 3), "ab…");
+    }
+
+    #[test]
+    fn paragraphs_keep_their_lines_and_nothing_else() {
+        let hostile = "\n\na\u{1b}[2J\r\n  b\tc\n\n\n\nd\u{202e}e\u{2028}f\n";
+        assert_eq!(paragraphs(hostile, 80), "a[2J\n  b c\n\ndef");
+        assert_eq!(paragraphs("abc\ndef", 4), "abc\nd…");
+        assert_eq!(paragraphs("abc\n", 3), "abc");
     }
 
     #[test]

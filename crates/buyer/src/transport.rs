@@ -8,9 +8,10 @@ use reqwest::header::{
     ACCEPT, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
     LOCATION, RETRY_AFTER,
 };
-use reqwest::{Client, Request, RequestBuilder, Url, redirect};
+use reqwest::{Client, ClientBuilder, Request, RequestBuilder, Url, redirect};
 
-use crate::failure::{Defect, Failure, Kept, Unanswered, Unsent};
+use crate::events;
+use crate::failure::{Defect, Failure, Kept, MAX_KEPT, Unanswered, Unsent};
 use crate::refusal;
 
 /// What a request may cost.
@@ -40,6 +41,8 @@ pub struct Transport {
     limits: Limits,
     plain: OnceLock<Client>,
     secure: OnceLock<Client>,
+    plain_http2: OnceLock<Client>,
+    secure_http2: OnceLock<Client>,
 }
 
 /// An answer with its body.
@@ -73,18 +76,113 @@ impl Response {
     }
 }
 
+/// An answer without its body.
+#[derive(Debug)]
+struct Head {
+    status: u16,
+    content_type: Option<String>,
+    etag: Option<String>,
+    retry_after: Option<Duration>,
+    headers: HeaderMap,
+}
+
+impl Head {
+    fn kept(&self, body: &[u8]) -> Kept {
+        Kept::new(self.status, self.content_type.clone(), body)
+    }
+
+    fn with(self, body: Vec<u8>) -> Response {
+        let Self { status, content_type, etag, retry_after, headers } = self;
+        Response { status, content_type, etag, retry_after, headers, body }
+    }
+}
+
+/// What came to a request that may be answered with events.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    /// One answer.
+    Whole(Response),
+    /// Events, as they come.
+    Events(Box<Events>),
+}
+
+/// A stream of events.
+#[derive(Debug)]
+pub(crate) struct Events {
+    head: Head,
+    response: reqwest::Response,
+    reader: events::Reader,
+    /// The beginning of what came.
+    body: Vec<u8>,
+    length: usize,
+    max_body: usize,
+    time: Duration,
+}
+
+impl Events {
+    /// The data of the next event; `None` when the stream has ended. All events together may be as
+    /// large as an answer.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        loop {
+            if let Some(data) = self.reader.take() {
+                return Ok(Some(data));
+            }
+            match self.response.chunk().await {
+                Ok(Some(chunk)) => {
+                    self.length += chunk.len();
+                    if self.length > self.max_body {
+                        return Err(self.garbled(Defect::TooLarge(self.max_body)));
+                    }
+                    let room = MAX_KEPT.saturating_sub(self.body.len());
+                    self.body.extend(chunk.iter().take(room));
+                    self.reader.feed(&chunk);
+                }
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(self.garbled(cut(&error, self.time))),
+            }
+        }
+    }
+
+    /// The stream as an answer that has this body.
+    pub(crate) fn response(&self, body: Vec<u8>) -> Response {
+        Response {
+            status: self.head.status,
+            content_type: self.head.content_type.clone(),
+            etag: self.head.etag.clone(),
+            retry_after: self.head.retry_after,
+            headers: self.head.headers.clone(),
+            body,
+        }
+    }
+
+    pub(crate) fn garbled(&self, defect: Defect) -> Failure {
+        let length = self.length;
+        Failure::garbled(defect, Kept { length, ..self.head.kept(&self.body) })
+    }
+}
+
+/// What is wrong with an answer whose end did not come.
+fn cut(error: &reqwest::Error, time: Duration) -> Defect {
+    if error.is_timeout() { Defect::Stalled(time) } else { Defect::Truncated }
+}
+
 impl Transport {
     /// A client with these limits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, plain: OnceLock::new(), secure: OnceLock::new() }
+        Self::of(limits, OnceLock::new(), OnceLock::new())
     }
 
     /// The same over clients that somebody else has set up: one for addresses without TLS, one for
     /// those with it. Limits of time and connection are theirs.
     #[must_use]
     pub fn over(plain: Client, secure: Client, limits: Limits) -> Self {
-        Self { limits, plain: plain.into(), secure: secure.into() }
+        Self::of(limits, plain.into(), secure.into())
+    }
+
+    fn of(limits: Limits, plain: OnceLock<Client>, secure: OnceLock<Client>) -> Self {
+        let (plain_http2, secure_http2) = (OnceLock::new(), OnceLock::new());
+        Self { limits, plain, secure, plain_http2, secure_http2 }
     }
 
     /// Fetches a document.
@@ -131,86 +229,146 @@ impl Transport {
         self.send(self.client(url)?.post(url.clone()).headers(headers).body(body)).await
     }
 
-    /// Posts JSON to a server that may answer with a stream of events, which is read until
-    /// `is_enough` says so of what came so far.
+    /// Posts JSON to a server that may answer with a stream of events, within this time.
     pub(crate) async fn post_for_events(
         &self,
         url: &Url,
-        mut headers: HeaderMap,
+        headers: HeaderMap,
         body: Vec<u8>,
-        is_enough: impl FnMut(&[u8]) -> bool + Send,
-    ) -> Result<Response, Failure> {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let both = HeaderValue::from_static("application/json, text/event-stream");
-        headers.insert(ACCEPT, both);
-        self.read(self.client(url)?.post(url.clone()).headers(headers).body(body), is_enough).await
+        time: Duration,
+    ) -> Result<Opened, Failure> {
+        let request = self.client(url)?.post(url.clone()).body(body).timeout(time);
+        self.for_events(request, headers, "application/json", time).await
     }
 
-    /// Sends any request at all and gives the answer as it begins: for the prober, which judges
-    /// what a client would not let through.
+    /// Sends a request of A2A's HTTP+JSON binding, a POST when it has a body; the answer may be a
+    /// stream of events.
+    pub(crate) async fn http_json(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Option<Vec<u8>>,
+        time: Duration,
+    ) -> Result<Opened, Failure> {
+        let client = self.client(url)?;
+        let request = match body {
+            Some(body) => client.post(url.clone()).body(body),
+            None => client.get(url.clone()),
+        };
+        self.for_events(request.timeout(time), headers, "application/a2a+json", time).await
+    }
+
+    async fn for_events(
+        &self,
+        request: RequestBuilder,
+        mut headers: HeaderMap,
+        media_type: &'static str,
+        time: Duration,
+    ) -> Result<Opened, Failure> {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        let types = match media_type {
+            "application/json" => "application/json, text/event-stream",
+            _ => "application/a2a+json, application/json, text/event-stream",
+        };
+        headers.insert(ACCEPT, HeaderValue::from_static(types));
+        let (head, response) = self.begin(request.headers(headers)).await?;
+        if !events::is_events(head.content_type.as_deref()) {
+            return self.complete(head, response, time).await.map(Opened::Whole);
+        }
+        let (reader, body) = (events::Reader::default(), Vec::new());
+        let max_body = self.limits.max_body;
+        let events = Events { head, response, reader, body, length: 0, max_body, time };
+        Ok(Opened::Events(Box::new(events)))
+    }
+
+    /// Sends any request at all and gives the answer as it begins, of whatever kind it is: for those
+    /// who judge what a client would not let through. The limit of size is theirs to keep.
     ///
     /// # Errors
     /// `Unsent` or `Unanswered`.
-    pub(crate) async fn open(&self, request: Request) -> Result<reqwest::Response, Failure> {
+    pub async fn open(&self, request: Request) -> Result<reqwest::Response, Failure> {
         let client = self.client(request.url())?;
         client.execute(request).await.map_err(|error| self.before_the_answer(&error))
     }
 
+    /// The same by HTTP/2 alone, which gRPC needs: without TLS by prior knowledge. It is always over a
+    /// client of its own, with these limits.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_http2(&self, request: Request) -> Result<reqwest::Response, Failure> {
+        let (slot, is_secure) = match request.url().scheme() {
+            "http" => (&self.plain_http2, false),
+            "https" => (&self.secure_http2, true),
+            _ => return Err(Failure::address(request.url().as_str(), "is neither http nor https")),
+        };
+        let client = match slot.get() {
+            Some(client) => client,
+            None => {
+                let builder = builder(self.limits).http2_prior_knowledge();
+                let built = if is_secure { secure(builder) } else { plain(builder) };
+                let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
+                slot.get_or_init(|| client)
+            }
+        };
+        client.execute(request).await.map_err(|error| self.before_the_answer(&error))
+    }
+
     /// Its limits.
-    pub(crate) fn limits(&self) -> Limits {
+    #[must_use]
+    pub fn limits(&self) -> Limits {
         self.limits
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
-        self.read(request, |_| false).await
+        let (head, response) = self.begin(request).await?;
+        self.complete(head, response, self.limits.timeout).await
     }
 
-    async fn read(
-        &self,
-        request: RequestBuilder,
-        mut is_enough: impl FnMut(&[u8]) -> bool + Send,
-    ) -> Result<Response, Failure> {
-        let sent = request.send().await;
-        let mut response = sent.map_err(|error| self.before_the_answer(&error))?;
+    /// Sends a request and reads the head of the answer.
+    async fn begin(&self, request: RequestBuilder) -> Result<(Head, reqwest::Response), Failure> {
+        // Where the whole answer may take longer, its beginning may not.
+        let sent = tokio::time::timeout(self.limits.timeout, request.send()).await;
+        let timed_out = |_| Failure::Unanswered(Unanswered::TimedOut(self.limits.timeout));
+        let response = sent.map_err(timed_out)?.map_err(|error| self.before_the_answer(&error))?;
         let header = |name| {
             let value: &HeaderValue = response.headers().get(name)?;
             Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
-        let retry_after = header(RETRY_AFTER)
-            .and_then(|text| refusal::retry_after(&text, header(DATE).as_deref()));
-        let (content_type, etag) = (header(CONTENT_TYPE), header(ETAG));
-        let location = header(LOCATION);
-        let headers = response.headers().clone();
-        let status = response.status().as_u16();
-        let kept = |body: &[u8]| Kept::new(status, content_type.clone(), body);
-        if matches!(status, 300..=303 | 305..=399) {
-            return Err(Failure::garbled(Defect::Redirect { location }, kept(&[])));
+        let head = Head {
+            status: response.status().as_u16(),
+            content_type: header(CONTENT_TYPE),
+            etag: header(ETAG),
+            retry_after: header(RETRY_AFTER)
+                .and_then(|text| refusal::retry_after(&text, header(DATE).as_deref())),
+            headers: response.headers().clone(),
+        };
+        if matches!(head.status, 300..=303 | 305..=399) {
+            let location = header(LOCATION);
+            return Err(Failure::garbled(Defect::Redirect { location }, head.kept(&[])));
         }
+        Ok((head, response))
+    }
+
+    /// Reads the rest of an answer.
+    async fn complete(
+        &self,
+        head: Head,
+        mut response: reqwest::Response,
+        time: Duration,
+    ) -> Result<Response, Failure> {
         let mut body = Vec::new();
         loop {
             match response.chunk().await {
                 Ok(Some(chunk)) if body.len() + chunk.len() > self.limits.max_body => {
                     let defect = Defect::TooLarge(self.limits.max_body);
-                    return Err(Failure::garbled(defect, kept(&body)));
+                    return Err(Failure::garbled(defect, head.kept(&body)));
                 }
-                Ok(Some(chunk)) => {
-                    body.extend_from_slice(&chunk);
-                    if is_enough(&body) {
-                        break;
-                    }
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    let defect = if error.is_timeout() {
-                        Defect::Stalled(self.limits.timeout)
-                    } else {
-                        Defect::Truncated
-                    };
-                    return Err(Failure::garbled(defect, kept(&body)));
-                }
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => return Ok(head.with(body)),
+                Err(error) => return Err(Failure::garbled(cut(&error, time), head.kept(&body))),
             }
         }
-        Ok(Response { status, content_type, etag, retry_after, headers, body })
     }
 
     /// What an error means that came before the head of an answer was read.
@@ -235,13 +393,14 @@ impl Transport {
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        let built = if url.scheme() == "https" { secure(self.limits) } else { plain(self.limits) };
+        let built = builder(self.limits).http1_only();
+        let built = if url.scheme() == "https" { secure(built) } else { plain(built) };
         let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
         Ok(slot.get_or_init(|| client))
     }
 }
 
-fn builder(limits: Limits) -> reqwest::ClientBuilder {
+fn builder(limits: Limits) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
@@ -254,22 +413,22 @@ fn builder(limits: Limits) -> reqwest::ClientBuilder {
 }
 
 /// A client without TLS, so that a machine without certificates can still talk to a local agent.
-fn plain(limits: Limits) -> Result<Client, String> {
+fn plain(builder: ClientBuilder) -> Result<Client, String> {
     let provider = rustls::crypto::ring::default_provider();
     let tls = rustls::ClientConfig::builder_with_provider(provider.into())
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
-    let client = builder(limits).tls_backend_preconfigured(tls).build();
+    let client = builder.tls_backend_preconfigured(tls).build();
     client.map_err(|error| innermost(&error))
 }
 
 /// A client that trusts what the machine trusts.
-fn secure(limits: Limits) -> Result<Client, String> {
+fn secure(builder: ClientBuilder) -> Result<Client, String> {
     // When the process has a provider already, that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = builder(limits).https_only(true).build();
+    let client = builder.https_only(true).build();
     client.map_err(|error| innermost(&error))
 }
 

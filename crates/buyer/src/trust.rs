@@ -8,55 +8,19 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use reqwest::Url;
-use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+use tradepost_keys::KeySet;
+use tradepost_keys::card::{Signature, Signed, Verdict};
+use tradepost_wire::problem::Problems;
 use tradepost_wire::strict;
 
 use crate::card::Card;
-use crate::text::{WORD, plain};
+use crate::text::{WORD, decoded, plain};
 use crate::transport::Transport;
-
-pub mod keyset;
-pub mod verify;
-
-use keyset::KeySet;
-use verify::{Signature, Signed, Verdict};
 
 /// How many key sets one card can make us fetch.
 const MAX_FETCHES: usize = 4;
-
-/// An algorithm of JWS (RFC 7518 §3, RFC 8037 §3.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Algorithm {
-    /// ECDSA on P-256 with SHA-256.
-    Es256,
-    /// Ed25519.
-    EdDsa,
-}
-
-impl Algorithm {
-    /// The name in a header.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Es256 => "ES256",
-            Self::EdDsa => "EdDSA",
-        }
-    }
-
-    /// The algorithm that a header names. RFC 9864 has a second name for EdDSA with Ed25519.
-    #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        match name {
-            "ES256" => Some(Self::Es256),
-            "EdDSA" | "Ed25519" => Some(Self::EdDsa),
-            _ => None,
-        }
-    }
-}
 
 /// What is asked of a card's signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -245,21 +209,8 @@ async fn fetch(transport: &Transport, url: &Url) -> Result<KeySet, String> {
     if !response.is_success() {
         return Err(format!("the server answers with HTTP {}", response.status));
     }
-    let text = String::from_utf8(response.body).map_err(|_| "it is not UTF-8".to_owned())?;
-    KeySet::read(&text).map_err(|_| "it is no set of public keys".to_owned())
-}
-
-/// Encodes base64url as JWS wants it.
-#[must_use]
-pub fn encode(bytes: impl AsRef<[u8]>) -> String {
-    URL_SAFE_NO_PAD.encode(bytes)
-}
-
-/// Decodes base64url as JWS wants it: without padding, and with one spelling for every value, so
-/// that a signature cannot be written in a second way.
-#[must_use]
-pub fn decode(text: &str) -> Option<Vec<u8>> {
-    URL_SAFE_NO_PAD.decode(text).ok()
+    let text = decoded(&response.body).ok_or("it is not UTF-8")?;
+    KeySet::read(text).map_err(|_| "it is no set of public keys".to_owned())
 }
 
 /// The problems of a card or a key set, for people.
@@ -278,11 +229,6 @@ pub fn describe(problems: &Problems) -> Vec<String> {
 fn clip_pointer(pointer: &str) -> String {
     let shown = plain(pointer, 2 * WORD);
     if shown.is_empty() { "the document".to_owned() } else { shown }
-}
-
-/// Notes what is wrong at a place of a card or a key set.
-pub fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
-    tradepost_wire::parse::push(at, problems, Keyword::Format, message, Extra::None);
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::profile::{Authorization, Billing};
-use crate::shelf::{Broken, Kept, Kind, New, Shelf, Thing, own_id};
+use crate::agent::{Authorization, Billing};
+use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
+use crate::world::Broken;
 
 /// An account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,48 +81,25 @@ impl Grant {
     }
 }
 
-/// How an account stands (`account-status`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It can be used.
-    Active,
-    /// The publisher has to approve it.
-    PendingApproval,
-    /// The publisher has declined it.
-    Rejected,
-    /// Something is due.
-    PaymentRequired,
-    /// Paused by the publisher.
-    Suspended,
-    /// Over.
-    Closed,
+tradepost_wire::words! {
+    /// How an account stands (`account-status`), in the order of its life.
+    pub enum Status {
+        /// The publisher has to approve it.
+        PendingApproval = "pending_approval",
+        /// It can be used.
+        Active = "active",
+        /// Something is due.
+        PaymentRequired = "payment_required",
+        /// Paused by the publisher.
+        Suspended = "suspended",
+        /// The publisher has declined it.
+        Rejected = "rejected",
+        /// Over.
+        Closed = "closed",
+    }
 }
 
 impl Status {
-    /// Every status, in the order of the life of an account.
-    pub const ALL: [Self; 6] = [
-        Self::PendingApproval,
-        Self::Active,
-        Self::PaymentRequired,
-        Self::Suspended,
-        Self::Rejected,
-        Self::Closed,
-    ];
-
-    /// The word on the wire.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::PendingApproval => "pending_approval",
-            Self::Rejected => "rejected",
-            Self::PaymentRequired => "payment_required",
-            Self::Suspended => "suspended",
-            Self::Closed => "closed",
-        }
-    }
-
     /// Whether an account may go from here to another status (accounts overview, "Account status
     /// lifecycle").
     #[must_use]
@@ -275,6 +253,8 @@ fn without_credentials(config: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use tradepost_wire::catalog::Vocabulary as _;
+
     use super::Status;
 
     #[test]
@@ -290,8 +270,8 @@ mod tests {
             "suspended>closed",
         ];
         let mut found = Vec::new();
-        for from in Status::ALL {
-            for to in Status::ALL {
+        for from in Status::ALL.iter().copied() {
+            for to in Status::ALL.iter().copied() {
                 if from.may_become(to) {
                     found.push(format!("{}>{}", from.name(), to.name()));
                 }

@@ -3,19 +3,21 @@
 //! that changes something. How the account stands is asked after the idempotency key: what was done
 //! is replayed, whatever became of the account.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
 
 use crate::account::{Account, Status};
+use crate::agent::{Billing, BuyerAgent};
 use crate::ask::Ask;
-use crate::profile::{Billing, BuyerAgent, Profile, Review};
+use crate::profile::{Profile, Review};
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
-use crate::resolve::{NaturalKey, Reach, Rights};
-use crate::shelf::{Broken, Kept, Record, Shelf, Thing as _};
-use crate::tools;
+use crate::resolve::{NaturalKey, Reach, Reference, Rights};
+use crate::shelf::{Kept, Record, Shelf, Thing as _};
+use crate::world::Broken;
 
 pub(crate) mod gates;
 
@@ -69,11 +71,11 @@ pub(crate) fn admit(
     let tenant = ask.caller.tenant();
     let rights = Rights::read(ask.tool, &ask.arguments, agent, &tenant, shelf)?;
     let found = named(publisher, ask, &rights, shelf, phase);
-    if !tools::has(publisher, ask.tool) {
+    if !publisher.has(ask.tool) {
         // Whoever could not call it anyway is told so: that is what can be mended (`R-5`).
         let account = found.ok().flatten();
         rights.permit(account.as_ref().and_then(known_id))?;
-        return Err(tools::unsupported().into());
+        return Err(refuse::unsupported().into());
     }
     let account = found?;
     if let Some(account) = &account {
@@ -94,16 +96,16 @@ fn named(
     shelf: &dyn Shelf,
     phase: Phase,
 ) -> Result<Option<Kept<Account>>, Stop> {
-    let Some(reference) = ask.arguments.get("account") else {
+    let Some(reference) = ask.arguments.get("account").and_then(Reference::read) else {
         return Ok(None);
     };
     // In a list it chooses what is shown, and what is not there is not shown. The test controller is
     // told of a sandbox without a name.
-    let names = reference.get("account_id").is_some() || reference.get("brand").is_some();
+    let names = ["account_id", "brand"].iter().any(|name| reference.sent.contains_key(*name));
     if ask.tool == Tool::ListAccounts || !names {
         return Ok(None);
     }
-    account(publisher, ask, rights, reference, "account", shelf, phase).map(Some)
+    account(publisher, ask, rights, &reference, "account", shelf, phase).map(Some)
 }
 
 /// The account that a reference means; one that nobody declared is opened where that is the policy.
@@ -114,7 +116,7 @@ pub(crate) fn account(
     publisher: &Publisher,
     ask: &Ask,
     rights: &Rights,
-    reference: &Value,
+    reference: &Reference,
     field: &str,
     shelf: &dyn Shelf,
     phase: Phase,
@@ -139,10 +141,14 @@ pub(crate) fn known_id(account: &Kept<Account>) -> Option<&str> {
 }
 
 /// The account that a natural key stands for which nobody has declared.
-fn implied(profile: &Profile, agent: Option<&BuyerAgent>, reference: &Value) -> Option<Account> {
+fn implied(
+    profile: &Profile,
+    agent: Option<&BuyerAgent>,
+    reference: &Reference,
+) -> Option<Account> {
     let (onboarding, agent) = (&profile.onboarding, agent?);
     let key = NaturalKey::of(reference);
-    let whole = reference.get("account_id").is_none() && !key.lacks_brand(onboarding);
+    let whole = reference.account_id.is_none() && !key.lacks_brand(onboarding);
     if !(onboarding.implicit && profile.sandbox && whole) {
         return None;
     }
@@ -150,7 +156,7 @@ fn implied(profile: &Profile, agent: Option<&BuyerAgent>, reference: &Value) -> 
         let of_agent = agent.billing.as_ref().is_none_or(|billings| billings.contains(billing));
         of_agent && bills(profile, *billing, &key.operator)
     })?;
-    let brand = reference.get("brand").cloned().unwrap_or_default();
+    let brand = reference.identity.get("brand").cloned().unwrap_or_default();
     let mut account = Account::new("", brand, &key.operator, billing);
     account.sandbox = key.sandbox;
     account.implicit = true;
@@ -184,11 +190,12 @@ pub(crate) fn await_review(account: &mut Account, review: Option<&Review>) {
 /// ourselves: it keeps the idempotency keys of such requests apart.
 fn unopened(
     mut account: Account,
-    reference: &Value,
+    reference: &Reference,
     tenant: &str,
     ask: &Ask,
 ) -> Result<Kept<Account>, Broken> {
-    account.account_id = format!("unopened:{}", canonical::to_string(reference));
+    account.account_id =
+        format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
     let broken = |error| Broken::new("writing an account", error);
     let record = Record {
         kind: Account::KIND,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tradepost_wire::adcp::Tool;
 
-use crate::profile::BuyerAgent;
+use crate::agent::BuyerAgent;
 
 /// A request for a tool, from a caller that the transport has authenticated.
 #[derive(Debug, Clone)]
@@ -19,6 +19,15 @@ pub struct Ask {
     pub caller: Caller,
     /// The moment.
     pub now: Timestamp,
+}
+
+impl Ask {
+    /// Whether it keeps or changes something, so that it needs a transaction. Proposals come of
+    /// briefs, and change by refining.
+    pub(crate) fn keeps(&self) -> bool {
+        let mode = || self.arguments.get("buying_mode").and_then(Value::as_str);
+        self.tool.mutates() || (self.tool == Tool::GetProducts && mode() != Some("wholesale"))
+    }
 }
 
 /// Who calls.

@@ -4,7 +4,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tradepost_wire::catalog::Vocabulary as _;
 
+use crate::account::Account;
 use crate::money;
 use crate::shelf::{Kept, Kind, Thing};
 
@@ -74,58 +76,27 @@ pub struct Envelope {
     pub end_time: Timestamp,
 }
 
-/// How a media buy stands (`media-buy-status`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It waits for creatives.
-    PendingCreatives,
-    /// It waits for its beginning.
-    PendingStart,
-    /// It runs.
-    Active,
-    /// Paused by the buyer.
-    Paused,
-    /// It ran to its end.
-    Completed,
-    /// The publisher declined it.
-    Rejected,
-    /// It was canceled.
-    Canceled,
+tradepost_wire::words! {
+    /// How a media buy stands (`media-buy-status`).
+    pub enum Status {
+        /// It waits for creatives.
+        PendingCreatives = "pending_creatives",
+        /// It waits for its beginning.
+        PendingStart = "pending_start",
+        /// It runs.
+        Active = "active",
+        /// Paused by the buyer.
+        Paused = "paused",
+        /// It ran to its end.
+        Completed = "completed",
+        /// The publisher declined it.
+        Rejected = "rejected",
+        /// It was canceled.
+        Canceled = "canceled",
+    }
 }
 
 impl Status {
-    /// Every status.
-    pub const ALL: [Self; 7] = [
-        Self::PendingCreatives,
-        Self::PendingStart,
-        Self::Active,
-        Self::Paused,
-        Self::Completed,
-        Self::Rejected,
-        Self::Canceled,
-    ];
-
-    /// The word on the wire.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PendingCreatives => "pending_creatives",
-            Self::PendingStart => "pending_start",
-            Self::Active => "active",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Rejected => "rejected",
-            Self::Canceled => "canceled",
-        }
-    }
-
-    /// The status of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
     /// Whether nothing comes after it.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
@@ -292,6 +263,29 @@ impl Thing for MediaBuy {
 /// The word under which a buy lies on the shelf.
 pub(crate) fn state(buy: &MediaBuy) -> &'static str {
     buy.status.name()
+}
+
+/// The payload about a media buy that has come about.
+pub(crate) fn created(
+    kept: &Kept<MediaBuy>,
+    actions: &[Action],
+    account: Option<&Account>,
+    now: Timestamp,
+) -> Map<String, Value> {
+    let mut body = summary(kept, actions, now);
+    let confirmed = kept.thing.confirmed_at.map(|at| at.to_string());
+    body.insert("confirmed_at".to_owned(), confirmed.into());
+    body.insert("packages".to_owned(), kept.thing.published_packages().into());
+    if let Some(proposal) = &kept.thing.proposal_id {
+        body.insert("proposal_id".to_owned(), proposal.clone().into());
+    }
+    if let Some(account) = account {
+        body.insert("account".to_owned(), account.published().into());
+        if account.sandbox {
+            body.insert("sandbox".to_owned(), true.into());
+        }
+    }
+    body
 }
 
 /// What every answer about one buy has: its standing, its money and what can be done with it.

@@ -14,7 +14,6 @@ use crate::audience;
 use crate::creative::policy::Policy as CreativePolicy;
 use crate::shelf::{Kind, Thing};
 
-mod complete;
 mod offer;
 mod policy;
 mod read;
@@ -22,6 +21,30 @@ mod read;
 pub use policy::Policy;
 pub(crate) use policy::words;
 pub use read::Mistake;
+
+/// The channels of `enums/channels.json`.
+pub(crate) const CHANNELS: [&str; 20] = [
+    "display",
+    "olv",
+    "social",
+    "search",
+    "ctv",
+    "linear_tv",
+    "radio",
+    "streaming_audio",
+    "podcast",
+    "dooh",
+    "ooh",
+    "print",
+    "cinema",
+    "email",
+    "gaming",
+    "retail_media",
+    "influencer",
+    "affiliate",
+    "product_placement",
+    "sponsored_intelligence",
+];
 
 /// What is sold.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -34,54 +34,25 @@ pub struct Creative {
     pub assigned: BTreeMap<String, Timestamp>,
 }
 
-/// How the review of a creative stands (`creative-status`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It is being taken in.
-    Processing,
-    /// A person looks at it.
-    PendingReview,
-    /// It can run.
-    Approved,
-    /// It could run, and something that it depends on is gone for the moment.
-    Suspended,
-    /// It cannot.
-    Rejected,
-    /// The buyer has put it away.
-    Archived,
+tradepost_wire::words! {
+    /// How the review of a creative stands (`creative-status`).
+    pub enum Status {
+        /// It is being taken in.
+        Processing = "processing",
+        /// A person looks at it.
+        PendingReview = "pending_review",
+        /// It can run.
+        Approved = "approved",
+        /// It could run, and something that it depends on is gone for the moment.
+        Suspended = "suspended",
+        /// It cannot.
+        Rejected = "rejected",
+        /// The buyer has put it away.
+        Archived = "archived",
+    }
 }
 
 impl Status {
-    /// Every status, in the order of the life of a creative.
-    pub const ALL: [Self; 6] = [
-        Self::Processing,
-        Self::PendingReview,
-        Self::Approved,
-        Self::Suspended,
-        Self::Rejected,
-        Self::Archived,
-    ];
-
-    /// The word on the wire.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Processing => "processing",
-            Self::PendingReview => "pending_review",
-            Self::Approved => "approved",
-            Self::Suspended => "suspended",
-            Self::Rejected => "rejected",
-            Self::Archived => "archived",
-        }
-    }
-
-    /// The status with this word.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
     /// Whether a creative may go from here to another status (the published life of a creative).
     #[must_use]
     pub const fn may_become(self, next: Self) -> bool {
@@ -128,6 +99,8 @@ impl Creative {
 
 #[cfg(test)]
 mod tests {
+    use tradepost_wire::catalog::Vocabulary as _;
+
     use super::Status;
 
     #[test]
@@ -149,8 +122,8 @@ mod tests {
             "archived>approved",
         ];
         let mut found = Vec::new();
-        for from in Status::ALL {
-            for to in Status::ALL {
+        for from in Status::ALL.iter().copied() {
+            for to in Status::ALL.iter().copied() {
                 if from.may_become(to) {
                     found.push(format!("{}>{}", from.name(), to.name()));
                 }

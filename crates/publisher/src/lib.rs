@@ -9,14 +9,15 @@ pub mod shelf;
 pub mod world;
 
 // The publisher.
+pub mod agent;
 pub mod catalogue;
 pub mod demo;
 pub mod profile;
 pub mod publisher;
 pub mod refuse;
+pub mod reply;
 pub mod staff;
 pub mod supply;
-pub mod tools;
 
 // What it keeps.
 pub mod account;
@@ -31,8 +32,14 @@ pub mod proposal;
 pub mod session;
 pub mod task;
 
-// The order in which a request is looked at.
+// The order in which a request is looked at, its steps, and the work.
+pub mod order;
+
 mod admit;
+mod fixture;
+mod forms;
 mod idempotency;
 mod resolve;
+mod tools;
 mod version;
+mod work;

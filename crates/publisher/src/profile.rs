@@ -1,12 +1,13 @@
 //! Who the publisher is, and on which terms it sells.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use serde::{Deserialize, Serialize};
-use tradepost_wire::adcp::signing::{Algorithm, Digest};
+use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::algorithm::Algorithm;
 
+use crate::agent::{Billing, BuyerAgent};
 use crate::catalogue::Catalogue;
 
 /// A publisher.
@@ -61,27 +62,6 @@ pub struct RequestSigning {
     pub methods_required_for: BTreeSet<String>,
 }
 
-/// A buyer agent, as it was onboarded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuyerAgent {
-    /// Its id here.
-    pub id: String,
-    /// The address under which its keys are published, for signed requests.
-    pub url: Option<String>,
-    /// The names of its credentials.
-    pub principals: BTreeSet<String>,
-    /// How the relationship stands.
-    pub standing: Standing,
-    /// Whether it may work with sandbox accounts alone.
-    pub sandbox_only: bool,
-    /// Whether it works with live accounts alone, and so not with the test controller.
-    pub live_only: bool,
-    /// Who can be billed for what it buys; whoever the publisher bills when `None`.
-    pub billing: Option<BTreeSet<Billing>>,
-    /// What it may do with an account for which nothing else is said; everything when `None`.
-    pub scope: Option<Authorization>,
-}
-
 /// On which terms a publisher opens accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Onboarding {
@@ -120,62 +100,4 @@ pub struct Review {
     pub message: String,
     /// Where; on the seller's own domain (`Z-3`).
     pub url: Option<String>,
-}
-
-/// How the relationship with a buyer agent stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It buys.
-    Active,
-    /// Paused.
-    Suspended,
-    /// Ended for good.
-    Blocked,
-}
-
-/// Who is billed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Billing {
-    /// The operator that buys for the advertiser.
-    Operator,
-    /// The buyer agent.
-    Agent,
-    /// The advertiser itself.
-    Advertiser,
-}
-
-impl Billing {
-    /// The party of a word.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Operator, Self::Agent, Self::Advertiser].into_iter().find(|it| it.name() == name)
-    }
-
-    /// The word on the wire.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Operator => "operator",
-            Self::Agent => "agent",
-            Self::Advertiser => "advertiser",
-        }
-    }
-}
-
-/// What a caller may do with an account; everything when nothing is said (`R-11`).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Authorization {
-    /// The tools that it may call; all when `None`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allowed_tasks: Option<BTreeSet<String>>,
-    /// For a tool, the only fields that it may set.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub field_scopes: BTreeMap<String, BTreeSet<String>>,
-    /// The name of the scope: `attestation_verifier`, or one that begins with `custom:`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope_name: Option<String>,
-    /// Whether it may change nothing.
-    #[serde(default)]
-    pub read_only: bool,
 }

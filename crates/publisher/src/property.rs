@@ -21,10 +21,6 @@ impl Thing for PropertyList {
 }
 
 impl PropertyList {
-    /// The members that callers give.
-    pub const GIVEN: [&'static str; 5] =
-        ["name", "description", "base_properties", "filters", "brand"];
-
     /// Its name for people.
     #[must_use]
     pub fn name(&self) -> &str {

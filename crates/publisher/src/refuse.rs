@@ -4,8 +4,10 @@
 use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 
-use crate::shelf::Broken;
-use crate::world::Wait;
+use crate::world::{Broken, Wait};
+
+/// After how many seconds to come back when we broke: what will be over soon is over by then.
+const PAUSE_SECONDS: u32 = 5;
 
 /// Why a request is not done.
 #[derive(Debug)]
@@ -115,8 +117,16 @@ pub fn rate_limited(wait: Wait, scope: &str) -> Error {
     error
 }
 
-/// We broke, and say nothing about it (`Y-5`).
+/// We broke, and say when to come back and nothing more (`Y-5`).
 #[must_use]
 pub fn broke() -> Error {
-    error(Code::ServiceUnavailable, "the seller cannot serve this request for the moment")
+    let message = "the seller cannot serve this request for the moment";
+    Error { retry_after: Some(PAUSE_SECONDS), ..error(Code::ServiceUnavailable, message) }
+}
+
+/// A tool that this publisher does not have.
+#[must_use]
+pub fn unsupported() -> Error {
+    let message = "this seller does not have that task; get_adcp_capabilities says what it has";
+    error(Code::UnsupportedFeature, message)
 }

@@ -11,9 +11,12 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::account::{Account, Grant};
 use crate::admit::gates;
-use crate::profile::{Authorization, BuyerAgent, Onboarding};
+use crate::agent::{Authorization, BuyerAgent};
+use crate::forms::products::Brand;
+use crate::profile::Onboarding;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Kept, Query, Shelf, Thing, Whose};
+use crate::shelf::{Kept, Query, Shelf, Thing, Whose};
+use crate::world::Broken;
 
 /// What a caller can reach with the task that it calls.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,11 +119,11 @@ impl Rights {
     pub(crate) fn account(
         &self,
         tenant: &str,
-        reference: &Value,
+        reference: &Reference,
         field: &str,
         shelf: &dyn Shelf,
     ) -> Result<Option<Kept<Account>>, Stop> {
-        if let Some(id) = reference.get("account_id").and_then(Value::as_str) {
+        if let Some(id) = reference.account_id.as_deref() {
             let found = shelf.whose(Account::KIND, id)?;
             let is_there = found.is_some();
             let whose = found.unwrap_or_default();
@@ -148,6 +151,20 @@ impl Rights {
     }
 }
 
+tradepost_wire::form! {
+    /// What names an account (`core/account-ref.json`): its id, or its natural key.
+    pub(crate) struct Reference {
+        account_id: Option<String>,
+        brand: Option<Brand>,
+        operator: Option<String>,
+        sandbox: Option<bool>;
+        keep
+        /// Whose account it is, to be repeated.
+        identity: ["brand", "operator", "sandbox"];
+        whole sent
+    }
+}
+
 /// What names an account without its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NaturalKey {
@@ -162,14 +179,23 @@ pub(crate) struct NaturalKey {
 }
 
 impl NaturalKey {
-    /// Reads it from a reference, an account's row or an account: they have the same members.
-    pub(crate) fn of(value: &Value) -> Self {
-        let text = |path: &str| value.pointer(path).and_then(Value::as_str).map(ToOwned::to_owned);
+    /// That of a reference.
+    pub(crate) fn of(reference: &Reference) -> Self {
+        let Reference { brand, operator, sandbox, .. } = reference;
+        Self::new(brand.as_ref(), operator.as_deref(), *sandbox)
+    }
+
+    /// One of these members, as references and rows about accounts have them.
+    pub(crate) fn new(
+        brand: Option<&Brand>,
+        operator: Option<&str>,
+        sandbox: Option<bool>,
+    ) -> Self {
         Self {
-            domain: text("/brand/domain").unwrap_or_default(),
-            brand_id: text("/brand/brand_id"),
-            operator: text("/operator").unwrap_or_default(),
-            sandbox: value.get("sandbox").and_then(Value::as_bool).unwrap_or(false),
+            domain: brand.and_then(|brand| brand.domain.clone()).unwrap_or_default(),
+            brand_id: brand.and_then(|brand| brand.brand_id.clone()),
+            operator: operator.unwrap_or_default().to_owned(),
+            sandbox: sandbox.unwrap_or_default(),
         }
     }
 

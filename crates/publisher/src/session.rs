@@ -28,32 +28,21 @@ pub struct Session {
     pub reason: Option<String>,
 }
 
-/// How a conversation stands (`si-session-status`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It goes on.
-    Active,
-    /// The host is to take the person to the checkout.
-    PendingHandoff,
-    /// It came to its aim.
-    Complete,
-    /// It was ended before.
-    Terminated,
+tradepost_wire::words! {
+    /// How a conversation stands (`si-session-status`).
+    pub enum Status {
+        /// It goes on.
+        Active = "active",
+        /// The host is to take the person to the checkout.
+        PendingHandoff = "pending_handoff",
+        /// It came to its aim.
+        Complete = "complete",
+        /// It was ended before.
+        Terminated = "terminated",
+    }
 }
 
 impl Status {
-    /// The word on the wire.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::PendingHandoff => "pending_handoff",
-            Self::Complete => "complete",
-            Self::Terminated => "terminated",
-        }
-    }
-
     /// Whether nothing comes after it.
     #[must_use]
     pub const fn is_terminal(self) -> bool {

@@ -2,15 +2,14 @@
 //! what is not there, what is another's and what is one's own is the same work (`U-7`, `U-9`).
 
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::refuse::Stop;
-use crate::tools::Reply;
-use crate::world::Later;
+use crate::world::{Broken, Later};
 
 pub mod memory;
 
@@ -316,8 +315,18 @@ fn json<T: Serialize>(thing: &T) -> Result<Value, Broken> {
     serde_json::to_value(thing).map_err(|error| Broken::new("writing what is to be kept", error))
 }
 
-/// What is done in one transaction.
-pub type Job = Box<dyn FnOnce(&dyn Shelf) -> Result<Reply, Stop> + Send>;
+/// What becomes of what a job did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It is kept.
+    Keep,
+    /// It is undone.
+    Undo,
+}
+
+/// What is done in one transaction. A store may run it again from the start when it could not keep
+/// what it did: it must come to the same each time.
+pub type Job = Box<dyn Fn(&dyn Shelf) -> End + Send>;
 
 /// Where the shelf is.
 pub trait Vault: Send + Sync + fmt::Debug {
@@ -327,9 +336,11 @@ pub trait Vault: Send + Sync + fmt::Debug {
     /// When the store fails.
     fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken>;
 
-    /// Runs a job in a transaction, and returns when what it did is on disk. When it stops, nothing
-    /// has changed.
-    fn write(&self, job: Job) -> Later<'_, Result<Reply, Stop>>;
+    /// Runs a job in a transaction, and returns when what it did is on disk, or undone if it says so.
+    ///
+    /// # Errors
+    /// When the store fails; nothing has changed then.
+    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>>;
 }
 
 impl dyn Vault + '_ {
@@ -345,35 +356,30 @@ impl dyn Vault + '_ {
         self.read(&mut |shelf| seen = job.take().map(|job| job(shelf)))?;
         seen.unwrap_or_else(|| Err(Broken::new("reading", "the store ran no job").into()))
     }
-}
 
-/// Something of ours that broke: for the log, never for a caller.
-#[derive(Debug)]
-pub struct Broken {
-    /// What was being done.
-    pub what: &'static str,
-    /// Why it failed.
-    pub source: Box<dyn std::error::Error + Send + Sync>,
-}
-
-impl Broken {
-    /// What was being done, and why it failed.
-    pub fn new(
-        what: &'static str,
-        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Self {
-        Self { what, source: source.into() }
-    }
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.what)
-    }
-}
-
-impl std::error::Error for Broken {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(self.source.as_ref())
+    /// Does something in one transaction, and returns when it is on disk. When the job fails, nothing
+    /// has changed.
+    ///
+    /// # Errors
+    /// What the job says, or that the store failed.
+    pub async fn act<T, E>(
+        &self,
+        job: impl Fn(&dyn Shelf) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Broken> + Send + 'static,
+    {
+        let outcome = Arc::new(Mutex::new(None));
+        let note = Arc::clone(&outcome);
+        let run = move |shelf: &dyn Shelf| {
+            let done = job(shelf);
+            let end = if done.is_ok() { End::Keep } else { End::Undo };
+            *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+            end
+        };
+        self.write(Box::new(run)).await?;
+        let done = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
+        done.unwrap_or_else(|| Err(Broken::new("writing", "the store ran no job").into()))
     }
 }

@@ -8,12 +8,13 @@ use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::account::{self, Account, Grant};
+use crate::agent::Authorization;
 use crate::creative::{self, Creative};
-use crate::profile::Authorization;
 use crate::publisher::Publisher;
-use crate::shelf::{Broken, Kept, Query, Shelf, Thing, own_id};
+use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
 use crate::task::Task;
 use crate::task::end::{self, Office};
+use crate::world::Broken;
 
 /// The longest reason, in characters: it stands in an error message.
 const MAX_REASON: usize = 500;

@@ -8,7 +8,8 @@ use tradepost_wire::adcp::error::{Code, Error};
 
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Kind, Shelf, Thing};
+use crate::shelf::{Kind, Shelf, Thing};
+use crate::world::Broken;
 use crate::world::{Supply, Unavailable};
 
 /// For how long the test controller's `force_upstream_unavailable` holds, in seconds: long enough

@@ -1,7 +1,7 @@
 //! What is outside: limits, identifiers, the ad server behind the publisher, and the governance
 //! agents of buyers.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::future::Future;
 use std::pin::Pin;
 
@@ -43,7 +43,7 @@ pub trait World: Send + Sync + Debug {
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>>;
 
     /// Notes that something of ours broke, and returns the id under which the log has it.
-    fn report(&self, broken: &crate::shelf::Broken) -> String;
+    fn report(&self, broken: &Broken) -> String;
 }
 
 /// Which limit counts a request.
@@ -119,4 +119,35 @@ pub enum Unavailable {
         /// What an operator has to set, without values.
         setting: &'static str,
     },
+}
+
+/// Something of ours that broke: for the log, never for a caller.
+#[derive(Debug)]
+pub struct Broken {
+    /// What was being done.
+    pub what: &'static str,
+    /// Why it failed.
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl Broken {
+    /// What was being done, and why it failed.
+    pub fn new(
+        what: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self { what, source: source.into() }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
+}
+
+impl std::error::Error for Broken {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(self.source.as_ref())
+    }
 }

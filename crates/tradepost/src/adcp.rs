@@ -5,45 +5,51 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tradepost_buyer::signed::Checklist;
+use tradepost_buyer::signed::signers::{Agent, Signers};
+use tradepost_keys::private::SigningKey;
 use tradepost_publisher::profile::Profile;
+use tradepost_server::auth::Means;
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_server::fault::Fault;
+use tradepost_server::outbox::Edge;
+use tradepost_server::outbox::sender::HttpSender;
+use tradepost_store::Store;
+use tradepost_wire::adcp::signing::Surface;
 
-use crate::clock::Clock;
 use crate::config::{Origin, Publisher};
-use crate::egress::{Egress, Resolver};
-use crate::fault::Fault;
-use crate::outbox::Edge;
-use crate::outbox::sender::HttpSender;
-use crate::signing::key::SigningKey;
-use crate::store::Store;
 
 pub mod card;
 pub mod exchanges;
+pub mod http;
 pub mod identity;
 pub mod invocation;
 pub mod keys;
 pub mod listing;
 pub mod notices;
 pub mod outside;
+pub mod published;
 pub mod replay;
 pub mod seller;
-pub mod signers;
 pub mod upstream;
 pub mod vault;
 
 /// How long a receiver of notifications may take.
 const NOTICE_PATIENCE: Duration = Duration::from_secs(15);
 
-/// Sets a publisher of the configuration up. `origin` is where the process listens: the card names
-/// it when the configuration names no public address.
+/// Sets a publisher of the configuration up, whose answers may take as long as `patience`. `origin`
+/// is where the process listens: the card names it when the configuration names no public address.
 ///
 /// # Errors
 /// When the store fails, a key cannot be read, or this machine has no certificates to trust.
 pub fn open(
     config: Publisher,
     store: &Arc<Store>,
-    clock: &Clock,
+    means: &Means,
     origin: Origin,
+    patience: Duration,
 ) -> Result<seller::PublisherAgent, Fault> {
+    let clock = &means.clock;
     let Publisher {
         mut profile,
         front,
@@ -54,9 +60,12 @@ pub fn open(
         call_loopback,
         ..
     } = config;
-    let at_host = || front.hosts.first().map(|host| format!("https://{host}"));
-    let public_url = public_url.or_else(at_host);
-    let base_url = public_url.clone().unwrap_or_else(|| origin.to_string());
+    let at_hosts = || front.hosts.iter().map(|host| format!("https://{host}")).collect();
+    let mut addresses: Vec<_> = public_url.map_or_else(at_hosts, |url| vec![url]);
+    if addresses.is_empty() {
+        addresses.push(origin.to_string());
+    }
+    let base_url = addresses.first().cloned().unwrap_or_default();
     let egress = Egress::new(Resolver::system(), call_loopback);
     let key = match &config.webhook_key {
         Some(file) => keys::WebhookKey::new(
@@ -76,11 +85,17 @@ pub fn open(
     let profile: Arc<Profile> = Arc::new(profile);
     let identity = profile.signing.requests.clone().map(|policy| {
         let agents = profile.agents.iter();
-        let agents = agents.filter_map(|agent| {
-            config.signers.get(&agent.id).map(|keys| (Arc::clone(agent), keys.clone()))
+        let agents = agents.filter_map(|whose| {
+            let keys = config.signers.get(&whose.id)?.clone();
+            let (id, url) = (whose.id.clone(), whose.url.clone());
+            Some(Agent { whose: Arc::clone(whose), id, url, keys })
         });
-        let signers = signers::Signers::open(egress.apart(), agents.collect())?;
-        Ok::<_, Fault>(identity::Identity::new(policy, signers, public_url.as_deref()))
+        let web = Arc::new(published::Web::new(egress.apart(), clock.clone()));
+        let signers = Signers::open(web, agents.collect(), |path| std::fs::read_to_string(path))
+            .map_err(Fault::on("reading the file with a buyer agent's keys"))?;
+        let (used, replay) = replay::Lasting::open(store, &profile.id, clock.now())?;
+        let checklist = Checklist::new(Surface::Request, policy.digest, signers, replay);
+        Ok::<_, Fault>(identity::Identity::new(policy, checklist, used, &addresses))
     });
     let identity = identity.transpose()?;
     let vault = vault::StoreVault::new(Arc::clone(store), &profile.id);
@@ -93,9 +108,14 @@ pub fn open(
     };
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
     let upstream = upstream.map(|upstream| upstream::Upstream::new(upstream, clock)).transpose()?;
-    let world = outside::Outside::new(&profile.id, rates, clock, egress).behind(upstream);
+    let world = outside::Outside::new(&profile.id, rates, clock, egress);
+    let world = world.behind(upstream).answering_within(patience);
     let (vault, world) = (Arc::new(vault), Arc::new(world));
+    let id = profile.id.clone();
+    let identify =
+        |hash: &str| store.card_identity(&id, hash, uuid::Uuid::now_v7().to_string(), clock.now());
     let agent =
-        seller::PublisherAgent::open(profile, front, vault, world, (store, clock), &base_url)?;
-    Ok(agent.signing(&key, &base_url, Arc::new(notices)).believing(identity))
+        seller::PublisherAgent::open(profile, front, vault, world, means, identify, &base_url)?;
+    let agent = agent.signing(&key, &base_url, Arc::new(notices)).believing(identity);
+    Ok(agent.answering_within(patience))
 }

@@ -6,11 +6,13 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
+pub mod adcp;
 pub mod call;
 pub mod card;
 pub mod check_config;
+mod course;
 pub mod dealers;
 pub mod discover;
 pub mod explain;
@@ -18,7 +20,9 @@ pub mod import;
 pub mod init;
 pub mod keys;
 pub mod leads;
+pub mod manual;
 pub mod mcp;
+pub mod migrate;
 pub mod output;
 pub mod probe;
 pub mod publisher;
@@ -56,15 +60,19 @@ enum Command {
     Keys(keys::Arguments),
     /// Decide what waits for a publisher's people: accounts, creatives and media buys.
     Publisher(publisher::Arguments),
+    /// Bring a data folder of an older version up to date while no server runs on it.
+    Migrate(migrate::Arguments),
     /// List the webhooks that could not be called, and take them on again.
     Push(push::Arguments),
     /// Read a seller's agent card.
     Discover(discover::Arguments),
-    /// Call a skill of a seller.
+    /// Call a skill of a dealer, or say something to an agent of any kind.
     Call(Box<call::Arguments>),
+    /// List what a seller of AdCP offers, and have it carry out tasks.
+    Adcp(adcp::Arguments),
     /// Let a language model search dealers and contact them: an MCP server.
     Mcp(mcp::Arguments),
-    /// Find out how well an agent keeps to A2A and AAP, and grade it.
+    /// Find out how well an agent keeps to A2A, AAP and AdCP, and grade it.
     Probe(Box<probe::Arguments>),
     /// Take the push deliveries of sellers, keep each once, and hand them on.
     Receive(Box<receive::Arguments>),
@@ -74,6 +82,10 @@ enum Command {
     Card(card::Arguments),
     /// Explain an error code.
     Explain(explain::Arguments),
+    /// Write a shell's completions, to be installed where it looks for them.
+    Completions(manual::Completions),
+    /// Write the manual pages into a folder.
+    Man(manual::Man),
 }
 
 /// What commands get from outside.
@@ -113,15 +125,22 @@ pub fn run(
         Command::Leads(arguments) => leads::run(arguments, &context),
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Publisher(arguments) => publisher::run(arguments, &context),
+        Command::Migrate(arguments) => migrate::run(&arguments, &context),
         Command::Push(arguments) => push::run(arguments, &context),
         Command::Discover(arguments) => discover::run(arguments, &context),
         Command::Call(arguments) => call::run(*arguments, &context),
+        Command::Adcp(arguments) => adcp::run(arguments, &context),
         Command::Mcp(arguments) => mcp::run(arguments, &context),
         Command::Probe(arguments) => probe::run(*arguments, &context),
         Command::Receive(arguments) => receive::run(*arguments, &context),
         Command::Sandbox(arguments) => sandbox::run(arguments, &context),
         Command::Card(arguments) => card::run(arguments, &context),
         Command::Explain(arguments) => explain::run(arguments, &context),
+        Command::Completions(arguments) => {
+            manual::completions(&arguments, CommandLine::command(), context.output);
+            Ok(())
+        }
+        Command::Man(arguments) => manual::man(&arguments, CommandLine::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,21 +2,22 @@
 //! one is read from a file is in [`read`](read::read).
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use jiff::SignedDuration;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
+use tradepost_buyer::signed::signers::Keys;
 use tradepost_publisher::profile::Profile;
-use tradepost_wire::aap::lead::AppointmentType;
-use tradepost_wire::aap::{self, Skill, Version};
+pub use tradepost_server::auth::{Auth, Jwt, KeySource, KnownCertificate};
+pub use tradepost_server::card::Origin;
+use tradepost_server::http;
+pub use tradepost_server::http::WebOrigin;
+use tradepost_server::limit;
+pub use tradepost_server::tls::Files as Tls;
+use tradepost_wire::aap::Version;
 
 use crate::adcp::seller::Front;
-use crate::adcp::signers::Keys;
-use crate::gate::Scopes;
-use crate::tls::client::Subject;
 
 pub mod read;
 
@@ -36,12 +37,22 @@ pub struct Config {
 pub struct Server {
     /// Where it listens.
     pub listen: SocketAddr,
+    /// Where it answers the people who run it, besides.
+    pub operator_listen: Option<SocketAddr>,
     /// The largest request body in bytes.
     pub max_body_bytes: usize,
     /// How long a request may take to arrive, headers and body each.
     pub read_timeout: SignedDuration,
-    /// How many connections may be open at once; more have to wait.
+    /// How long an answer may take, once the request has arrived.
+    pub request_timeout: SignedDuration,
+    /// How many bytes have to be free on the disk for leads to be taken.
+    pub min_free_space: u64,
+    /// How many connections may be open at once.
     pub max_connections: usize,
+    /// How many of them one address may have, or one IPv6 network of 64 bits.
+    pub connections_per_address: usize,
+    /// How many bytes of unanswered requests are kept at once.
+    pub max_pending_bytes: usize,
     /// How long requests in progress may take to finish after SIGTERM.
     pub shutdown_grace: SignedDuration,
     /// Whether to log JSON lines instead of text.
@@ -50,11 +61,54 @@ pub struct Server {
     pub log_filter: String,
     /// Whether the client's address is taken from the last entry of `X-Forwarded-For`.
     pub trust_forwarded_for: bool,
+    /// The web pages whose visitors' browsers may call.
+    pub web_origins: Vec<WebOrigin>,
     /// How it speaks TLS; it does not when `None`.
     pub tls: Option<Tls>,
 }
 
 impl Server {
+    /// The keys by which two differ that hold for as long as a process runs.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let keys = [
+            ("server.listen", self.listen != other.listen),
+            ("server.operator_listen", self.operator_listen != other.operator_listen),
+            ("server.max_body_bytes", self.max_body_bytes != other.max_body_bytes),
+            ("server.read_timeout", self.read_timeout != other.read_timeout),
+            ("server.request_timeout", self.request_timeout != other.request_timeout),
+            ("server.min_free_space", self.min_free_space != other.min_free_space),
+            ("server.max_connections", self.max_connections != other.max_connections),
+            (
+                "server.connections_per_address",
+                self.connections_per_address != other.connections_per_address,
+            ),
+            ("server.max_pending_bytes", self.max_pending_bytes != other.max_pending_bytes),
+            ("server.shutdown_grace", self.shutdown_grace != other.shutdown_grace),
+            ("server.log_json", self.log_json != other.log_json),
+            ("server.trust_forwarded_for", self.trust_forwarded_for != other.trust_forwarded_for),
+            ("server.web_origins", self.web_origins != other.web_origins),
+            ("server.tls", self.tls != other.tls),
+        ];
+        keys.into_iter().filter_map(|(key, differs)| differs.then_some(key)).collect()
+    }
+
+    /// What the HTTP server takes of it.
+    #[must_use]
+    pub fn http(&self) -> http::Settings {
+        http::Settings {
+            max_body_bytes: self.max_body_bytes,
+            read_timeout: lasting(self.read_timeout),
+            request_timeout: lasting(self.request_timeout),
+            max_connections: self.max_connections,
+            connections_per_address: self.connections_per_address,
+            max_pending_bytes: self.max_pending_bytes,
+            shutdown_grace: lasting(self.shutdown_grace),
+            trust_forwarded_for: self.trust_forwarded_for,
+            web_origins: self.web_origins.clone(),
+        }
+    }
+
     /// What it is reached at when it listens on an address.
     #[must_use]
     pub fn origin(&self, address: SocketAddr) -> Origin {
@@ -62,46 +116,17 @@ impl Server {
     }
 }
 
-/// Where a process listens. Displayed as the beginning of a web address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
-    /// Whether over TLS.
-    pub secure: bool,
-    /// The address and port.
-    pub address: SocketAddr,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.address)
-    }
-}
-
-/// TLS of the process itself. The files are PEM and are read again when they change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tls {
-    /// The certificate, and after it those between it and the authority.
-    pub certificate: PathBuf,
-    /// Its private key.
-    pub key: PathBuf,
-    /// The authorities whose client certificates are accepted; nobody is asked for one when
-    /// `None`.
-    pub client_ca: Option<PathBuf>,
-}
-
 /// A dealer or dealer group: one agent, one card.
 #[derive(Debug, Clone)]
 pub struct Dealer {
-    /// The id in the store and on the command line.
-    pub id: String,
+    /// Who it is, and on which terms it sells.
+    pub terms: tradepost_dealer::settings::Dealer,
     /// The host names (without port) that lead to this dealer. Empty only when there is a single
     /// dealer, who then answers on every host.
     pub hosts: Vec<String>,
     /// The absolute base address under which agents reach it, without a slash at the end. When
     /// `None` the card names the first host with https, or the address where the server listens.
     pub public_url: Option<String>,
-    /// The name on the card and in `dealer.information`.
-    pub name: String,
     /// What the card says about the agent.
     pub description: String,
     /// The agent's own version on the card.
@@ -110,22 +135,8 @@ pub struct Dealer {
     pub provider: Option<(String, String)>,
     /// Documentation for people.
     pub documentation_url: Option<String>,
-    /// A greeting in `dealer.information`.
-    pub welcome_message: Option<String>,
-    /// The AAP versions spoken; at least one, ascending.
-    pub versions: Vec<Version>,
-    /// The skills switched on; at least one, in catalog order.
-    pub skills: Vec<Skill>,
-    /// At least one; names are unique.
-    pub rooftops: Vec<Rooftop>,
-    /// Search limits.
-    pub search: SearchPolicy,
-    /// Rules for leads.
-    pub leads: LeadPolicy,
     /// How often one caller may call.
     pub rate_limit: RateLimit,
-    /// For how long a unit that left the offer is remembered (C-23).
-    pub tombstone_lifetime: SignedDuration,
     /// Whether a request without `A2A-Version` is refused (C-33).
     pub require_version: bool,
     /// Whether v1.0 is spoken over HTTP+JSON too, which v1.1 has no more.
@@ -198,11 +209,24 @@ pub struct Rates {
     pub insert: RateLimit,
 }
 
+/// A time that is never negative where it stands in a configuration.
+fn lasting(time: SignedDuration) -> Duration {
+    Duration::try_from(time).unwrap_or(Duration::MAX)
+}
+
+impl RateLimit {
+    /// The limit itself.
+    #[must_use]
+    pub fn limit(&self) -> limit::RateLimit {
+        limit::RateLimit { requests: self.requests, window: self.window }
+    }
+}
+
 impl Dealer {
     /// Whether there is an HTTP+JSON binding: v1.0 is the only version that has one.
     #[must_use]
     pub fn speaks_http_json(&self) -> bool {
-        self.http_json && self.versions.contains(&Version::V1_0)
+        self.http_json && self.terms.versions.contains(&Version::V1_0)
     }
 }
 
@@ -215,130 +239,6 @@ pub struct CardSigning {
     pub kid: Option<String>,
     /// Where the dealer publishes its public keys.
     pub jku: Option<String>,
-}
-
-/// How callers say who they are. The default is an agent that asks nobody (C-36).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Auth {
-    /// Whether callers without a credential are refused. Then there is at least one scheme.
-    pub required: bool,
-    /// Whether keys made with `tradepost keys create` are accepted.
-    pub api_keys: bool,
-    /// Whose access tokens are accepted.
-    pub jwt: Option<Jwt>,
-    /// Whose client certificates are accepted; the first that fits counts. They are asked for
-    /// when the process has a `client_ca`.
-    pub certificates: Vec<KnownCertificate>,
-}
-
-impl Auth {
-    /// Whether a credential in the header `Authorization` can be good.
-    #[must_use]
-    pub fn takes_bearer(&self) -> bool {
-        self.api_keys || self.jwt.is_some()
-    }
-}
-
-/// A client certificate, or those of one client, by what is in them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownCertificate {
-    /// The client's name.
-    pub name: String,
-    /// Which certificate.
-    pub subject: Subject,
-    /// What it permits.
-    pub scopes: Scopes,
-}
-
-/// Access tokens of an issuer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Jwt {
-    /// The claim `iss`, exactly.
-    pub issuer: String,
-    /// What the claim `aud` must contain.
-    pub audience: String,
-    /// Where the issuer's public keys are.
-    pub keys: KeySource,
-    /// The claim that lists a token's scopes. When `None` a token has every scope.
-    pub scope_claim: Option<String>,
-}
-
-/// Where a JSON Web Key Set is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeySource {
-    /// In a file, which is read again when it changes.
-    File(PathBuf),
-    /// On the web, over TLS except on this machine.
-    Url(String),
-}
-
-/// A physical store.
-#[derive(Debug, Clone)]
-pub struct Rooftop {
-    /// What `dealer.information` tells about it. Opening hours by department are in
-    /// `profile.schedules`, named `sales` and `service`.
-    pub profile: aap::dealer::Rooftop,
-    /// The time zone that `profile.timezone` names; UTC when it names none.
-    pub time_zone: TimeZone,
-    /// Fees that every buyer pays, whole US dollars; the importer adds them to the advertised
-    /// price (`R-PR-01`).
-    pub fees: Vec<Fee>,
-    /// How it takes appointments.
-    pub appointments: Appointments,
-}
-
-/// A mandatory fee.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fee {
-    /// Such as `Documentation`.
-    pub name: String,
-    /// Whole US dollars.
-    pub amount: u32,
-}
-
-/// How a rooftop takes appointments.
-#[derive(Debug, Clone)]
-pub struct Appointments {
-    /// What it offers; may be empty.
-    pub types: Vec<AppointmentType>,
-    /// How long one takes when the customer does not say, and the step between proposed times.
-    pub slot_minutes: u32,
-    /// How many can run at the same time, for each department.
-    pub capacity: u32,
-    /// How long before its start one must be requested.
-    pub notice: SignedDuration,
-    /// How far ahead one can be.
-    pub horizon_days: u32,
-    /// Days on which the rooftop is closed.
-    pub closed_on: Vec<Date>,
-}
-
-/// Search limits (C-08).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SearchPolicy {
-    /// The page size when the buyer names none.
-    pub default_limit: u32,
-    /// The largest page, 1 to 1000; larger requests are clamped.
-    pub max_limit: u32,
-}
-
-/// Rules for leads.
-#[derive(Debug, Clone)]
-pub struct LeadPolicy {
-    /// How far a consent may lie in the future.
-    pub clock_skew: SignedDuration,
-    /// How long a consent without `expires_at` holds; for ever when `None` (`R-LD-07`).
-    pub consent_lifetime: Option<SignedDuration>,
-    /// Whether a test drive needs a vehicle of interest (`R-LD-25`).
-    pub test_drive_needs_vehicle: bool,
-    /// For how long equivalent leads count as duplicates (C-19).
-    pub duplicate_window: SignedDuration,
-    /// For how long idempotency keys are remembered; at least 24 hours (`R-LD-15`).
-    pub idempotency_lifetime: SignedDuration,
-    /// Whether an appointment that can be neither confirmed nor proposed is an error (C-20).
-    pub strict_appointments: bool,
-    /// How many times to propose.
-    pub proposed_times: usize,
 }
 
 /// How often one caller may call: `requests` in `window`, refilled evenly.

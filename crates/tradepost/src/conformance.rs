@@ -6,31 +6,36 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde_json::json;
+use tradepost_buyer::trust;
+use tradepost_keys::private::SigningKey;
+use tradepost_server::agent::{self, Agent, Answer, Binding, Incoming};
+use tradepost_server::auth::{Auth, Authenticator, Means, Principal};
+use tradepost_server::card::{self, PublishedCard};
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_server::fault::Fault;
+use tradepost_server::outbox::sender::HttpSender;
+use tradepost_server::outbox::{Edge, Outbox, Settings};
+use tradepost_server::permission::{Permission, Scopes};
+use tradepost_server::tasks::log::TaskLog;
+use tradepost_server::tasks::{Ended, Outcome, Plan, Progress, Service};
+use tradepost_store::Store;
 use tradepost_wire::a2a::card::{self as model, AgentCard, Capabilities, Skill};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{
-    Artifact, Capability, Content, Message, Part, Request, Role, SendMessage, TaskState,
+    Artifact, Capability, Content, Message, Operation, Part, Request, SendMessage, Task, TaskState,
 };
 
-use crate::aap::card::{self, PublishedCard};
-use crate::auth::{Authenticator, Principal};
-use crate::clock::Clock;
-use crate::config::Auth;
-use crate::desk::{Answer, Incoming};
-use crate::egress::{Egress, Resolver};
-use crate::fault::Fault;
-use crate::gate::Scopes;
-use crate::outbox::sender::HttpSender;
-use crate::outbox::{Edge, Outbox, Settings};
-use crate::signing::{self, key::SigningKey};
-use crate::store::{Owner, Store};
-use crate::tasks::{Ended, Outcome, Plan, Progress, Tasks, Webhooks};
+use crate::gate;
 
 mod extended;
 mod profile;
 
 pub use profile::{ExtendedCard, Extension, Profile};
+
+/// What the agent reads and writes.
+const MEDIA_TYPES: [&str; 2] = ["text/plain", "application/json"];
 
 /// How long the kit's long task works: twice its own patience.
 const LONG: Duration = Duration::from_secs(4);
@@ -47,8 +52,7 @@ pub struct Conformance {
     base_url: String,
     key: Option<SigningKey>,
     lenient: bool,
-    tasks: Arc<Tasks>,
-    webhooks: Webhooks,
+    service: Service,
     egress: Egress,
     /// Lets callers in: those with an API key under its name or a token of the kit, and where the
     /// profile permits it everybody else as nobody.
@@ -66,28 +70,29 @@ impl Conformance {
     pub fn open(
         profile: Profile,
         store: &Arc<Store>,
-        clock: &Clock,
+        means: &Means,
         base_url: &str,
     ) -> Result<Self, Fault> {
+        let clock = &means.clock;
         let describe = |id: &str| describe(profile, base_url, id);
-        let card = card::publish_with(describe, |hash| {
+        let card = PublishedCard::new(describe, |hash| {
             store.card_identity(Self::ID, hash, uuid::Uuid::now_v7().to_string(), clock.now())
         })?;
-        let tasks = Tasks::open(Arc::clone(store), clock.clone(), Self::ID)?;
-        let auth = Authenticator::open(Self::ID, policy(profile), store, clock)?;
+        let log = Arc::clone(store) as Arc<dyn TaskLog>;
+        let auth = Authenticator::open(Self::ID, policy(profile), means)?;
         let auth = auth.with_tokens(tokens());
         let base_url = base_url.to_owned();
         let egress = Egress::new(Resolver::system(), false);
-        let webhooks = Webhooks::new(Arc::clone(&tasks), egress.clone());
+        let service = Service::open(log, clock.clone(), Self::ID)?.calling(egress.clone());
         let (key, lenient) = (None, false);
-        Ok(Self { card, profile, base_url, key, lenient, tasks, webhooks, egress, auth })
+        Ok(Self { card, profile, base_url, key, lenient, service, egress, auth })
     }
 
     /// The same agent, with webhooks that go where `egress` permits.
     #[must_use]
     pub fn calling(self, egress: Egress) -> Self {
-        let webhooks = Webhooks::new(Arc::clone(&self.tasks), egress.clone());
-        Self { webhooks, egress, ..self }
+        let service = self.service.calling(egress.clone());
+        Self { service, egress, ..self }
     }
 
     /// What delivers to its webhooks, if it has any. One of it is to run.
@@ -97,15 +102,8 @@ impl Conformance {
             return None;
         }
         let sender = Arc::new(HttpSender::new(self.egress.apart(), settings.timeout));
-        let tasks = Arc::clone(&self.tasks);
+        let tasks = Arc::clone(self.service.tasks());
         Some(Arc::new(Outbox::new(Self::ID, tasks, sender, edge, settings)))
-    }
-
-    /// Takes over what other processes have changed.
-    pub fn refresh(&self) {
-        self.auth.tidy();
-        // Somebody may have taken a webhook on again.
-        self.tasks.stir();
     }
 
     /// The same agent, with its cards signed.
@@ -114,7 +112,7 @@ impl Conformance {
     /// When the card cannot be signed.
     pub fn signed(self, key: SigningKey, signed_at: jiff::Timestamp) -> Result<Self, Fault> {
         let card = self.card.sign(&key, None, signed_at).map_err(|problems| {
-            Fault::new("signing the agent card", signing::describe(&problems).join("; "))
+            Fault::new("signing the agent card", trust::describe(&problems).join("; "))
         })?;
         Ok(Self { card, key: Some(key), ..self })
     }
@@ -125,21 +123,10 @@ impl Conformance {
         Self { lenient: true, ..self }
     }
 
-    /// Whether a request without a protocol version is refused (V-04).
-    #[must_use]
-    pub fn requires_version(&self) -> bool {
-        !self.lenient
-    }
-
-    /// Ends every stream; see [`Tasks::close_streams`].
-    pub fn close_streams(&self) {
-        self.tasks.close_streams();
-    }
-
     /// How many tasks are worked on or followed.
     #[must_use]
     pub fn live_tasks(&self) -> usize {
-        self.tasks.live()
+        self.service.tasks().live()
     }
 
     /// Whether it can.
@@ -148,51 +135,29 @@ impl Conformance {
         self.profile.has(capability)
     }
 
-    /// The extension of its card.
-    #[must_use]
-    pub fn extension(&self) -> Extension {
-        self.profile.extension()
-    }
-
-    /// Performs a request.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn perform(&self, incoming: Incoming<'_>) -> Outcome<Answer> {
-        let principal = incoming.caller.principal.name.clone();
-        let owner = Owner { agent_id: Self::ID.to_owned(), principal };
-        match incoming.request {
-            Request::SendMessage(send) => self.send(&owner, send, false).await,
-            Request::SendStreamingMessage(send) => self.send(&owner, send, true).await,
-            Request::GetTask { id, history_length } => {
-                Ok(self.tasks.get(&owner, &id, history_length).await?.map(Answer::Task))
-            }
-            Request::ListTasks(query) => {
-                Ok(self.tasks.list(&owner, query).await?.map(Answer::Tasks))
-            }
-            Request::CancelTask { id } => {
-                Ok(self.tasks.cancel(&owner, &id).await?.map(Answer::Task))
-            }
-            Request::SubscribeToTask { id } => {
-                let stream = self.tasks.subscribe(&owner, &id, incoming.resume_after).await?;
-                Ok(stream.map(Answer::Stream))
-            }
-            Request::CreatePushConfig(config) => {
-                Ok(self.webhooks.create(&owner, config).await?.map(Answer::PushConfig))
-            }
-            Request::GetPushConfig { task_id, id } => {
-                Ok(self.webhooks.get(&owner, &task_id, &id)?.map(Answer::PushConfig))
-            }
-            Request::ListPushConfigs { task_id, page_size, page_token } => {
-                let page =
-                    self.webhooks.list(&owner, &task_id, page_size, page_token.as_deref())?;
-                Ok(page.map(Answer::PushConfigs))
-            }
-            Request::DeletePushConfig { task_id, id } => {
-                let deleted = self.webhooks.delete(&owner, &task_id, &id).await?;
-                Ok(deleted.map(|()| Answer::Done))
-            }
+    async fn answer(&self, incoming: Incoming<'_>) -> Outcome<Answer> {
+        match &incoming.request {
             Request::GetExtendedAgentCard => self.extended_card(&incoming.caller.principal),
+            Request::SendMessage(send) | Request::SendStreamingMessage(send) => {
+                if let Err(refusal) = check_media_types(send) {
+                    return Ok(Err(refusal));
+                }
+                self.service
+                    .answer(incoming, |message, task| Ok(plan(scenario(message, task))))
+                    .await
+            }
+            Request::GetTask { .. }
+            | Request::ListTasks(_)
+            | Request::CancelTask { .. }
+            | Request::SubscribeToTask { .. }
+            | Request::CreatePushConfig(_)
+            | Request::GetPushConfig { .. }
+            | Request::ListPushConfigs { .. }
+            | Request::DeletePushConfig { .. } => {
+                self.service
+                    .answer(incoming, |message, task| Ok(plan(scenario(message, task))))
+                    .await
+            }
         }
     }
 
@@ -209,91 +174,84 @@ impl Conformance {
             }
         }
     }
+}
 
-    async fn send(&self, owner: &Owner, send: SendMessage, streams: bool) -> Outcome<Answer> {
-        let message = &send.message;
-        let unreadable = message.parts.iter().any(|part| {
-            part.media_type.as_deref().is_some_and(|kind| kind.starts_with("application/x-"))
-        });
-        if unreadable {
-            let message = "a part has a media type that this agent cannot read";
-            return Ok(Err(Refusal::new(Code::ContentTypeNotSupported, message)));
-        }
-        let webhook = match self.webhooks.of_message(&send) {
-            Ok(webhook) => webhook,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        let continues = match self.tasks.addressed(owner, message)? {
-            Ok(continues) => continues,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        if let Some(webhook) = &webhook
-            && let Err(refusal) = self.webhooks.admit(owner, continues.as_ref(), webhook).await?
-        {
-            return Ok(Err(refusal));
-        }
-        let scenario = match (named(message), &continues) {
-            (Some(scenario), _) => scenario,
-            (None, Some(row)) => self.next_turn(owner, &row.task_id, message).await?,
-            (None, None) => Scenario::Complete(None),
-        };
-        let work = match plan(scenario) {
-            Plan::Work(work) => work,
-            Plan::Answer(parts) => {
-                let answer = answer(message, parts);
-                return Ok(Ok(if streams {
-                    Answer::MessageStream(answer)
-                } else {
-                    Answer::Message(answer)
-                }));
-            }
-        };
-        let begun = match self.tasks.begin(owner, continues, message, webhook, work).await? {
-            Ok(begun) => begun,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        if streams {
-            let stream = self.tasks.stream_begun(owner, &begun, send.history_length).await?;
-            return Ok(Ok(Answer::Stream(stream)));
-        }
-        let task = if send.return_immediately {
-            self.tasks.get(owner, &begun.task_id, send.history_length).await?
-        } else {
-            self.tasks.settled(owner, &begun, send.history_length).await?
-        };
-        Ok(task.map(Answer::Begun))
+/// What a message means. One that continues a task and names no scenario of its own: a task of
+/// several turns ends when it hears that it is done, and any other does with its answer.
+fn scenario(message: &Message, task: Option<&Task>) -> Scenario {
+    if let Some(scenario) = named(message) {
+        return scenario;
     }
-
-    /// What a message means that continues a task and names no scenario of its own: a task of
-    /// several turns ends when it hears that it is done, and any other does with its answer.
-    async fn next_turn(
-        &self,
-        owner: &Owner,
-        task_id: &str,
-        message: &Message,
-    ) -> Result<Scenario, Fault> {
-        let task = self.tasks.get(owner, task_id, None).await?.ok();
-        let first = task.as_ref().and_then(|task| task.history.as_ref()?.first());
-        let done = text(message).is_some_and(|text| text.starts_with("done"));
-        Ok(match first.and_then(named) {
-            Some(Scenario::MultiTurn) if !done => Scenario::MultiTurn,
-            Some(_) | None => Scenario::Complete(None),
-        })
+    let first = task.and_then(|task| task.history.as_ref()?.first());
+    let done = message.text().is_some_and(|text| text.starts_with("done"));
+    match first.and_then(named) {
+        Some(Scenario::MultiTurn) if !done => Scenario::MultiTurn,
+        Some(_) | None => Scenario::Complete(None),
     }
 }
 
-fn answer(question: &Message, parts: Vec<Part>) -> Message {
-    let fresh = || uuid::Uuid::now_v7().to_string();
-    Message {
-        message_id: fresh(),
-        context_id: Some(question.context_id.clone().unwrap_or_else(fresh)),
-        task_id: None,
-        role: Role::Agent,
-        parts,
-        metadata: None,
-        extensions: Vec::new(),
-        reference_task_ids: Vec::new(),
+impl Agent for Conformance {
+    fn id(&self) -> &str {
+        Self::ID
     }
+
+    fn card(&self) -> &PublishedCard {
+        &self.card
+    }
+
+    fn auth(&self) -> &Authenticator {
+        &self.auth
+    }
+
+    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, agent::Outcome> {
+        Box::pin(async move { self.answer(incoming).await.into() })
+    }
+
+    fn requires_version(&self) -> bool {
+        !self.lenient
+    }
+
+    fn required(&self, operation: Operation) -> Option<Permission> {
+        Some(gate::of_operation(operation))
+    }
+
+    fn refresh(&self) -> Result<(), Fault> {
+        self.auth.tidy();
+        // Somebody may have taken a webhook on again.
+        self.service.tasks().stir();
+        Ok(())
+    }
+
+    fn close_streams(&self) {
+        self.service.tasks().close_streams();
+    }
+}
+
+/// Whether the agent reads what it gets, and the caller what it would get, by the card's word.
+fn check_media_types(send: &SendMessage) -> Result<(), Refusal> {
+    let essence =
+        |kind: &str| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let refuse = |message: &str| {
+        Err(Refusal::new(Code::ContentTypeNotSupported, message)
+            .with("supportedMediaTypes", MEDIA_TYPES.join(", ")))
+    };
+    // A part without a type is what its member says: text, data, or a file of no type.
+    let mut named = send.message.parts.iter().filter_map(|part| part.media_type.as_deref());
+    if named.any(|kind| !kind.is_empty() && !MEDIA_TYPES.contains(&essence(kind).as_str())) {
+        return refuse("a part has a media type that this agent cannot read");
+    }
+    let taken = |mode: &String| {
+        let mode = essence(mode);
+        let family = mode.strip_suffix('*').filter(|family| family.ends_with('/'));
+        mode == "*/*"
+            || MEDIA_TYPES.iter().any(|kind| *kind == mode)
+            || family.is_some_and(|family| MEDIA_TYPES.iter().any(|kind| kind.starts_with(family)))
+    };
+    let modes = &send.accepted_output_modes;
+    if !modes.is_empty() && !modes.iter().any(taken) {
+        return refuse("acceptedOutputModes has no media type that this agent writes");
+    }
+    Ok(())
 }
 
 /// What the kits ask for, by prefix; a longer one stands before the shorter one it begins with.
@@ -307,7 +265,7 @@ enum Scenario {
     Fail,
     Panic,
     /// Works for a while.
-    Work(Duration),
+    Work(Duration, Option<Product>),
     Complete(Option<Product>),
     Stream {
         working: bool,
@@ -337,9 +295,9 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("tradepost-panic", Scenario::Panic),
     ("tradepost-flood-500", Scenario::Flood(500)),
     ("tradepost-flood-40000", Scenario::Flood(40_000)),
-    ("tck-long-running", Scenario::Work(LONG)),
-    ("test-resubscribe-message-id", Scenario::Work(LONG)),
-    ("tck-cancel", Scenario::Work(PATIENT)),
+    ("tck-long-running", Scenario::Work(LONG, Some(Product::Text("Long task result")))),
+    ("test-resubscribe-message-id", Scenario::Work(LONG, None)),
+    ("tck-cancel", Scenario::Work(PATIENT, None)),
     ("tck-artifact-file-url", Scenario::Complete(Some(Product::FileUrl))),
     ("tck-artifact-file", Scenario::Complete(Some(Product::File))),
     ("tck-artifact-data", Scenario::Complete(Some(Product::Data))),
@@ -362,21 +320,13 @@ const fn streaming(text: &'static str) -> Scenario {
     Scenario::Stream { working: true, artifact: Some(Product::Text(text)) }
 }
 
-/// The text of a message's first part.
-fn text(message: &Message) -> Option<&str> {
-    message.parts.first().and_then(|part| match &part.content {
-        Content::Text(text) => Some(text.as_str()),
-        Content::Raw(_) | Content::Url(_) | Content::Data(_) => None,
-    })
-}
-
 /// The scenario that a message names.
 fn named(message: &Message) -> Option<Scenario> {
     let find = |name: &str| {
         let found = SCENARIOS.iter().find(|(prefix, _)| name.starts_with(prefix));
         found.map(|(_, scenario)| *scenario)
     };
-    find(&message.message_id).or_else(|| find(text(message)?))
+    find(&message.message_id).or_else(|| find(message.text()?))
 }
 
 fn plan(scenario: Scenario) -> Plan {
@@ -393,7 +343,7 @@ fn plan(scenario: Scenario) -> Plan {
 }
 
 async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ended>, Fault> {
-    use TaskState::{AuthRequired, Completed, InputRequired, Rejected, Working};
+    use TaskState::{AuthRequired, InputRequired, Rejected, Working};
     const HELLO: Option<&str> = Some("Hello from TCK");
     Ok(match scenario {
         Scenario::Message => Ok(()),
@@ -406,11 +356,11 @@ async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ende
         Scenario::Reject => progress.status(Rejected, Some("rejected")).await,
         Scenario::Fail => return Err(Fault::new("working on a task", "the kit asked for it")),
         Scenario::Panic => unreachable!("a test asked for it"),
-        Scenario::Work(time) => {
+        Scenario::Work(time, artifact) => {
             let begun = progress.status(Working, None).await;
             tokio::time::sleep(time).await;
             match begun {
-                Ok(()) => progress.status(Completed, HELLO).await,
+                Ok(()) => finish(progress, false, artifact, HELLO).await,
                 Err(ended) => Err(ended),
             }
         }
@@ -452,14 +402,7 @@ async fn flood(progress: &Progress, events: u32) -> Result<(), Ended> {
 }
 
 fn result(parts: Vec<Part>) -> Artifact {
-    Artifact {
-        artifact_id: "artifact-1".to_owned(),
-        name: None,
-        description: None,
-        parts,
-        metadata: None,
-        extensions: Vec::new(),
-    }
+    Artifact::new("artifact-1", parts)
 }
 
 fn part(result: Product) -> Part {
@@ -498,6 +441,10 @@ fn tokens() -> Vec<(&'static str, Principal)> {
     ]
 }
 
+fn media_types() -> Vec<String> {
+    MEDIA_TYPES.map(ToOwned::to_owned).into()
+}
+
 fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
     let Extension { uri, required } = profile.extension();
     let extension = model::Extension {
@@ -511,26 +458,25 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
         description: "Answers the official conformance kits of A2A.".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         provider: None,
-        supported_interfaces: [
-            card::interfaces(base_url, true),
-            vec![card::grpc_interface(base_url)],
-        ]
-        .concat(),
+        supported_interfaces: card::interfaces(
+            base_url,
+            &[Binding::JsonRpc, Binding::HttpJson, Binding::Grpc],
+        ),
         capabilities: Capabilities {
             streaming: profile.has(Capability::Streaming),
             push_notifications: profile.has(Capability::Push),
             extended_agent_card: profile.has(Capability::ExtendedCard),
             extensions: vec![extension],
         },
-        default_input_modes: vec!["text/plain".to_owned(), "application/json".to_owned()],
-        default_output_modes: vec!["text/plain".to_owned(), "application/json".to_owned()],
+        default_input_modes: media_types(),
+        default_output_modes: media_types(),
         skills: vec![Skill {
             id: "conformance".to_owned(),
             name: "Conformance".to_owned(),
             description: "Does what the prefix of the message's id asks for.".to_owned(),
             tags: vec!["conformance".to_owned(), "test".to_owned()],
-            input_modes: vec!["text/plain".to_owned()],
-            output_modes: vec!["text/plain".to_owned()],
+            input_modes: media_types(),
+            output_modes: media_types(),
         }],
         documentation_url: None,
         security_requirements: card::requirements(&policy(profile)),

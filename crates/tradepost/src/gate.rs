@@ -1,13 +1,12 @@
-//! What a caller must be permitted to do for each operation: the only place that says so.
+//! What callers can be permitted to do here, and what a dealer's operations and skills require.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
+pub use tradepost_server::permission::Scopes;
+use tradepost_server::permission::{self, Permission};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;
-
-use crate::auth::{Denied, Principal};
 
 /// A permission, as keys and tokens name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,91 +61,39 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What a caller is permitted to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scopes {
-    /// Everything that callers can do.
-    All,
-    /// This, and nothing else.
-    Only(BTreeSet<Scope>),
-}
-
-impl Scopes {
-    /// Whether a scope is among them.
-    #[must_use]
-    pub fn permit(&self, scope: Scope) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(scopes) => scopes.contains(&scope),
-        }
+impl From<Scope> for Permission {
+    fn from(scope: Scope) -> Self {
+        Self::new(scope.name())
     }
 }
 
-/// The scope that an operation requires; a message requires that of the skill it calls. `None`
-/// for a message that calls no skill: it reaches nothing that needs protection.
+/// The scope that a skill requires.
 #[must_use]
-pub fn required(operation: Operation, skill: Option<Skill>) -> Option<Scope> {
-    match operation {
-        Operation::SendMessage | Operation::SendStreamingMessage => {
-            skill.map(|skill| match skill {
-                Skill::DealerInformation => Scope::DealerRead,
-                Skill::InventoryFacets | Skill::InventorySearch | Skill::InventoryVehicle => {
-                    Scope::InventoryRead
-                }
-                Skill::LeadSubmit => Scope::LeadWrite,
-            })
+pub const fn of_skill(skill: Skill) -> Scope {
+    match skill {
+        Skill::DealerInformation => Scope::DealerRead,
+        Skill::InventoryFacets | Skill::InventorySearch | Skill::InventoryVehicle => {
+            Scope::InventoryRead
         }
-        Operation::GetExtendedAgentCard => Some(Scope::DealerRead),
-        Operation::GetTask
-        | Operation::ListTasks
-        | Operation::SubscribeToTask
-        | Operation::GetTaskPushNotificationConfig
-        | Operation::ListTaskPushNotificationConfigs => Some(Scope::TasksRead),
-        Operation::CancelTask
-        | Operation::CreateTaskPushNotificationConfig
-        | Operation::DeleteTaskPushNotificationConfig => Some(Scope::TasksWrite),
+        Skill::LeadSubmit => Scope::LeadWrite,
     }
 }
 
-/// Lets a caller pass or names the scope that it lacks. To be asked before anything is looked up
-/// (A2A §13.1).
-///
-/// # Errors
-/// [`Denied::Scope`], and for the extended card without a credential [`Denied::Missing`].
-pub fn check(
-    principal: &Principal,
-    operation: Operation,
-    skill: Option<Skill>,
-) -> Result<(), Denied> {
-    check_scope(principal, operation, required(operation, skill))
-}
-
-/// The same for an agent that makes tasks of messages, and has no skills that would tell more.
-///
-/// # Errors
-/// As [`check`].
-pub fn check_tasks(principal: &Principal, operation: Operation) -> Result<(), Denied> {
-    let needed = required(operation, None).unwrap_or(Scope::TasksWrite);
-    check_scope(principal, operation, Some(needed))
-}
-
-fn check_scope(
-    principal: &Principal,
-    operation: Operation,
-    needed: Option<Scope>,
-) -> Result<(), Denied> {
-    // It is for those who say who they are, whoever else is let in (A2A §13.3).
-    if operation == Operation::GetExtendedAgentCard && principal.is_anonymous() {
-        return Err(Denied::Missing);
-    }
-    match needed {
-        Some(missing) if !principal.scopes.permit(missing) => Err(Denied::Scope { missing }),
-        Some(_) | None => Ok(()),
+/// The permission that an operation requires before its message is read: the card for callers who
+/// say who they are is something that the agent says about itself.
+#[must_use]
+pub fn of_operation(operation: Operation) -> Permission {
+    if operation == Operation::GetExtendedAgentCard {
+        Scope::DealerRead.into()
+    } else {
+        permission::required(operation)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tradepost_server::auth::Principal;
+
     use super::*;
 
     #[test]
@@ -160,19 +107,18 @@ mod tests {
     #[test]
     fn whoever_has_one_scope_passes_only_where_it_is_required() {
         for held in Scope::ALL {
-            let scopes = Scopes::Only([*held].into());
-            let principal = Principal { name: "k".to_owned(), scopes };
+            let principal = Principal { name: "k".to_owned(), scopes: Scopes::only([*held]) };
+            let check =
+                |operation, needed| permission::check(&principal, operation, Some(needed)).is_ok();
+            for skill in Skill::ALL {
+                let passes = check(Operation::SendMessage, of_skill(*skill).into());
+                assert_eq!(passes, of_skill(*skill) == *held, "{held} {skill}");
+            }
             for operation in Operation::ALL {
-                for skill in Skill::ALL {
-                    let passes = check(&principal, *operation, Some(*skill)).is_ok();
-                    let required = required(*operation, Some(*skill));
-                    assert_eq!(passes, required == Some(*held), "{held} {operation} {skill}");
-                    let anybody = check(&Principal::anonymous(), *operation, Some(*skill));
-                    let closed = *operation == Operation::GetExtendedAgentCard;
-                    assert_eq!(anybody.is_err(), closed, "A-08: {operation}");
-                }
-                let needed = required(*operation, None).unwrap_or(Scope::TasksWrite);
-                assert_eq!(check_tasks(&principal, *operation).is_ok(), needed == *held);
+                let needed = of_operation(*operation);
+                let known = Scope::from_name(needed.name());
+                assert!(known.is_some(), "{operation} requires what no key can hold");
+                assert_eq!(check(*operation, needed), known == Some(*held), "{held} {operation}");
             }
         }
     }

@@ -1,6 +1,7 @@
-//! The sandbox: a dealer who answers as a script wants it, and who grades whoever buys from it.
+//! The sandbox: a dealer who answers as a script wants it, or an agent without a profile, and who grades
+//! whoever buys from it.
 //!
-//! True answers come from the demo dealer, through the same router as in `serve --demo`. The
+//! True answers come from the demo dealer, or the conformance agent, through the same router as in `serve`. The
 //! script ([`script`]) decides for each request what happens instead: a refusal ([`mod@refuse`]), damage
 //! ([`damage`]), or nothing at all. Meanwhile [`watch`] compares what the buyer sends with what it
 //! has been told before ([`told`]), and [`report`] tells what it found.
@@ -22,17 +23,18 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::watch::{Receiver, Sender};
 use tower::ServiceExt as _;
+use tradepost_dealer::demo;
+use tradepost_dealer::import::Unit;
+use tradepost_server::card::ENDPOINT_PATH;
+use tradepost_server::clock::Clock;
+use tradepost_server::desk::Desk;
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 
-use crate::aap::card::ENDPOINT_PATH;
-use crate::aap::demo;
-use crate::aap::import::Unit;
-use crate::clock::Clock;
 use crate::config::read;
-use crate::desk::Desk;
-use crate::fault::Fault;
-use crate::http;
-use crate::store::Store;
+use crate::conformance::{Conformance, Profile};
+use crate::wiring::{self, Wiring};
 
 pub mod damage;
 pub mod refuse;
@@ -44,7 +46,7 @@ pub mod told;
 pub mod watch;
 
 use refuse::Whole;
-use script::{Act, Per, Rule, Script, Sell, Target};
+use script::{Act, Per, Rule, Script, Sell, Seller, Target};
 use sent::{Digest, Sent};
 use told::Told;
 use watch::{Finding, Watch};
@@ -111,6 +113,7 @@ impl Sandbox {
         clock: Clock,
         address: SocketAddr,
     ) -> Result<Self, Fault> {
+        let is_agent = script.seller == Seller::Agent;
         let mut config = read::demo();
         for dealer in &mut config.dealers {
             // Nobody but the script slows a buyer down.
@@ -119,13 +122,21 @@ impl Sandbox {
         }
         let store = Arc::new(Store::open(folder)?);
         let started = clock.now();
-        let units = demo::units(size, SEED, started);
-        store.replace_inventory(demo::DEALER_ID, &units, started, false)?;
-        let desk = Arc::new(Desk::open(config, Arc::clone(&store), clock.clone(), address)?);
+        let units = if is_agent { Vec::new() } else { demo::units(size, SEED, started) };
+        let wiring = if is_agent {
+            let base = format!("http://{address}");
+            let means = wiring::means(&store, &clock);
+            let agent = Conformance::open(Profile::Plain, &store, &means, &base)?;
+            Wiring::alone(&config.server, Arc::clone(&store), clock.clone(), Arc::new(agent))
+        } else {
+            store.replace_inventory(demo::DEALER_ID, &units, started, false)?;
+            Wiring::open(config, Arc::clone(&store), clock.clone(), address)?
+        };
+        let desk = wiring.desk;
         let watch = Watch::new(script.budget);
         let counted = vec![0; script.rules.len()];
         Ok(Self {
-            router: http::router(Arc::clone(&desk)),
+            router: wiring::site(Arc::clone(&desk)).into(),
             state: Mutex::new(State { watch, counted, units }),
             finished: Sender::new(0),
             script,
@@ -176,7 +187,10 @@ impl Sandbox {
         else {
             return Ok(damage::whole(refuse::http(413, script::Page::Html, &<_>::default())));
         };
-        let sent = Sent::message(&parts, &body, arrived);
+        let sent = match self.script.seller {
+            Seller::Dealer => Sent::message(&parts, &body, arrived),
+            Seller::Agent => Sent::call(&parts, &body),
+        };
         self.play(parts, body, sent, arrived).await
     }
 
@@ -194,11 +208,16 @@ impl Sandbox {
         let answer = Rule::answer();
         let rule = rule.unwrap_or(&answer);
         let real = if rule.acted {
-            Some(self.really(Request::from_parts(parts, Body::from(body))).await)
+            let real = self.really(Request::from_parts(parts, Body::from(body))).await;
+            let is_card = sent.target == Some(Target::Card);
+            Some(if is_card { self.with_what_is_played(real) } else { real })
         } else {
             None
         };
         let now = self.clock.now();
+        let taken = real.as_ref().is_some_and(|real| {
+            Told::read(real.status, &real.headers, &real.body, now) == Told::Yes
+        });
         let scripted = |act: &Act| match act {
             Act::Refuse(code) => Some(refuse::profile(*code, &rule.words, &sent, now)),
             Act::Protocol(code) => Some(refuse::protocol(*code, &rule.words, &sent)),
@@ -239,7 +258,7 @@ impl Sandbox {
             }
             Outcome::Senseless(_) | Outcome::Nothing => Told::Nothing,
         };
-        self.state().watch.answered(number, &sent, &told, now);
+        self.state().watch.answered(number, &sent, &told, taken, now);
         match outcome {
             Outcome::Whole(whole) => Ok(damage::whole(whole)),
             Outcome::Senseless(response) => Ok(response),
@@ -288,6 +307,19 @@ impl Sandbox {
         let mut headers = parts.headers;
         headers.remove(header::CONTENT_LENGTH);
         Whole { status: parts.status, headers, body }
+    }
+
+    /// An agent's card without the bindings that the sandbox does not play.
+    fn with_what_is_played(&self, card: Whole) -> Whole {
+        let mut document: Value = serde_json::from_slice(&card.body).unwrap_or_default();
+        let interfaces = document.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
+        match (self.script.seller, interfaces) {
+            (Seller::Agent, Some(interfaces)) => {
+                interfaces.retain(|it| it.get("protocolBinding") == Some(&"JSONRPC".into()));
+                Whole { body: document.to_string().into(), ..card }
+            }
+            (Seller::Agent | Seller::Dealer, _) => card,
+        }
     }
 
     /// Sells vehicles that a search has just offered: from now on the dealer itself says so.

@@ -26,6 +26,9 @@ pub const EXTENSIONS_HEADER: &str = "a2a-extensions";
 /// The protocol version spoken (`Major.Minor`).
 pub const VERSION: &str = "1.0";
 
+/// The release before it, which clients of AdCP still speak.
+pub const OLDER_VERSION: &str = "0.3";
+
 catalog! {
     /// The eleven operations of A2A v1.0, by JSON-RPC method name (A2A §5.3).
     pub enum Operation {
@@ -87,23 +90,38 @@ pub enum Capability {
     ExtendedCard,
 }
 
-/// The protocol version that a request asks for, `1.0.x` being `1.0` (A2A §3.6).
+/// Whether a request that asks for this version asks for that release, `1.0.x` being `1.0` (A2A
+/// §3.6).
+#[must_use]
+pub fn is_release(requested: &str, release: &str) -> bool {
+    match requested.trim().strip_prefix(release) {
+        Some("") => true,
+        Some(rest) => rest.strip_prefix('.').is_some_and(|patch| {
+            !patch.is_empty() && patch.bytes().all(|byte| byte.is_ascii_digit())
+        }),
+        None => false,
+    }
+}
+
+/// The protocol version that a request asks for.
 ///
 /// # Errors
-/// `VERSION_NOT_SUPPORTED`, when it is another one.
+/// `VERSION_NOT_SUPPORTED`, when it is another than [`VERSION`].
 pub fn check_version(requested: &str) -> Result<(), Refusal> {
-    let mut numbers = requested.trim().split('.');
-    let is = |part: Option<&str>, wanted| part == Some(wanted);
-    let patch = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if is(numbers.next(), "1")
-        && is(numbers.next(), "0")
-        && numbers.next().is_none_or(patch)
-        && numbers.next().is_none()
-    {
-        return Ok(());
-    }
-    let message = "this agent speaks A2A 1.0 only; send A2A-Version: 1.0";
-    Err(Refusal::new(Code::VersionNotSupported, message).with("supportedVersions", VERSION))
+    if is_release(requested, VERSION) { Ok(()) } else { Err(other_version(&[VERSION])) }
+}
+
+/// The refusal of a version that is none of those spoken.
+#[must_use]
+pub fn other_version(spoken: &[&str]) -> Refusal {
+    let message = match spoken {
+        [only] => format!("this agent speaks A2A {only} only; send A2A-Version: {only}"),
+        _ => {
+            let (these, one) = (spoken.join(" and "), spoken.join(" or "));
+            format!("this agent speaks A2A {these}; send A2A-Version: {one}")
+        }
+    };
+    Refusal::new(Code::VersionNotSupported, message).with("supportedVersions", spoken.join(", "))
 }
 
 #[cfg(test)]
@@ -115,7 +133,7 @@ mod tests {
         for good in ["1.0", "1.0.3", " 1.0"] {
             assert!(check_version(good).is_ok(), "{good}");
         }
-        for bad in ["0.3", "2.0", "1.1", "1", "abc", "", "1.0.x", "1.0.3.4"] {
+        for bad in ["0.3", "2.0", "1.1", "1", "abc", "", "1.0.x", "1.0.", "1.0.3.4", "1.01"] {
             assert!(check_version(bad).is_err(), "{bad}");
         }
     }

@@ -13,6 +13,7 @@ use crate::format;
 use crate::parse::{self, read_object};
 use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 
+pub mod caps;
 pub mod dealer;
 pub mod error;
 pub mod inventory;
@@ -55,6 +56,17 @@ catalog! {
         schema_base_url: "https://autoagentprotocol.org/v1.1/schemas/",
         description: "Auto Agent Protocol v1.1, the A2A automotive retail profile.",
         lists_schemas: true,
+    }
+}
+
+impl Version {
+    /// Whether an extension is this profile in any version, known or not.
+    #[must_use]
+    pub fn is_profile(uri: &str) -> bool {
+        let families = Self::ALL.iter().filter_map(|version| version.uri().rsplit_once("/v"));
+        families.into_iter().any(|(family, _)| {
+            uri.strip_prefix(family).is_some_and(|version| version.starts_with("/v"))
+        })
     }
 }
 

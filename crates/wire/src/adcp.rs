@@ -6,9 +6,12 @@ use crate::catalog::words;
 pub mod answer;
 pub mod credentials;
 pub mod error;
+pub mod payload;
 pub mod rules;
 pub mod signing;
+pub mod task;
 pub mod tool;
+pub mod webhook;
 
 pub use answer::Answer;
 pub use tool::Tool;

@@ -62,15 +62,16 @@ impl<T: Vocabulary> fmt::Display for Open<T> {
 
 /// Declares a catalog. The braces after the enum's name list the columns; each row gives its wire
 /// name and a value for every column, and its doc comment is its documentation.
+#[macro_export]
 macro_rules! catalog {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident { $( $(#[doc = $column_doc:literal])+ $column:ident : $ty:ty ),* $(,)? }
+        $vis:vis enum $name:ident { $( $(#[doc = $column_doc:literal])+ $column:ident : $ty:ty ),* $(,)? }
         $( $(#[doc = $doc:literal])+ $variant:ident = $wire:literal { $($field:ident : $value:expr),* $(,)? } )*
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $name { $( $(#[doc = $doc])+ $variant, )* }
+        $vis enum $name { $( $(#[doc = $doc])+ $variant, )* }
 
         const _: () = {
             struct Row { name: &'static str, docs: &'static str, $($column: $ty,)* }
@@ -86,7 +87,7 @@ macro_rules! catalog {
                     }
                 }
 
-                $( $(#[doc = $column_doc])+ #[must_use] pub const fn $column(self) -> $ty { self.row().$column } )*
+                $( $(#[doc = $column_doc])+ #[must_use] $vis const fn $column(self) -> $ty { self.row().$column } )*
             }
 
             impl $crate::catalog::Vocabulary for $name {
@@ -107,14 +108,15 @@ macro_rules! catalog {
 pub(crate) use catalog;
 
 /// Declares a closed vocabulary of plain words, without columns.
+#[macro_export]
 macro_rules! words {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $wire:literal ),* $(,)? }
+        $vis:vis enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $wire:literal ),* $(,)? }
     ) => {
-        $crate::catalog::catalog! {
+        $crate::catalog! {
             $(#[$meta])*
-            pub enum $name {}
+            $vis enum $name {}
             $( $(#[doc = $doc])+ $variant = $wire {} )*
         }
 

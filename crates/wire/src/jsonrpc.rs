@@ -1,13 +1,17 @@
 //! The JSON-RPC 2.0 envelope: bytes become a [`Request`] or a [`Reject`], and the request's id is
 //! kept as the text that was sent, so that it can be echoed unchanged (`R-ENV-09`).
 
+use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::a2a::error::Code;
+use crate::a2a::error::{Code, FieldViolation, Refusal};
+use crate::a2a::request;
+use crate::problem::{At, Problem, Problems};
+use crate::strict::{NUMBER, Once, twice};
 
 /// How deep arrays and objects may nest (E-003).
 pub const MAX_DEPTH: usize = 64;
@@ -83,12 +87,45 @@ pub struct Reject {
     pub code: Code,
     /// What is wrong, without any of the bytes.
     pub message: &'static str,
+    /// The members that are there twice, by their place in the body.
+    pub twice: Problems,
 }
 
 impl Reject {
     fn new(code: Code, message: &'static str) -> Self {
-        Self { id: Id::null(), code, message }
+        Self { id: Id::null(), code, message, twice: Problems::new() }
     }
+
+    fn twice(id: Id, twice: Problems) -> Self {
+        const MESSAGE: &str = "the body has members twice; send each once";
+        Self { id, twice, ..Self::new(Code::InvalidRequest, MESSAGE) }
+    }
+
+    /// What A2A says: every member that is there twice, in its notation.
+    #[must_use]
+    pub fn refusal(&self) -> Refusal {
+        let violations = self.twice.listed().iter().map(|problem| {
+            let inside = problem.pointer.strip_prefix("/params/");
+            let field = inside.map_or_else(
+                || request::path(&problem.pointer),
+                |inside| request::path(&format!("/{inside}")),
+            );
+            FieldViolation { field, description: problem.message.clone() }
+        });
+        let violations: Vec<_> = violations.collect();
+        let message = match violations.first() {
+            Some(first) => format!("{}: {}", self.message, first.field),
+            None => self.message.to_owned(),
+        };
+        Refusal { violations, ..Refusal::new(self.code, message) }
+    }
+}
+
+/// Problems by their place in the body, for the bindings of MCP.
+#[must_use]
+pub fn places(problems: &Problems) -> Vec<Value> {
+    let issue = |problem: &Problem| serde_json::json!({"pointer": problem.pointer, "message": problem.message});
+    problems.listed().iter().map(issue).collect()
 }
 
 /// Reads a request.
@@ -96,9 +133,13 @@ impl Reject {
 /// # Errors
 /// What is wrong with the bytes (`E-001` to `E-013`).
 pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
-    let mut envelope = envelope(bytes)?;
+    let (mut envelope, twice) = envelope(bytes)?;
+    let id = id(envelope.id.take())?;
+    if !twice.is_empty() {
+        return Err(Reject::twice(id.unwrap_or_else(Id::null), twice));
+    }
     let missing = "id is missing; notifications are not supported and not processed";
-    let id = id(envelope.id.take())?.ok_or(Reject::new(Code::InvalidRequest, missing))?;
+    let id = id.ok_or_else(|| Reject::new(Code::InvalidRequest, missing))?;
     let (method, params) = call(envelope, || id.clone())?;
     Ok(Request { id, method, params })
 }
@@ -108,17 +149,23 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
 /// # Errors
 /// What is wrong with the bytes.
 pub fn read_message(bytes: &[u8]) -> Result<Message, Reject> {
-    let mut envelope = envelope(bytes)?;
+    let (mut envelope, twice) = envelope(bytes)?;
     let id = id(envelope.id.take())?;
+    if !twice.is_empty() {
+        return Err(Reject::twice(id.unwrap_or_else(Id::null), twice));
+    }
     let (method, params) = call(envelope, || id.clone().unwrap_or_else(Id::null))?;
     Ok(Message { id, method, params })
 }
 
-fn envelope(bytes: &[u8]) -> Result<Envelope, Reject> {
-    let body = guarded::<Body>(bytes, "the body is empty; send a JSON-RPC request")?;
+/// The members of the envelope, and those of the body that are there twice.
+fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), Reject> {
+    let mut twice = Problems::new();
+    let body = BodyVisitor(&mut twice);
+    let body = guarded(bytes, "the body is empty; send a JSON-RPC request", body)?;
     let invalid = |message| Reject::new(Code::InvalidRequest, message);
     match body {
-        Body::Object(envelope) => Ok(*envelope),
+        Body::Object(envelope) => Ok((*envelope, twice)),
         Body::Array => Err(invalid("batches are not supported; send one JSON-RPC request object")),
         Body::Other => Err(invalid("the body must be a JSON-RPC request object")),
     }
@@ -158,10 +205,17 @@ fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value
 /// # Errors
 /// What is wrong with the bytes.
 pub fn document(bytes: &[u8]) -> Result<Value, Reject> {
-    guarded(bytes, "the body is empty; send a JSON object")
+    let mut twice = Problems::new();
+    let value = Once { at: &At::Root, problems: &mut twice };
+    let value = guarded(bytes, "the body is empty; send a JSON object", value)?;
+    if twice.is_empty() { Ok(value) } else { Err(Reject::twice(Id::null(), twice)) }
 }
 
-fn guarded<'b, T: Deserialize<'b>>(bytes: &'b [u8], empty: &'static str) -> Result<T, Reject> {
+fn guarded<'b, T: DeserializeSeed<'b>>(
+    bytes: &'b [u8],
+    empty: &'static str,
+    reader: T,
+) -> Result<T::Value, Reject> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(Reject::new(Code::ParseError, "the body is not valid UTF-8"));
     };
@@ -173,8 +227,9 @@ fn guarded<'b, T: Deserialize<'b>>(bytes: &'b [u8], empty: &'static str) -> Resu
     {
         return Err(Reject::new(code, message));
     }
-    serde_json::from_str(text)
-        .map_err(|_| Reject::new(Code::ParseError, "the body is not valid JSON"))
+    let mut parser = serde_json::Deserializer::from_str(text);
+    let read = reader.deserialize(&mut parser).and_then(|read| parser.end().map(|()| read));
+    read.map_err(|_| Reject::new(Code::ParseError, "the body is not valid JSON"))
 }
 
 /// What serde_json calls the members by which it passes numbers and raw text through serde. In a
@@ -270,15 +325,17 @@ struct Envelope {
     params: Option<Value>,
 }
 
-impl<'de> Deserialize<'de> for Body {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BodyVisitor)
+struct BodyVisitor<'a>(&'a mut Problems);
+
+impl<'de> DeserializeSeed<'de> for BodyVisitor<'_> {
+    type Value = Body;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Body, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-struct BodyVisitor;
-
-impl<'de> Visitor<'de> for BodyVisitor {
+impl<'de> Visitor<'de> for BodyVisitor<'_> {
     type Value = Body;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -288,23 +345,32 @@ impl<'de> Visitor<'de> for BodyVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Body, A::Error> {
         let mut envelope = Envelope::default();
         let mut other = false;
-        // A repeated member counts as its last occurrence (E-014).
-        while let Some(key) = members.next_key::<std::borrow::Cow<'de, str>>()? {
-            match key.as_ref() {
-                "jsonrpc" => envelope.jsonrpc = Some(members.next_value()?),
-                "id" => envelope.id = Some(members.next_value()?),
-                "method" => envelope.method = Some(members.next_value()?),
-                "params" => envelope.params = Some(members.next_value()?),
-                // How serde_json hands a number to a visitor when numbers keep their text; no
-                // document has this name (see `RESERVED`).
-                "$serde_json::private::Number" => {
-                    members.next_value::<IgnoredAny>()?;
-                    other = true;
-                }
-                _ => {
-                    members.next_value::<Value>()?;
+        let mut names = HashSet::new();
+        while let Some(name) = members.next_key::<std::borrow::Cow<'de, str>>()? {
+            // No document has this name (see `RESERVED`).
+            if name == NUMBER {
+                members.next_value::<IgnoredAny>()?;
+                other = true;
+                continue;
+            }
+            let at = At::Root.key(&name);
+            let first = !names.contains(&name);
+            if !first {
+                twice(&at, self.0);
+            }
+            if name == "id" {
+                // Of two, neither is the one to echo.
+                envelope.id = Some(members.next_value()?).filter(|_| first);
+            } else {
+                let value = members.next_value_seed(Once { at: &at, problems: &mut *self.0 })?;
+                match name.as_ref() {
+                    "jsonrpc" => envelope.jsonrpc = Some(value),
+                    "method" => envelope.method = Some(value),
+                    "params" => envelope.params = Some(value),
+                    _ => {}
                 }
             }
+            names.insert(name);
         }
         Ok(if other { Body::Other } else { Body::Object(Box::new(envelope)) })
     }
@@ -375,6 +441,29 @@ mod tests {
     }
 
     #[test]
+    fn members_that_are_there_twice_are_named_with_their_place() {
+        for (body, id, fields) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#, "1", vec!["method"]),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","id":2}"#, "null", vec!["id"]),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","x":{"y":1,"y":1}}"#, "1", vec!["x.y"]),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","x":1,"\u0078":1}"#, "1", vec!["x"]),
+            (
+                r#"{"id":"a","params":{"m":[0,{"a":1,"b":2,"a":3}],"m":0},"method":5}"#,
+                "\"a\"",
+                vec!["m[1].a", "m"],
+            ),
+        ] {
+            let reject = read(body.as_bytes()).unwrap_err();
+            let refusal = reject.refusal();
+            let named: Vec<_> = refusal.violations.iter().map(|v| v.field.as_str()).collect();
+            assert_eq!((reject.id.as_json(), named), (id, fields), "{body}");
+            assert_eq!(refusal.code, Code::InvalidRequest);
+        }
+        let reject = document(br#"{"a":{"b":1,"b":2}}"#).unwrap_err();
+        assert_eq!(reject.refusal().message, "the body has members twice; send each once: a.b");
+    }
+
+    #[test]
     fn what_is_plain_holds_no_danger() {
         let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         let long = |text: &str| format!("[\"{}\",{text}]", "x".repeat(1000));
@@ -439,7 +528,6 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, "null -32600"),
             (r#"{"jsonrpc":"2.0","id":1}"#, "1 -32600"),
             (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "1 -32600"),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#, "1 b"),
         ] {
             assert_eq!(outcome(body), expected, "{body}");
         }

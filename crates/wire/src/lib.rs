@@ -8,10 +8,13 @@
 pub mod a2a;
 pub mod aap;
 pub mod adcp;
+pub mod algorithm;
 pub mod canonical;
 pub mod catalog;
 mod decimal;
+pub mod fault;
 pub mod format;
+pub mod http_date;
 pub mod http_signature;
 pub mod jsonrpc;
 pub mod parse;

@@ -1,16 +1,17 @@
 //! An AdCP task as an MCP tool call, over streamable HTTP. A server that keeps no sessions is
 //! asked at once; one that wants to be greeted says so with a status of refusal, and is greeted.
 
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
+use tradepost_wire::adcp;
 
-use super::events::Finder;
-use super::{AdcpClient, Answered, result_of};
+use super::{AdcpClient, Answered, Offered, result_of};
 use crate::client::uuid;
 use crate::failure::{Defect, Failure};
-use crate::transport::Response;
+use crate::transport::{Opened, Response};
 
 /// The versions of MCP whose tool results we read, the preferred one first.
 const VERSIONS: &[&str] = &["2025-06-18", "2025-11-25", "2025-03-26"];
@@ -18,6 +19,12 @@ const VERSIONS: &[&str] = &["2025-06-18", "2025-11-25", "2025-03-26"];
 const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// How many tools are listed.
+const MAX_TOOLS: usize = 1_000;
+
+/// How many pages of tools are asked for.
+const MAX_PAGES: usize = 50;
 
 /// What was agreed on with the server.
 #[derive(Debug, Default)]
@@ -49,19 +56,56 @@ impl AdcpClient {
         arguments: &Value,
     ) -> Result<Answered, Failure> {
         let params = json!({"name": task, "arguments": arguments});
+        let (result, response) = self.ask(session, "tools/call", &params).await?;
+        payload(result, &response)
+    }
+
+    /// The tools that the server lists, at most [`MAX_TOOLS`].
+    pub(super) async fn list_by_mcp(&self, session: &Session) -> Result<Vec<Offered>, Failure> {
+        let mut offered = Vec::new();
+        let mut params = json!({});
+        for _ in 0..MAX_PAGES {
+            let (result, response) = self.ask(session, "tools/list", &params).await?;
+            let Some(tools) = result.get("tools").and_then(Value::as_array) else {
+                let defect = Defect::NotAdcp("the list of tools is none");
+                return Err(Failure::garbled(defect, response.kept()));
+            };
+            let text = |tool: &Value, name: &str| {
+                tool.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
+            let tools = tools.iter().take(MAX_TOOLS.saturating_sub(offered.len()));
+            offered.extend(tools.map(|tool| Offered {
+                name: text(tool, "name"),
+                description: text(tool, "description"),
+            }));
+            match result.get("nextCursor").filter(|cursor| cursor.is_string()) {
+                Some(cursor) if offered.len() < MAX_TOOLS => params = json!({"cursor": cursor}),
+                Some(_) | None => break,
+            }
+        }
+        Ok(offered)
+    }
+
+    /// The result of a request, and the answer that it came in. The server is greeted when it
+    /// wants to be.
+    async fn ask(
+        &self,
+        session: &Session,
+        method: &str,
+        params: &Value,
+    ) -> Result<(Value, Response), Failure> {
         let agreed = session.agreed();
-        let (response, id) = self.post(&agreed, "tools/call", &params).await?;
-        let result = match result_of(&response, &id) {
+        let (response, id) = self.post(&agreed, method, params).await?;
+        match result_of(&response, &id) {
             Err(failure) if wants_greeting(&agreed, response.status, &failure) => {
                 let agreed = self.greet().await?;
                 session.agree(agreed.clone());
                 // The server refused to look at the request: nothing happens twice.
-                let (response, id) = self.post(&agreed, "tools/call", &params).await?;
-                return payload(result_of(&response, &id)?, &response);
+                let (response, id) = self.post(&agreed, method, params).await?;
+                Ok((result_of(&response, &id)?, response))
             }
-            result => result?,
-        };
-        payload(result, &response)
+            result => Ok((result?, response)),
+        }
     }
 
     /// `initialize`, and the notification that belongs to it.
@@ -82,9 +126,9 @@ impl AdcpClient {
         let agreed = Agreed { greeted: true, version: Some(version), id };
         let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let body = note.to_string().into_bytes();
-        let headers = self.mcp_headers(&agreed);
+        let headers = self.headers(mcp_headers(&agreed), &body)?;
         // Whatever comes back to a notification says nothing that the next call will not say.
-        self.transport.post_for_events(&self.endpoint, headers, body, |_| true).await?;
+        self.post_for_events(headers, body).await?;
         Ok(agreed)
     }
 
@@ -98,30 +142,33 @@ impl AdcpClient {
         let id = uuid(&self.ids);
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         let body = request.to_string().into_bytes();
-        let headers = self.mcp_headers(agreed);
-        let mut finder = Finder::new(&id);
-        let is_enough = |body: &[u8]| finder.feed(body);
-        let endpoint = &self.endpoint;
-        let sent = self.transport.post_for_events(endpoint, headers, body, is_enough).await;
-        let mut response = sent?;
-        if is_events(&response) {
-            response.body = finder.into_found().ok_or_else(|| {
-                let defect = Defect::NotJsonRpc("no event is the answer to the request");
-                Failure::garbled(defect, response.kept())
-            })?;
+        let headers = self.headers(mcp_headers(agreed), &body)?;
+        let mut events = match self.post_for_events(headers, body).await? {
+            Opened::Whole(response) => return Ok((response, id)),
+            Opened::Events(events) => events,
+        };
+        while let Some(data) = events.next().await? {
+            if is_answer(&data, &id) {
+                return Ok((events.response(data), id));
+            }
         }
-        Ok((response, id))
+        Err(events.garbled(Defect::NotJsonRpc("no event is the answer to the request")))
     }
 
-    fn mcp_headers(&self, agreed: &Agreed) -> HeaderMap {
-        let mut headers = self.headers();
-        let version = agreed.version.or(VERSIONS.first().copied()).unwrap_or_default();
-        headers.insert(VERSION_HEADER, HeaderValue::from_static(version));
-        if let Some(id) = &agreed.id {
-            headers.insert(SESSION_HEADER, id.clone());
-        }
-        headers
+    async fn post_for_events(&self, headers: HeaderMap, body: Vec<u8>) -> Result<Opened, Failure> {
+        let time = self.transport.limits().timeout;
+        self.transport.post_for_events(&self.endpoint, headers, body, time).await
     }
+}
+
+fn mcp_headers(agreed: &Agreed) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let version = agreed.version.or(VERSIONS.first().copied()).unwrap_or_default();
+    headers.insert(VERSION_HEADER, HeaderValue::from_static(version));
+    if let Some(id) = &agreed.id {
+        headers.insert(SESSION_HEADER, id.clone());
+    }
+    headers
 }
 
 /// Whether a server refuses to look at a request before it was greeted, or has forgotten that it
@@ -135,23 +182,48 @@ fn wants_greeting(agreed: &Agreed, status: u16, failure: &Failure) -> bool {
     refuses && failure.adcp().is_none()
 }
 
-fn is_events(response: &Response) -> bool {
-    let kind = response.content_type.as_deref().unwrap_or_default();
-    let essence = kind.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("text/event-stream")
+/// Whether an event is the answer to the request with this id: notifications and requests of the
+/// server are passed over.
+fn is_answer(data: &[u8], id: &str) -> bool {
+    let Ok(message) = serde_json::from_slice::<Value>(data) else {
+        return false;
+    };
+    match message.get("id").filter(|id| !id.is_null()) {
+        Some(found) => {
+            found == id && (message.get("result").is_some() || message.get("error").is_some())
+        }
+        // An error about a request whose id could not be read has none.
+        None => message.get("error").is_some(),
+    }
 }
 
-/// The payload of a tool result that is no failure: its structured content, else the first text
-/// that is an object.
+/// The payload of a tool result that is no failure.
 fn payload(result: Value, response: &Response) -> Result<Answered, Failure> {
-    if let Some(structured) = result.get("structuredContent").filter(|value| value.is_object()) {
-        return Ok(Answered::of(structured.clone()));
-    }
-    let content = result.get("content").and_then(Value::as_array);
-    let texts = content.into_iter().flatten().filter_map(|item| item.get("text")?.as_str());
-    let mut objects = texts.filter_map(|text| serde_json::from_str::<Value>(text).ok());
-    objects.find(Value::is_object).map(Answered::of).ok_or_else(|| {
+    let payload = adcp::payload::of_tool(&result).map(Cow::into_owned);
+    payload.map(Answered::of).ok_or_else(|| {
         let defect = Defect::NotAdcp("the tool result has no structured content");
         Failure::garbled(defect, response.kept())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_told_from_what_else_a_server_says() {
+        let answers = |data: &str| is_answer(data.as_bytes(), "7");
+        assert!(answers(r#"{"jsonrpc":"2.0","id":"7","result":{}}"#));
+        assert!(answers(r#"{"jsonrpc":"2.0","id":"7","error":{"code":1}}"#));
+        assert!(answers(r#"{"jsonrpc":"2.0","id":null,"error":{"code":1}}"#));
+        for other in [
+            "",
+            "x",
+            r#"{"id":"8","result":{}}"#,
+            r#"{"id":"7","method":"ping"}"#,
+            r#"{"method":"notifications/progress"}"#,
+        ] {
+            assert!(!answers(other), "{other}");
+        }
+    }
 }

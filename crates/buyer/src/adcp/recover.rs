@@ -1,72 +1,180 @@
-//! A task that follows the advice, with one idempotency key over all attempts of one intent.
+//! A task that follows the advice, with one idempotency key over all attempts of one intent, and
+//! the rows of its answer that failed by themselves.
 
 use serde_json::{Map, Value};
+use tradepost_wire::adcp::task::{self, Task};
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{AdcpClient, Answered, KEY};
-use crate::failure::Failure;
-use crate::recovery::{Attempt, Effect, First, Fix};
-use crate::retry::{GaveUp, Key, Recovered, Recoverer, Sender, World};
+use super::{AdcpClient, Answered, KEY, rows};
+use crate::client::seller_of;
+use crate::failure::{Failure, Unsent};
+use crate::record::{self, Record};
+use crate::recovery::{Attempt, Budget, Effect, First, Fix};
+use crate::retry::{GaveUp, Key, LEAST, Limits, Recovered, Recoverer, Sender, World};
 
-/// The tasks of AdCP 3.1 that change something, and therefore have to have an `idempotency_key`.
-pub const KEYED: &[&str] = &[
-    "activate_signal",
-    "build_creative",
-    "create_media_buy",
-    "log_event",
-    "provide_performance_feedback",
-    "report_plan_outcome",
-    "report_usage",
-    "sync_accounts",
-    "sync_audiences",
-    "sync_catalogs",
-    "sync_creatives",
-    "sync_event_sources",
-    "sync_governance",
-    "sync_plans",
-    "update_media_buy",
-];
+/// Whether a task is known to want an `idempotency_key`.
+pub(super) fn is_keyed(task: &str) -> bool {
+    Task::from_name(task).is_some_and(|task| task.effect() == task::Effect::Keyed)
+}
+
+/// What may happen when a task is sent twice. Of a task that nobody knows the worst is believed.
+fn effect(task: &str, has_key: bool) -> Effect {
+    match Task::from_name(task).map(Task::effect) {
+        _ if has_key => Effect::Keyed,
+        Some(task::Effect::Read) => Effect::Read,
+        Some(task::Effect::Keyed | task::Effect::Once) | None => Effect::Unkeyed,
+    }
+}
+
+/// A task with its arguments.
+pub(super) struct Request<'t> {
+    pub(super) task: &'t str,
+    pub(super) arguments: Map<String, Value>,
+}
 
 impl AdcpClient {
-    /// As [`AdcpClient::call`], again and again within the limits of `recoverer`. A task of
-    /// [`KEYED`] keeps its key over retries and has a fresh one when it was corrected, unless the
-    /// correction gave it one. A task that is not known to read (`get_`, `list_`, `preview_`,
-    /// `check_`, `validate_`) and has no key is not sent again when in doubt. `correct` changes the
+    /// As [`AdcpClient::call`], again and again within the limits of `recoverer`. A task that
+    /// wants a key ([`Task::effect`]) keeps it over retries and has a fresh one when it was
+    /// corrected, unless the correction gave it one. One that is not known to read and has no key
+    /// is not sent again when in doubt. `correct` changes the
     /// arguments as an advice says, and tells whether it did.
+    ///
+    /// Rows that failed and may succeed by themselves are sent again alone, within the same
+    /// limits: `Answered::again` has what became of them.
     ///
     /// # Errors
     /// The last failure, and the advice that is left to the caller.
     pub async fn call_with_recovery<W: World>(
         &self,
         task: &str,
-        mut arguments: Map<String, Value>,
+        arguments: Map<String, Value>,
         recoverer: &Recoverer<W>,
         correct: impl FnMut(&Fix, &Failure, &mut Map<String, Value>) -> bool + Send,
     ) -> Result<Recovered<Answered>, Box<GaveUp>> {
-        if KEYED.contains(&task) {
+        if let (true, Some(account)) = (self.heeds, arguments.get("account")) {
+            // A seller that does not say, or cannot at the moment, permits or denies at the call.
+            let read = self.authorization(account, recoverer).await.ok().flatten();
+            if read.is_some_and(|authorization| !authorization.permits(task)) {
+                let task = task.to_owned();
+                let failure = Failure::Unsent(Unsent::NotPermitted { task });
+                return Err(Box::new(GaveUp::before(failure)));
+            }
+        }
+        self.recovering(Request { task, arguments }, recoverer, correct).await
+    }
+
+    pub(super) async fn recovering<W: World>(
+        &self,
+        request: Request<'_>,
+        recoverer: &Recoverer<W>,
+        correct: impl FnMut(&Fix, &Failure, &mut Map<String, Value>) -> bool + Send,
+    ) -> Result<Recovered<Answered>, Box<GaveUp>> {
+        let Request { task, mut arguments } = request;
+        if is_keyed(task) {
             arguments.entry(KEY).or_insert_with(|| self.new_key().into());
         }
-        let reads = ["get_", "list_", "preview_", "check_", "validate_"];
-        let effect = if arguments.contains_key(KEY) {
-            Effect::Keyed
-        } else if reads.iter().any(|prefix| task.starts_with(prefix)) {
-            Effect::Read
-        } else {
-            Effect::Unkeyed
-        };
-        let host = self.endpoint.host_str().unwrap_or_default();
-        let seller = match self.endpoint.port_or_known_default() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        };
+        let begun = recoverer.world().now();
         let attempt = Attempt {
-            effect,
+            effect: effect(task, arguments.contains_key(KEY)),
             had_credentials: self.authorization.is_some(),
-            seller: Some(host.to_owned()),
+            seller: self.endpoint.host_str().map(ToOwned::to_owned),
             ..Attempt::default()
         };
         let mut calls = Calls { client: self, task, arguments, used: None, correct };
-        recoverer.run(&seller, attempt, &mut calls).await
+        let seller = seller_of(&self.endpoint);
+        let mut recovered = recoverer.run(&seller, attempt.clone(), &mut calls).await?;
+        let arguments = calls.arguments;
+        if let (true, Some(account)) = (recovered.reread_authorization, arguments.get("account")) {
+            self.authorizations.forget(account);
+        }
+        if let Some(task) = Task::from_name(task) {
+            let intent = Intent { task, attempt, seller: &seller, begun };
+            self.recover_rows(intent, arguments, &mut recovered, recoverer).await;
+        }
+        Ok(recovered)
     }
+
+    /// Sends rows that failed again, as long as that may help.
+    async fn recover_rows<W: World>(
+        &self,
+        intent: Intent<'_>,
+        mut arguments: Map<String, Value>,
+        recovered: &mut Recovered<Answered>,
+        recoverer: &Recoverer<W>,
+    ) {
+        let Intent { task, mut attempt, seller, begun } = intent;
+        let whole = recoverer.limits();
+        let Recovered { answer, spent, doubt, .. } = recovered;
+        loop {
+            let latest = answer.again.last().unwrap_or(answer);
+            let private = self.private(&arguments);
+            for error in latest.outcome.rows.iter().flat_map(|row| &row.errors) {
+                recoverer.world().failed(&Record::of_error(error, &private));
+            }
+            let now = recoverer.world().now();
+            let elapsed = whole.elapsed.saturating_sub(now.saturating_sub(begun));
+            let attempts = whole.attempts.saturating_sub(spent.attempts);
+            let tokens = recoverer.sellers().tokens(seller, now);
+            let budget = Budget { attempts, time: elapsed.saturating_sub(LEAST), tokens };
+            let latest = match answer.again.last_mut() {
+                Some(latest) => latest,
+                None => &mut *answer,
+            };
+            let (payload, rows) = (&latest.payload, &mut latest.outcome.rows);
+            let planned = rows::again(task, &arguments, payload, rows, (&attempt, &budget));
+            let Some(planned) = planned else { return };
+            let stopped = recoverer.rest(seller, planned.wait).await;
+            if stopped {
+                // They were not sent after all.
+                rows.iter_mut().for_each(|row| row.again = false);
+                return;
+            }
+            attempt.tried.retries += 1;
+            attempt.tried.billing |= planned.billing;
+            arguments = planned.arguments;
+            // Another request than the one before, and so with another key (`E-4`).
+            arguments.insert(KEY.to_owned(), self.new_key().into());
+            let correct = |_: &Fix, _: &Failure, _: &mut Map<String, Value>| false;
+            let mut calls =
+                Calls { client: self, task: task.name(), arguments, used: None, correct };
+            let elapsed =
+                whole.elapsed.saturating_sub(recoverer.world().now().saturating_sub(begun));
+            let limits = Limits { attempts, elapsed };
+            let run = recoverer.run_within(limits, seller, attempt.clone(), &mut calls).await;
+            arguments = calls.arguments;
+            match run {
+                Ok(more) => {
+                    spent.add(more.spent);
+                    doubt.add(&more.doubt);
+                    answer.again.push(more.answer);
+                }
+                Err(gave_up) => {
+                    spent.add(gave_up.spent);
+                    doubt.add(&gave_up.doubt);
+                    answer.gave_up = Some(gave_up);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl AdcpClient {
+    /// The texts of a request, and its credential.
+    fn private(&self, arguments: &Map<String, Value>) -> Vec<String> {
+        let mut texts: Vec<_> = arguments.values().flat_map(record::texts).collect();
+        let token = self.authorization.as_ref().and_then(|value| value.to_str().ok());
+        texts.extend(token.and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned));
+        texts
+    }
+}
+
+/// What rows are sent again for.
+struct Intent<'s> {
+    task: Task,
+    attempt: Attempt,
+    seller: &'s str,
+    begun: std::time::Duration,
 }
 
 struct Calls<'c, C> {
@@ -91,6 +199,14 @@ where
         }
         self.used = self.arguments.get(KEY).cloned();
         self.client.send(self.task, self.arguments.clone()).await
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.used.as_ref().and_then(Value::as_str)
+    }
+
+    fn private(&self) -> Vec<String> {
+        self.client.private(&self.arguments)
     }
 
     async fn correct(&mut self, fix: &Fix, failure: &Failure) -> bool {

@@ -3,6 +3,7 @@ use tradepost_wire::adcp::Standing;
 
 use super::*;
 use crate::card::Card;
+use crate::failure::Defect;
 use crate::fake::{Fake, MAX_BODY, Reply, Virtual, transport};
 use crate::recovery::{Advice, Attempt, Budget, Why, advise};
 use crate::retry::{Limits, Recoverer, Sizes};
@@ -11,18 +12,29 @@ fn ids() -> fastrand::Rng {
     fastrand::Rng::with_seed(1)
 }
 
-fn mcp(fake: &Fake) -> AdcpClient {
+fn strict(fake: &Fake) -> AdcpClient {
     AdcpClient::mcp(transport(), &format!("{}/mcp", fake.url), ids()).unwrap()
 }
 
+/// One that sends what these tests have to say, whether or not a seller would take it.
+fn mcp(fake: &Fake) -> AdcpClient {
+    strict(fake).unchecked()
+}
+
 fn a2a(fake: &Fake) -> AdcpClient {
-    let card = json!({"name": "A", "supportedInterfaces": [{"url": format!("{}/a2a", fake.url),
+    a2a_of(
+        fake,
+        &json!({"name": "A", "supportedInterfaces": [{"url": format!("{}/a2a", fake.url),
         "protocolBinding": "JSONRPC", "protocolVersion": "1.0", "tenant": "t"}],
-        "capabilities": {"extensions": [{"uri": EXTENSION}]}});
+        "capabilities": {"extensions": [{"uri": EXTENSION}]}}),
+    )
+}
+
+fn a2a_of(fake: &Fake, card: &Value) -> AdcpClient {
     let card = Card::read(&card.to_string()).unwrap();
     assert!(declares_adcp(&card));
     let discovered = Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card };
-    AdcpClient::a2a(transport(), &discovered, ids()).unwrap()
+    AdcpClient::a2a(transport(), &discovered, ids()).unwrap().unchecked()
 }
 
 fn arguments(value: Value) -> Map<String, Value> {
@@ -190,8 +202,8 @@ fn over_mcp_the_sellers_own_error_is_an_answer_and_no_wish_to_be_greeted() {
 
 #[test]
 fn over_a2a_a_task_is_one_data_part() {
-    let artifacts = json!({"artifacts": [{"parts": [{"data": {"old": 1}}]},
-        {"parts": [{"text": "x"}, {"data": {"status": "completed", "products": []}}]}]});
+    let artifacts = json!({"artifacts": [{"parts": [{"data": {"old": 1}}, {"text": "x"},
+        {"data": {"status": "completed", "products": []}}]}, {"parts": [{"data": {"more": 1}}]}]});
     let fake = Fake::start(vec![json_reply(&task("TASK_STATE_COMPLETED", &artifacts))]);
     let client = a2a(&fake);
     let call = client.call("get_products", arguments(json!({"buying_mode": "brief"})));
@@ -298,7 +310,13 @@ fn e_4_a_retry_keeps_the_key_and_a_correction_has_a_fresh_one() {
 #[test]
 fn a_task_that_may_act_and_has_no_key_is_not_sent_again_when_in_doubt() {
     let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
-    for (name, attempts) in [("x_buy_everything", 1), ("get_products", 2)] {
+    for (name, attempts) in [
+        ("x_buy_everything", 1),
+        ("get_everything", 1),
+        ("si_terminate_session", 1),
+        ("si_get_offering", 2),
+        ("get_products", 2),
+    ] {
         let replies = vec![Reply::Bytes(Vec::new()), json_reply(&tool(&json!({})))];
         let fake = Fake::start(replies);
         let client = mcp(&fake);
@@ -339,27 +357,267 @@ fn hostile_answers_are_bounded_and_not_followed() {
     }
 }
 
-/// The published schemas say which tasks must have a key.
 #[test]
-fn the_tasks_with_keys_are_those_of_the_specification() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec/adcp/3.1");
-    let Ok(folders) = std::fs::read_dir(root) else {
-        println!("skipped: there is no {root}");
-        return;
-    };
-    let mut keyed = Vec::new();
-    for folder in folders.flatten() {
-        for file in std::fs::read_dir(folder.path()).into_iter().flatten().flatten() {
-            let name = file.file_name().into_string().unwrap();
-            let Some(name) = name.strip_suffix("-request.json") else { continue };
-            let text = std::fs::read_to_string(file.path()).unwrap();
-            let schema: Value = serde_json::from_str(&text).unwrap();
-            let required = schema["required"].as_array().into_iter().flatten();
-            if required.into_iter().any(|member| member == KEY) {
-                keyed.push(name.replace('-', "_"));
-            }
-        }
+fn arguments_that_a_seller_would_refuse_never_leave() {
+    let fake = Fake::start(vec![]);
+    let client = strict(&fake);
+    let wrong = json!({"buying_mode": "guess", "brief": 5});
+    let failure = fake.run(client.call("get_products", arguments(wrong))).unwrap_err();
+    let Failure::Unsent(Unsent::Arguments(error)) = &failure else { panic!("{failure:?}") };
+    let pointers: Vec<_> = error.issues.iter().map(|issue| issue.pointer.as_str()).collect();
+    assert_eq!(pointers, ["/buying_mode", "/brief"]);
+    let text = "not sent: VALIDATION_ERROR: The arguments have 2 problems; correct them and send \
+                the request again.";
+    assert_eq!(failure.to_string(), text);
+    let budget = Budget { attempts: 3, time: std::time::Duration::MAX, tokens: 3 };
+    let Advice::Fix(fix) = advise(&Attempt::default(), &failure, &budget) else { panic!() };
+    assert_eq!(fix.fields, pointers);
+    // What is right, or of a task without rules here, goes on its way.
+    let done = || json_reply(&tool(&json!({"x": 1})));
+    let fake = Fake::start(vec![done(), done()]);
+    let client = strict(&fake);
+    fake.run(client.call("get_products", arguments(json!({"buying_mode": "wholesale"})))).unwrap();
+    fake.run(client.call("x_of_their_own", arguments(json!({"buying_mode": 5})))).unwrap();
+}
+
+#[test]
+fn a_payload_that_is_an_error_alone_is_a_failure_on_every_binding() {
+    let alone = json!({"adcp_error": {"code": "PRODUCT_NOT_FOUND", "message": "m"}});
+    let artifacts = json!({"artifacts": [{"parts": [{"data": alone}]}]});
+    let message = json!({"message": {"messageId": "m", "parts": [{"data": alone}]}});
+    for (result, by_mcp) in
+        [(tool(&alone), true), (task("TASK_STATE_COMPLETED", &artifacts), false), (message, false)]
+    {
+        let fake = Fake::start(vec![json_reply(&result)]);
+        let client = if by_mcp { mcp(&fake) } else { a2a(&fake) };
+        let failure = fake.run(client.call("get_products", Map::new())).unwrap_err();
+        assert_eq!(code(&failure), "PRODUCT_NOT_FOUND", "{result}");
     }
-    keyed.sort();
-    assert_eq!(keyed, KEYED);
+}
+
+#[test]
+fn over_a2a_0_3_a_task_is_written_and_read_in_its_form() {
+    let artifacts = json!([{"artifactId": "a", "parts": [{"kind": "data", "data":
+        {"products": []}}]}]);
+    let done = json!({"kind": "task", "id": "t1", "contextId": "c1",
+        "status": {"state": "completed"}, "artifacts": artifacts});
+    let failing = json!({"kind": "task", "id": "t2", "status": {"state": "failed", "message":
+        {"parts": [{"kind": "data", "data": failed("RATE_LIMITED")}]}}});
+    let fake = Fake::start(vec![json_reply(&done), json_reply(&failing)]);
+    let card = json!({"name": "A", "protocolVersion": "0.3.0", "url": format!("{}/a2a", fake.url),
+        "capabilities": {"extensions": [{"uri": EXTENSION}]},
+        "skills": [{"id": "get_products", "description": "d"}]});
+    let client = a2a_of(&fake, &card);
+    assert_eq!(client.via(), "A2A 0.3");
+    let call = client.call("get_products", arguments(json!({"buying_mode": "wholesale"})));
+    let answered = fake.run(call).unwrap();
+    assert_eq!(answered.payload, json!({"products": []}));
+    assert_eq!(answered.a2a_task_id.as_deref(), Some("t1"));
+    let failure = fake.run(client.call("get_products", Map::new())).unwrap_err();
+    assert_eq!(code(&failure), "RATE_LIMITED");
+    let offered = Offered { name: "get_products".into(), description: "d".into() };
+    assert_eq!(fake.run(client.offered()).unwrap(), [offered]);
+    let (head, mut body) = sent(&fake).remove(0);
+    assert!(!head.contains("a2a-version"), "{head}");
+    body["id"].take();
+    body["params"]["message"]["messageId"].take();
+    let expected = json!({
+        "jsonrpc": "2.0", "id": null, "method": "message/send", "params": {
+            "message": {"kind": "message", "messageId": null, "role": "user", "parts": [
+                {"data": {"skill": "get_products", "parameters": {"buying_mode": "wholesale"}},
+                    "kind": "data"}]},
+            "configuration": {"acceptedOutputModes": ["application/json"]},
+        }
+    });
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn a_signed_request_has_the_three_lines_and_another_nonce_each_time() {
+    let done = || json_reply(&tool(&json!({"x": 1})));
+    let fake = Fake::start(vec![done(), done()]);
+    let pem = tradepost_keys::generate(tradepost_keys::Algorithm::EdDsa).unwrap();
+    let key = tradepost_keys::SigningKey::read(&pem, Some("buyer-1")).unwrap();
+    let signer = RequestSigner::new(key, || "2026-08-01T12:00:00Z".parse().unwrap());
+    let client = mcp(&fake).signing(signer);
+    for _ in 0..2 {
+        fake.run(client.call("get_products", Map::new())).unwrap();
+    }
+    let lines: Vec<_> = sent(&fake)
+        .into_iter()
+        .map(|(head, _)| {
+            let line = |name: &str| {
+                let found = head.lines().find(|line| line.starts_with(name));
+                found.unwrap_or_else(|| panic!("no {name} in {head}")).to_owned()
+            };
+            assert!(line("content-digest: ").contains("sha-256=:"));
+            line("signature: ");
+            line("signature-input: ")
+        })
+        .collect();
+    assert!(lines[0].contains("keyid=\"buyer-1\"") && lines[0].contains("created=1785585600"));
+    assert_ne!(lines[0], lines[1]);
+}
+
+#[test]
+fn the_tools_of_an_mcp_server_are_read_page_by_page() {
+    let page = |name: &str, next: Option<&str>| {
+        json_reply(&json!({"tools": [{"name": name, "description": "d"}, 5], "nextCursor": next}))
+    };
+    let fake = Fake::start(vec![page("a", Some("2")), page("b", None)]);
+    let offered = fake.run(mcp(&fake).offered()).unwrap();
+    let names: Vec<_> = offered.iter().map(|offered| offered.name.as_str()).collect();
+    assert_eq!(names, ["a", "", "b", ""]);
+    let asked = sent(&fake);
+    assert_eq!(
+        (&asked[0].1["params"], &asked[1].1["params"]),
+        (&json!({}), &json!({"cursor": "2"}))
+    );
+    let fake = Fake::start(vec![json_reply(&json!({"x": 1}))]);
+    let failure = fake.run(mcp(&fake).offered()).unwrap_err();
+    assert_eq!(failure.to_string(), "the answer is not AdCP: the list of tools is none");
+}
+
+fn account(billing: &str) -> Value {
+    json!({"brand": {"domain": "b.example"}, "operator": "o.example", "billing": billing})
+}
+
+fn rejected(suggested: Option<&str>) -> Reply {
+    let mut details = json!({"rejected_billing": "agent"});
+    if let Some(billing) = suggested {
+        details["suggested_billing"] = billing.into();
+    }
+    let error = json!({"code": "BILLING_NOT_PERMITTED_FOR_AGENT", "message": "m",
+        "recovery": "correctable", "details": details});
+    json_reply(&tool(
+        &json!({"status": "completed", "accounts": [{"brand": {"domain": "b.example"},
+        "operator": "o.example", "action": "failed", "status": "rejected", "errors": [error]}]}),
+    ))
+}
+
+#[test]
+fn b_5_the_loop_takes_the_suggested_way_of_billing_once() {
+    let created = json_reply(&tool(&json!({"accounts": [{"brand": {"domain": "b.example"},
+        "operator": "o.example", "action": "created", "status": "active"}]})));
+    for (second, left, asked) in [(created, 0, 2), (rejected(Some("advertiser")), 1, 2)] {
+        let fake = Fake::start(vec![rejected(Some("operator")), second]);
+        let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+        let client = strict(&fake);
+        let accounts = arguments(json!({"accounts": [account("agent")]}));
+        let call =
+            client.call_with_recovery("sync_accounts", accounts, &recoverer, |_, _, _| false);
+        let recovered = fake.run(call).unwrap();
+        assert_eq!((recovered.answer.again.len(), recovered.spent.attempts), (1, 2));
+        assert_eq!(recovered.answer.failed_rows().count(), left);
+        let sent = sent(&fake);
+        assert_eq!(sent.len(), asked);
+        let argument =
+            |index: usize, name: &str| sent[index].1["params"]["arguments"][name].clone();
+        assert_eq!(argument(1, "accounts"), json!([account("operator")]));
+        assert_ne!(argument(0, KEY), argument(1, KEY));
+    }
+    // Without a suggestion it is a person's.
+    let fake = Fake::start(vec![rejected(None)]);
+    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let client = strict(&fake);
+    let accounts = arguments(json!({"accounts": [account("agent")]}));
+    let call = client.call_with_recovery("sync_accounts", accounts, &recoverer, |_, _, _| false);
+    let recovered = fake.run(call).unwrap();
+    assert_eq!((recovered.answer.failed_rows().count(), recovered.spent.attempts), (1, 1));
+}
+
+#[test]
+fn rows_that_pass_are_sent_again_within_the_limits_and_doubt_is_kept() {
+    let busy = || {
+        let error = json!({"code": "SERVICE_UNAVAILABLE", "message": "m"});
+        json_reply(&tool(&json!({"accounts": [{"brand": {"domain": "b.example"},
+            "operator": "o.example", "action": "failed", "errors": [error]}]})))
+    };
+    let run = |replies: Vec<Reply>| {
+        let fake = Fake::start(replies);
+        let world = Virtual::new(0.0);
+        let recoverer = Recoverer::new(world.clone(), Limits::default(), Sizes::default());
+        let client = strict(&fake);
+        let accounts = arguments(json!({"accounts": [account("agent")]}));
+        let call =
+            client.call_with_recovery("sync_accounts", accounts, &recoverer, |_, _, _| false);
+        (fake.run(call).unwrap(), world.sleeps())
+    };
+    let (recovered, sleeps) = run(vec![busy(), busy(), busy(), busy()]);
+    assert_eq!((recovered.spent.attempts, recovered.answer.again.len()), (4, 3));
+    assert_eq!((recovered.answer.failed_rows().count(), sleeps), (1, vec![1.5, 3.0, 6.0]));
+    let (recovered, _) = run(vec![busy(), Reply::GoDown]);
+    let gave_up = recovered.answer.gave_up.unwrap();
+    assert!(gave_up.doubt.may_have_acted() && recovered.doubt.may_have_acted());
+}
+
+#[test]
+fn r_12_what_a_seller_permits_is_asked_again_after_300_seconds() {
+    let listed = |tasks: &Value| {
+        let account = json!({"account_id": "a1", "authorization": {"allowed_tasks": tasks}});
+        json_reply(&tool(&json!({"accounts": [{"account_id": "a0"}, account]})))
+    };
+    let fake = Fake::start(vec![
+        listed(&json!(["get_media_buys", "create_media_buy"])),
+        listed(&json!(["get_media_buys"])),
+    ]);
+    let world = Virtual::new(0.0);
+    let recoverer = Recoverer::new(world.clone(), Limits::default(), Sizes::default());
+    let client = strict(&fake);
+    let account = json!({"account_id": "a1"});
+    let permits = || {
+        let read = fake.run(client.authorization(&account, &recoverer)).unwrap();
+        read.unwrap().permits("create_media_buy")
+    };
+    assert!(permits());
+    world.pass(REFRESH - std::time::Duration::from_secs(1));
+    assert!(permits());
+    assert_eq!(sent(&fake).len(), 1);
+    world.pass(std::time::Duration::from_secs(1));
+    assert!(!permits());
+    let asked = sent(&fake);
+    assert_eq!(asked.len(), 1);
+    assert_eq!(
+        asked[0].1["params"],
+        json!({"name": "list_accounts", "arguments": {"account": account}})
+    );
+}
+
+#[test]
+fn r_12_a_task_that_is_not_permitted_is_not_sent_until_the_seller_says_so() {
+    let listed = |tasks: &Value| {
+        let account = json!({"account_id": "a1", "authorization": {"allowed_tasks": tasks}});
+        json_reply(&tool(&json!({"accounts": [account]})))
+    };
+    let fake = Fake::start(vec![
+        listed(&json!(["get_media_buys"])),
+        listed(&json!(["get_media_buys", "sync_creatives"])),
+        json_reply(&tool(&json!({"creatives": []}))),
+        json_reply(&tool(&json!({"accounts": []}))),
+        json_reply(&tool(&json!({"creatives": []}))),
+    ]);
+    let world = Virtual::new(0.0);
+    let recoverer = Recoverer::new(world.clone(), Limits::default(), Sizes::default());
+    let client = mcp(&fake).heeding();
+    let call = || {
+        let account = arguments(json!({"account": {"account_id": "a1"}}));
+        let call =
+            client.call_with_recovery("sync_creatives", account, &recoverer, |_, _, _| false);
+        fake.run(call)
+    };
+    let gave_up = call().unwrap_err();
+    let text = "not sent: the seller does not permit sync_creatives on the account: ask the \
+                seller's operator for the scope";
+    assert_eq!(gave_up.to_string(), text);
+    assert_eq!(call().unwrap_err().spent.attempts, 0);
+    world.pass(REFRESH);
+    call().unwrap();
+    world.pass(REFRESH);
+    // Absence is silence.
+    call().unwrap();
+    let names: Vec<_> =
+        sent(&fake).iter().map(|(_, body)| body["params"]["name"].to_string()).collect();
+    let expected =
+        ["list_accounts", "list_accounts", "sync_creatives", "list_accounts", "sync_creatives"];
+    assert_eq!(names, expected.map(|name| format!("\"{name}\"")));
 }

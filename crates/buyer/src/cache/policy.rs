@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use reqwest::header::{
     AGE, CACHE_CONTROL, DATE, ETAG, EXPIRES, HeaderMap, HeaderName, LAST_MODIFIED, VARY,
 };
+use tradepost_wire::http_date::read as http_date;
 
 /// Where nobody says how long an answer is fresh, it is for a tenth of the time since it last
 /// changed (§4.2.2), at most this long.
@@ -66,8 +67,8 @@ impl Terms {
         Self {
             control: Control::read(headers),
             age: text(AGE).and_then(seconds).unwrap_or_default(),
-            date: text(DATE).and_then(moment),
-            expires: headers.get(EXPIRES).map(|value| value.to_str().ok().and_then(moment)),
+            date: text(DATE).and_then(http_date),
+            expires: headers.get(EXPIRES).map(|value| value.to_str().ok().and_then(http_date)),
             etag: owned(ETAG),
             last_modified: owned(LAST_MODIFIED),
             varies_without_end: varies
@@ -149,7 +150,7 @@ impl Terms {
         if let Some(expires) = self.expires {
             return expires.map(|expires| between(date, expires)).unwrap_or_default();
         }
-        let changed = self.last_modified.as_deref().and_then(moment);
+        let changed = self.last_modified.as_deref().and_then(http_date);
         changed.map(|changed| (between(changed, date) / 10).min(MAX_GUESS)).unwrap_or_default()
     }
 }
@@ -201,11 +202,6 @@ fn digits(text: &str) -> Option<Duration> {
         return None;
     }
     Some(Duration::from_secs(text.parse().unwrap_or(MAX_SECONDS).min(MAX_SECONDS)))
-}
-
-/// A date of HTTP in its current form; the two obsolete ones are not read.
-fn moment(text: &str) -> Option<Timestamp> {
-    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
 }
 
 /// How long from one moment to a later one; nothing when it is not later.

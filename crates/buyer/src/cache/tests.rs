@@ -75,6 +75,21 @@ fn d_06_a_fresh_card_is_not_asked_for_and_a_stale_one_is_revalidated() {
 }
 
 #[test]
+fn a_card_is_kept_until_a_date_in_any_form_of_http_and_may_begin_with_a_mark() {
+    // The clock shows 1,000 seconds, and each of them means 1,020.
+    for date in [
+        "Thu, 01 Jan 1970 00:17:00 GMT",
+        "Thursday, 01-Jan-70 00:17:00 GMT",
+        "Thu Jan  1 00:17:00 1970",
+    ] {
+        let marked = format!("\u{feff}{CARD}");
+        let fake = Fake::start(vec![card(&[("expires", date)], &marked), card(&[], OTHER)]);
+        let (told, _) = ask(&fake, Bounds::default(), &[0, 19, 20]);
+        assert_eq!(told, ["A fetched", "A kept", "B fetched"], "{date}");
+    }
+}
+
+#[test]
 fn a_card_that_must_not_be_kept_is_asked_for_every_time() {
     let no_store = || card(&[("cache-control", "no-store, max-age=60")], CARD);
     let fake = Fake::start(vec![no_store(), no_store()]);

@@ -54,6 +54,8 @@ fn t_6_every_place_is_read_and_the_earlier_one_wins() {
         "content": [{"type": "text", "text": "Sorry."}, {"type": "text", "text": text("B")}],
         "structuredContent": {"adcp_error": error("A"), "errors": [error("C"), error("D")]}});
     assert_eq!(tool(all.clone()), "adcp A Structured");
+    let marked = format!("\u{feff}{all}");
+    assert_eq!(found(Via::McpTool, 0, &marked), "adcp A Structured");
     let mut without = all;
     without["structuredContent"]["adcp_error"] = Value::Null;
     assert_eq!(tool(without.clone()), "adcp B Text");
@@ -146,6 +148,34 @@ fn statuses_are_read_with_their_details_and_without() {
     assert_eq!(found(Via::HttpJson, 204, ""), "no failure");
     assert_eq!(found(Via::HttpJson, 503, "<html>"), "http 503");
     assert_eq!(found(Via::McpTool, 500, "{}"), "http 500");
+}
+
+#[test]
+fn a_payload_that_holds_an_error_alone_is_a_failure() {
+    let alone = json!({"adcp_error": error("RATE_LIMITED")});
+    let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"data": alone}]});
+    for result in [
+        json!({"content": [], "structuredContent": alone}),
+        json!({"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"},
+            "artifacts": [{"parts": [{"data": alone}]}]}}),
+        json!({"id": "t", "status": {"state": "completed"},
+            "artifacts": [{"parts": [{"kind": "data", "data": alone}]}]}),
+        json!({"message": message}),
+        message,
+    ] {
+        let told = rpc(200, "result", result.clone());
+        assert!(told.contains("RATE_LIMITED"), "{result}: {told}");
+    }
+    let told = found(Via::HttpJson, 200, &alone.to_string());
+    assert!(told.contains("RATE_LIMITED"), "{told}");
+    let malformed = json!({"structuredContent": {"adcp_error": "no"}});
+    assert_ne!(tool(malformed), "no failure");
+    for more in ["context", "errors", "status"] {
+        let mut beside = alone.clone();
+        beside[more] = json!({});
+        assert_eq!(tool(json!({"structuredContent": beside})), "no failure", "{more}");
+    }
+    assert_eq!(tool(json!({"structuredContent": {"adcp_error": null}})), "no failure");
 }
 
 #[test]

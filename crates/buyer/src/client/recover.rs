@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tradepost_wire::aap::Skill;
 
-use super::Client;
+use super::{Client, seller_of};
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::recovery::{Attempt, Effect, First, Fix};
@@ -51,10 +51,7 @@ impl Client {
             Skill::LeadSubmit => Effect::Unkeyed,
         };
         let host = self.endpoint.host_str().unwrap_or_default();
-        let seller = match self.endpoint.port_or_known_default() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        };
+        let seller = seller_of(&self.endpoint);
         let attempt = Attempt {
             effect,
             had_credentials: self.authorization.is_some(),
@@ -111,6 +108,10 @@ impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C
             Some(moment) => self.client.typed(self.skill, payload, moment).await,
             None => self.client.call(self.skill, payload).await,
         }
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.used.as_ref().and_then(Value::as_str)
     }
 
     async fn correct(&mut self, fix: &Fix, failure: &Failure) -> bool {

@@ -77,8 +77,8 @@ impl Client {
         let payload = lead.payload(self.choice.version);
         let now = lead.submitted_at();
         let recovered = self.recovering(Skill::LeadSubmit, payload, Some(now), recoverer, correct);
-        let Recovered { answer, spent, reread_authorization } = recovered.await?;
-        Ok(Recovered { answer: Receipt(answer), spent, reread_authorization })
+        let Recovered { answer, spent, reread_authorization, key, doubt } = recovered.await?;
+        Ok(Recovered { answer: Receipt(answer), spent, reread_authorization, key, doubt })
     }
 
     /// A key for one intent, such as a lead: nobody can guess it.

@@ -42,6 +42,15 @@ pub(super) fn result(part: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":"{{id}}","result":{{"message":{{"parts":[{part}]}}}}}}"#)
 }
 
+/// The same in the artifact of a task.
+fn completed(part: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":"{{id}}","result":{{"task":{{"id":"t","contextId":"c",
+        "status":{{"state":"TASK_STATE_COMPLETED"}},
+        "artifacts":[{{"artifactId":"a","parts":[{part}]}}]}}}}}}"#
+    )
+}
+
 fn garbled(reply: Reply) -> Defect {
     match ask(reply) {
         Err(Failure::Garbled(garbled)) => garbled.defect,
@@ -53,7 +62,7 @@ fn garbled(reply: Reply) -> Defect {
 fn a_request_is_what_a2a_and_aap_ask_for() {
     let part = r#"{"data":{"type":"inventory.search.response","data":{"total":1.0}}}"#;
     let fake = Fake::start(vec![Reply::http(200, &[], result(part))]);
-    let client = client(&fake).checking(terms).with_token("t0ken").unwrap();
+    let client = client(&fake).checking(terms).within("c-9").with_token("t0ken").unwrap();
     assert!(!format!("{client:?}").contains("t0ken"));
     let payload = json!({"filters": {"make": ["Honda"]}});
     let answer = fake.run(client.call(Skill::InventorySearch, payload)).unwrap();
@@ -77,7 +86,7 @@ fn a_request_is_what_a2a_and_aap_ask_for() {
     let expected = json!({
         "jsonrpc": "2.0", "id": null, "method": "SendMessage", "params": {
             "tenant": "acme",
-            "message": {"messageId": null, "role": "ROLE_USER", "parts": [{
+            "message": {"messageId": null, "contextId": "c-9", "role": "ROLE_USER", "parts": [{
                 "data": {"type": "inventory.search.request", "filters": {"make": ["Honda"]}},
                 "mediaType": "application/vnd.autoagent.inventory-search-request+json"}]},
             "configuration": {"acceptedOutputModes":
@@ -123,6 +132,7 @@ fn a_token_is_not_sent_in_clear_text_over_a_public_network() {
 fn hostile_answers_are_garbled_and_said_to_be_so() {
     let search = r#"{"data":{"type":"inventory.search.response","data":{}}}"#;
     let good = result(search);
+    let completed = completed(search);
     let deep = format!(r#"{{"data":{}1{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
     let rpc = |why| Defect::NotJsonRpc(why);
     let aap = |why| Defect::NotAap(why);
@@ -156,14 +166,23 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
         (good.replace("\"{id}\"", "null").into(), Defect::WrongId),
         (
             result(search).replace("\"message\"", "\"task\":{},\"message\"").into(),
-            aap("the result has a task; AAP answers with a message"),
+            aap("the result has both a message and a task"),
         ),
+        (
+            completed.replace("COMPLETED", "WORKING").into(),
+            aap("the result has a task that is not completed; AAP has a message"),
+        ),
+        (
+            completed.replace("\"status\"", "\"stand\"").into(),
+            aap("the result has a task that is not completed; AAP has a message"),
+        ),
+        (completed.replace("\"parts\"", "\"pieces\"").into(), aap("the answer has no data part")),
         (
             result(search).replace("\"message\":", "\"reply\":").into(),
             aap("the result is not {\"message\": ...} with parts"),
         ),
-        (result(r#"{"text":"hello"}"#).into(), aap("the message has no data part")),
-        (result("").into(), aap("the message has no data part")),
+        (result(r#"{"text":"hello"}"#).into(), aap("the answer has no data part")),
+        (result("").into(), aap("the answer has no data part")),
         (result(r#"{"data":{},"text":"x"}"#).into(), aap("a part has several contents")),
         (
             result(&format!("{search},{search}")).into(),
@@ -183,6 +202,42 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
         let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
         assert_eq!(garbled(Reply::http(200, &[], &body)), expected, "{shown}");
     }
+}
+
+#[test]
+fn a_completed_task_where_a_message_belongs_is_taken_with_a_warning() {
+    let payload = r#"{"data":{"type":"inventory.search.response","data":{"total":1}}}"#;
+    let error = r#"{"data":{"type":"aap.error","code":"RATE_LIMITED","retryable":true}}"#;
+    let in_its_words = completed(payload)
+        .replace("\"artifacts\"", "\"notes\"")
+        .replace("COMPLETED\"", &format!("COMPLETED\",\"message\":{{\"parts\":[{payload}]}}"));
+    for body in [completed(payload), in_its_words] {
+        let answer = ask(Reply::http(200, &[], &body)).unwrap();
+        assert_eq!(answer.data(), &json!({"total": 1}));
+        assert_eq!(answer.context_id.as_deref(), Some("c"));
+        let warning = answer.departure.unwrap().to_string();
+        assert_eq!(warning, "the dealer answers with a completed task where AAP has a message");
+    }
+    let usual = ask(Reply::http(200, &[], result(payload))).unwrap();
+    assert_eq!((usual.departure, usual.data()), (None, &json!({"total": 1})));
+    let refused = ask(Reply::http(200, &[], completed(error))).unwrap_err();
+    assert!(matches!(refused, Failure::Refused(_)), "{refused:?}");
+}
+
+#[test]
+fn a_byte_order_mark_before_json_is_passed_over() {
+    let payload = r#"{"data":{"type":"inventory.search.response","data":{"total":1}}}"#;
+    let marked = |text: String| ["\u{feff}".as_bytes(), text.as_bytes()].concat();
+    let answer = ask(Reply::http(200, &[], marked(result(payload)))).unwrap();
+    assert_eq!(answer.data(), &json!({"total": 1}));
+    let error = r#"{"jsonrpc":"2.0","id":"{id}","error":{"code":-32601,"message":"m"}}"#;
+    let failure = ask(Reply::http(200, &[], marked(error.into()))).unwrap_err();
+    assert!(matches!(failure, Failure::Refused(_)), "{failure:?}");
+    let only = garbled(Reply::http(200, &[], "\u{feff}"));
+    assert_eq!(
+        (only, garbled(Reply::http(200, &[], "{}\u{feff}"))),
+        (Defect::Empty, Defect::NotJson)
+    );
 }
 
 #[test]

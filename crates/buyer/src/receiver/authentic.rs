@@ -1,17 +1,21 @@
 //! Which deliveries are believed. Every method that is set up is required: if any one were
 //! enough, the weakest would decide. Nothing says which one failed.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method, Uri};
 use jiff::{SignedDuration, Timestamp};
-use ring::{digest, hmac};
+use ring::hmac;
 use subtle::ConstantTimeEq as _;
+use tradepost_wire::adcp::signing::{Fault, Surface};
 
-pub use super::signature::{Keys, Signatures, fields};
+pub use super::signature::{Keys, Signatures};
+pub use super::webhooks::Webhooks;
+use crate::signed::replay::{self, Replay};
+use crate::signed::{Signed, sha256};
 
 /// The header of a token in A2A before 1.0, which some agents still send.
 pub const TOKEN_HEADER: &str = "x-a2a-notification-token";
@@ -34,8 +38,11 @@ pub const MIN_TOKEN: usize = 16;
 /// The shortest key of an HMAC, in characters.
 pub const MIN_KEY: usize = 32;
 
-/// How many nonces are remembered; there are no more in five minutes, or else the oldest count as
-/// used.
+/// How many different characters a token or a key has at least: a text of fewer was not made at
+/// random.
+const MIN_DIFFERENT: usize = 8;
+
+/// How many nonces of one key are remembered; there are no more in five minutes.
 const MAX_NONCES: usize = 100_000;
 
 /// What is known of a request.
@@ -51,19 +58,59 @@ pub struct Envelope<'r> {
     pub body: &'r [u8],
 }
 
-/// An authentic request's pass: [`Authenticity::spend`] makes it worthless.
+/// An authentic request.
 #[derive(Debug)]
-pub struct Pass(Option<String>);
+pub struct Pass {
+    /// Who sent it, by the name under which its keys or secrets are known; empty when they have
+    /// none, so that only one sender can be meant.
+    pub sender: Arc<str>,
+    used: Option<Used>,
+}
+
+/// A signature that cannot be used again.
+#[derive(Debug)]
+enum Used {
+    Adcp(Signed<Arc<str>>),
+    Other(replay::Used),
+}
+
+/// A request that is not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denied {
+    /// It shows nothing, or something else. Nothing says what.
+    Unproven,
+    /// Its signature is not believed, for a reason of AdCP's table.
+    Signature(Fault),
+    /// Nobody can say at the moment whose signature it is.
+    Later(Fault),
+}
+
+impl Denied {
+    /// The code of AdCP, for the sender and for the log.
+    #[must_use]
+    pub fn code(self) -> Option<String> {
+        match self {
+            Self::Unproven => None,
+            Self::Signature(fault) | Self::Later(fault) => Some(fault.code(Surface::Webhook)),
+        }
+    }
+}
+
+/// A token or a key, and whose it is.
+struct Secret<T> {
+    sender: Arc<str>,
+    secret: T,
+}
 
 /// Which deliveries are believed.
 #[derive(Default)]
 pub struct Authenticity {
     /// SHA-256 of each token.
-    tokens: Vec<[u8; 32]>,
-    hmac: Vec<hmac::Key>,
+    tokens: Vec<Secret<[u8; 32]>>,
+    hmac: Vec<Secret<hmac::Key>>,
     signatures: Option<Signatures>,
-    /// The nonces that were used, and until when they are remembered.
-    nonces: Mutex<HashMap<String, Timestamp>>,
+    webhooks: Option<Webhooks>,
+    nonces: Replay,
 }
 
 impl fmt::Debug for Authenticity {
@@ -73,33 +120,32 @@ impl fmt::Debug for Authenticity {
             .field("tokens", &self.tokens.len())
             .field("hmac", &self.hmac.len())
             .field("signatures", &self.signatures.is_some())
+            .field("webhooks", &self.webhooks.is_some())
             .finish_non_exhaustive()
     }
 }
 
 impl Authenticity {
-    /// Requires one of these tokens, as `Authorization: Bearer` or in [`TOKEN_HEADER`].
+    /// Requires one of these tokens, as `Authorization: Bearer` or in [`TOKEN_HEADER`]. In front of a
+    /// token may stand the address of the only seller that has it.
     ///
     /// # Errors
-    /// When there is none, or one is too short.
+    /// When there is none, or one is too short or was not made at random.
     pub fn with_tokens(mut self, tokens: &[&str]) -> Result<Self, &'static str> {
-        if tokens.is_empty() || tokens.iter().any(|token| token.chars().count() < MIN_TOKEN) {
-            return Err("a token has at least 16 characters");
-        }
-        self.tokens = tokens.iter().map(|token| sha256(token.as_bytes())).collect();
+        self.tokens = secrets(tokens, MIN_TOKEN, |token| sha256(token.as_bytes()))
+            .ok_or("a token has at least 16 characters, 8 of them different")?;
         Ok(self)
     }
 
-    /// Requires an HMAC-SHA256 with one of these keys, in AdCP's headers or ours.
+    /// Requires an HMAC-SHA256 with one of these keys, in AdCP's headers or ours. In front of a key
+    /// may stand the address of the only seller that has it.
     ///
     /// # Errors
-    /// When there is none, or one is too short.
+    /// When there is none, or one is too short or was not made at random.
     pub fn with_hmac(mut self, keys: &[&str]) -> Result<Self, &'static str> {
-        if keys.is_empty() || keys.iter().any(|key| key.chars().count() < MIN_KEY) {
-            return Err("a key has at least 32 characters");
-        }
-        let read = |key: &&str| hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
-        self.hmac = keys.iter().map(read).collect();
+        let read = |key: &str| hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
+        self.hmac = secrets(keys, MIN_KEY, read)
+            .ok_or("a key has at least 32 characters, 8 of them different")?;
         Ok(self)
     }
 
@@ -110,60 +156,110 @@ impl Authenticity {
         self
     }
 
+    /// Requires a signature as AdCP's sellers make them, by one of the sellers who are named.
+    #[must_use]
+    pub fn with_webhooks(mut self, webhooks: Webhooks) -> Self {
+        self.webhooks = Some(webhooks);
+        self
+    }
+
     /// Whether nothing is required, so that everybody is believed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.tokens.is_empty() && self.hmac.is_empty() && self.signatures.is_none()
+        self.tokens.is_empty()
+            && self.hmac.is_empty()
+            && self.signatures.is_none()
+            && self.webhooks.is_none()
     }
 
     /// Whether the headers permit to read a body at all.
     #[must_use]
     pub fn may_send(&self, headers: &HeaderMap) -> bool {
-        if self.tokens.is_empty() {
-            return true;
-        }
+        self.tokens.is_empty() || self.token(headers).is_some()
+    }
+
+    /// Whose token the headers have.
+    fn token(&self, headers: &HeaderMap) -> Option<&Arc<str>> {
         let bearer = one(headers, AUTHORIZATION.as_str()).and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
         let presented = [bearer, one(headers, TOKEN_HEADER)];
-        presented.into_iter().flatten().any(|token| {
+        presented.into_iter().flatten().find_map(|token| {
             let presented = sha256(token.as_bytes());
             // Every token is compared, so that the time does not tell which one was near.
-            let matches = self.tokens.iter().map(|known| known.ct_eq(&presented).unwrap_u8());
-            matches.fold(0, |any, matches| any | matches) == 1
+            let tokens = self.tokens.iter();
+            tokens.fold(None, |found, known| {
+                let is = bool::from(known.secret.ct_eq(&presented));
+                if is { Some(&known.sender) } else { found }
+            })
         })
     }
 
-    /// Whether a request is authentic.
-    #[must_use]
-    pub fn check(&self, envelope: &Envelope<'_>, now: Timestamp) -> Option<Pass> {
-        if !self.may_send(envelope.headers) {
-            return None;
+    /// Whether a request is authentic. Its signature is used up.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub async fn check(&self, envelope: &Envelope<'_>, now: Timestamp) -> Result<Pass, Denied> {
+        let mut senders = Vec::new();
+        if !self.tokens.is_empty() {
+            senders.push(self.token(envelope.headers).ok_or(Denied::Unproven)?.clone());
         }
-        if !self.hmac.is_empty() && !self.has_hmac(envelope, now) {
-            return None;
+        if !self.hmac.is_empty() {
+            senders.push(self.by_hmac(envelope, now)?.clone());
         }
-        let Some(signatures) = &self.signatures else { return Some(Pass(None)) };
-        let nonce = signatures.verify(envelope, now)?;
-        let nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = nonces.len() >= MAX_NONCES && nonces.values().all(|until| *until > now);
-        (!full && nonces.get(&nonce).is_none_or(|until| *until <= now)).then_some(Pass(Some(nonce)))
+        let mut used = None;
+        if let Some(signatures) = &self.signatures {
+            let (keyid, nonce) = signatures.verify(envelope, now).ok_or(Denied::Unproven)?;
+            // The latest moment at which the signature could still be in force.
+            let until = now.saturating_add(WINDOW * 2).unwrap_or(Timestamp::MAX);
+            let taken = self.nonces.take(&keyid, &nonce, MAX_NONCES, (now, until));
+            used = Some(Used::Other(taken.map_err(|_| Denied::Unproven)?));
+        }
+        if let Some(webhooks) = &self.webhooks {
+            let signed = self.by_webhooks(webhooks, envelope, now).await?;
+            senders.push(signed.whose.clone());
+            used = Some(Used::Adcp(signed));
+        }
+        // What proves the most says who it is.
+        let named = senders.into_iter().rev().find(|sender| !sender.is_empty());
+        Ok(Pass { sender: named.unwrap_or_default(), used })
     }
 
-    /// Remembers that a request was taken: the same one again is a replay.
-    pub fn spend(&self, pass: Pass, now: Timestamp) {
-        let Pass(Some(nonce)) = pass else { return };
-        let mut nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
-        if nonces.len() >= MAX_NONCES {
-            nonces.retain(|_, until| *until > now);
+    /// Lets the same request come again: what it said could not be kept.
+    pub fn release(&self, pass: &Pass) {
+        match (&pass.used, &self.webhooks) {
+            (Some(Used::Other(used)), _) => self.nonces.release(used),
+            (Some(Used::Adcp(signed)), Some(webhooks)) => webhooks.release(signed),
+            (Some(Used::Adcp(_)), None) | (None, _) => {}
         }
-        // The latest moment at which its signature could still be in force.
-        let until = now.saturating_add(WINDOW * 2).unwrap_or(Timestamp::MAX);
-        nonces.insert(nonce, until);
     }
 
-    fn has_hmac(&self, envelope: &Envelope<'_>, now: Timestamp) -> bool {
+    async fn by_webhooks(
+        &self,
+        webhooks: &Webhooks,
+        envelope: &Envelope<'_>,
+        now: Timestamp,
+    ) -> Result<Signed<Arc<str>>, Denied> {
+        let signed = webhooks.verify(envelope, now).await.map_err(|fault| {
+            // Who is told that a signature is wrong gives up.
+            if fault.is_passing() { Denied::Later(fault) } else { Denied::Signature(fault) }
+        })?;
+        let has_hmac = envelope.headers.contains_key(ADCP_SIGNATURE);
+        let otherwise = if has_hmac { Fault::ModeMismatch } else { Fault::Required };
+        signed.ok_or(Denied::Signature(otherwise))
+    }
+
+    fn by_hmac(&self, envelope: &Envelope<'_>, now: Timestamp) -> Result<&Arc<str>, Denied> {
+        let sender = self.hmac_sender(envelope, now);
+        let other = self.signatures.is_none()
+            && self.webhooks.is_none()
+            && envelope.headers.contains_key("signature-input");
+        let why = if other { Denied::Signature(Fault::ModeMismatch) } else { Denied::Unproven };
+        sender.ok_or(why)
+    }
+
+    fn hmac_sender(&self, envelope: &Envelope<'_>, now: Timestamp) -> Option<&Arc<str>> {
         let adcp = || {
             let digits = one(envelope.headers, ADCP_SIGNATURE)?.strip_prefix("sha256=")?;
             Some((one(envelope.headers, ADCP_TIMESTAMP)?, vec![digits]))
@@ -178,14 +274,34 @@ impl Authenticity {
         let signed = |(moment, digits): (&str, Vec<&str>)| {
             let seconds: i64 = moment.parse().ok()?;
             let distance = Timestamp::from_second(seconds).ok()?.duration_until(now).abs();
+            if distance > WINDOW {
+                return None;
+            }
             let message = [moment.as_bytes(), b".", envelope.body].concat();
-            let fits = |tag: &Vec<u8>| {
-                self.hmac.iter().any(|key| hmac::verify(key, &message, tag).is_ok())
+            let key_of = |tag: Vec<u8>| {
+                self.hmac.iter().find(|key| hmac::verify(&key.secret, &message, &tag).is_ok())
             };
-            Some(distance <= WINDOW && digits.into_iter().filter_map(unhex).any(|tag| fits(&tag)))
+            digits.into_iter().filter_map(unhex).find_map(key_of).map(|key| &key.sender)
         };
-        [adcp(), ours()].into_iter().flatten().any(|parts| signed(parts) == Some(true))
+        [adcp(), ours()].into_iter().flatten().find_map(signed)
     }
+}
+
+/// Reads tokens or keys; `None` when there is none, or one that can be guessed.
+fn secrets<T>(lines: &[&str], least: usize, read: impl Fn(&str) -> T) -> Option<Vec<Secret<T>>> {
+    let secret = |line: &&str| {
+        let (sender, secret) = match line.split_once([' ', '\t']) {
+            Some((url, secret)) if url.starts_with("https://") || url.starts_with("http://") => {
+                (url, secret.trim())
+            }
+            Some(_) | None => ("", *line),
+        };
+        let different = secret.chars().collect::<BTreeSet<_>>().len();
+        let is_strong = secret.chars().count() >= least && different >= MIN_DIFFERENT;
+        is_strong.then(|| Secret { sender: sender.into(), secret: read(secret) })
+    };
+    let read: Option<Vec<_>> = lines.iter().map(secret).collect();
+    read.filter(|secrets| !secrets.is_empty())
 }
 
 /// The value of a header that occurs once.
@@ -193,12 +309,6 @@ pub(super) fn one<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().filter(|_| values.next().is_none())?;
     value.to_str().ok().map(str::trim)
-}
-
-pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
-    hash
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
@@ -228,7 +338,9 @@ mod tests {
         let uri = Uri::from_static("/");
         let body = body.as_bytes();
         let envelope = Envelope { method: &Method::POST, uri: &uri, headers: &map, body };
-        authenticity.check(&envelope, Timestamp::from_second(NOW).unwrap()).is_some()
+        let now = Timestamp::from_second(NOW).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(authenticity.check(&envelope, now)).is_ok()
     }
 
     fn tag(key: &str, text: &str) -> String {
@@ -261,7 +373,8 @@ mod tests {
 
     #[test]
     fn an_hmac_is_over_the_moment_and_the_body_and_holds_five_minutes() {
-        let required = Authenticity::default().with_hmac(&["f".repeat(32).as_str(), KEY]).unwrap();
+        let required =
+            Authenticity::default().with_hmac(&["fedcba9876543210fedcba9876543210", KEY]).unwrap();
         let adcp = |key: &str, at: i64, body: &str| {
             vec![
                 (ADCP_SIGNATURE, format!("sha256={}", tag(key, &format!("{at}.{body}")))),
@@ -281,7 +394,9 @@ mod tests {
         assert!(!passes(&required, &[], "{}"));
         let two = format!("t={NOW},v1=00,v1={}", tag(KEY, &format!("{NOW}.{{}}")));
         assert!(passes(&required, &[(SIGNATURE, two)], "{}"), "keys are changed one after another");
-        assert!(Authenticity::default().with_hmac(&["short"]).is_err());
+        for weak in ["short", "", &"0".repeat(32), &"ab".repeat(40), "https://a.example/ short"] {
+            assert!(Authenticity::default().with_hmac(&[weak]).is_err(), "{weak}");
+        }
     }
 
     #[test]

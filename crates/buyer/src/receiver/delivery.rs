@@ -1,15 +1,20 @@
 //! A delivery, and which deliveries say the same. A2A gives events no ids: the same text twice is
-//! the same event, and a task that was asked for says what several events have said one by one.
+//! the same event, and a task that was asked for says what several events have said one by one. AdCP
+//! gives them keys, of which each belongs to its sender.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use jiff::Timestamp;
-use ring::digest;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tradepost_wire::a2a::TaskState;
-use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::{canonical, jsonrpc};
+use tradepost_wire::adcp::webhook::{self, NoWebhook, Webhook};
+use tradepost_wire::adcp::{Standing, payload};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::{canonical, strict};
+
+use crate::signed::{is_ambiguous, sha256};
+use crate::text::decoded;
 
 /// How it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +47,19 @@ pub enum Kind {
     StatusUpdate,
     /// There is more of an artifact.
     ArtifactUpdate,
+    /// A task of AdCP stands elsewhere.
+    Webhook,
+    /// Something of AdCP that is no task has changed.
+    Event,
+    /// How a task of AdCP stands, as `get_task_status` says.
+    TaskStatus,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Task, Self::Message, Self::StatusUpdate, Self::ArtifactUpdate];
+    /// Those of A2A.
+    const A2A: [Self; 4] = [Self::Task, Self::Message, Self::StatusUpdate, Self::ArtifactUpdate];
 
-    /// The member of a StreamResponse.
+    /// The member of a StreamResponse, or our own name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -55,19 +67,38 @@ impl Kind {
             Self::Message => "message",
             Self::StatusUpdate => "statusUpdate",
             Self::ArtifactUpdate => "artifactUpdate",
+            Self::Webhook => "webhook",
+            Self::Event => "event",
+            Self::TaskStatus => "taskStatus",
         }
     }
+}
+
+/// What came.
+#[derive(Debug, Clone)]
+pub enum Received {
+    /// A delivery.
+    Delivery(Box<Delivery>),
+    /// A question whether we are who answers here: this has to be said back.
+    Challenge(String),
 }
 
 /// A delivery.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// The same for the same content, however it is spelled: SHA-256 of the canonical form, in hex.
+    /// The same for the same event: in hex, the SHA-256 of its sender and its key, or of its content
+    /// where it has no key.
     pub id: String,
+    /// The same for the same content, however it is spelled: SHA-256 of the canonical form, in hex.
+    pub fingerprint: String,
     /// What it tells.
     pub kind: Kind,
     /// How it came.
     pub source: Source,
+    /// Who sent it, as far as that was shown; empty when only one sender can be meant.
+    pub sender: String,
+    /// By which its sender knows it.
+    pub key: Option<String>,
     /// When.
     pub received_at: Timestamp,
     /// Of which task.
@@ -78,58 +109,106 @@ pub struct Delivery {
     pub status: Option<String>,
     /// The artifacts that it holds.
     pub artifacts: Vec<String>,
-    /// The StreamResponse as it came.
+    /// The delivery as it came.
     pub body: Box<RawValue>,
 }
 
 /// Bytes that are no delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoDelivery(pub &'static str);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoDelivery {
+    /// They can be read in two ways.
+    Ambiguous,
+    /// They are no JSON, or JSON of another kind.
+    Other(&'static str),
+    /// They want to be a webhook of AdCP.
+    Webhook(NoWebhook),
+}
 
-impl Delivery {
-    /// Reads a StreamResponse: an object with exactly one of the four members. What is in it is
-    /// read leniently, because it has been sent already and nobody can mend it.
+impl fmt::Display for NoDelivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ambiguous => f.write_str("it can be read in two ways"),
+            Self::Other(why) => f.write_str(why),
+            Self::Webhook(no) => fmt::Display::fmt(no, f),
+        }
+    }
+}
+
+impl std::error::Error for NoDelivery {}
+
+/// What a delivery says, before it is known from whom.
+struct Said {
+    kind: Kind,
+    key: Option<String>,
+    task_id: Option<String>,
+    state: Option<String>,
+    status: Option<String>,
+    artifacts: Vec<String>,
+}
+
+impl Received {
+    /// Reads what a sender has pushed: a StreamResponse of A2A 1.0 (an object with exactly one of its
+    /// four members), a task, a message or an event of A2A by itself, as 0.3 sends them, or a webhook
+    /// of AdCP. What is in it is read leniently, because it has been sent already and nobody can mend
+    /// it.
     ///
     /// # Errors
     /// What is wrong with it, without any of the bytes.
-    pub fn read(body: &[u8], source: Source, received_at: Timestamp) -> Result<Self, NoDelivery> {
-        let document = jsonrpc::document(body).map_err(|reject| NoDelivery(reject.message))?;
-        let text = std::str::from_utf8(body).map_err(|_| NoDelivery("it is not UTF-8"))?;
-        let raw = RawValue::from_string(text.trim().to_owned());
-        let raw = raw.map_err(|_| NoDelivery("it is not JSON"))?;
-        let members = Kind::ALL.iter().filter_map(|kind| Some((*kind, document.get(kind.name())?)));
-        let mut members = members.filter(|(_, content)| content.is_object());
-        let (Some((kind, content)), None) = (members.next(), members.next()) else {
-            return Err(NoDelivery("it is no StreamResponse with exactly one member"));
+    pub fn read(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
+        let (document, raw) = open(body)?;
+        let said = match a2a(&document)? {
+            Some((kind, content)) => of_a2a(kind, content)?,
+            None => match webhook::read(&document).map_err(NoDelivery::Webhook)? {
+                Webhook::Challenge(challenge) => return Ok(Self::Challenge(challenge)),
+                Webhook::Task(step) => Said {
+                    kind: Kind::Webhook,
+                    key: Some(step.key),
+                    task_id: Some(step.task_id),
+                    status: Some(result_key(step.standing.name(), &document)),
+                    state: Some(step.standing.name().to_owned()),
+                    artifacts: Vec::new(),
+                },
+                Webhook::Event { key, name } => Said {
+                    kind: Kind::Event,
+                    key: Some(key),
+                    task_id: None,
+                    state: Some(name),
+                    status: None,
+                    artifacts: Vec::new(),
+                },
+            },
         };
-        let text =
-            |pointer: &str| content.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        let (task_id, status) = match kind {
-            Kind::Task => (text("/id"), content.get("status")),
-            Kind::StatusUpdate => (text("/taskId"), content.get("status")),
-            Kind::Message | Kind::ArtifactUpdate => (text("/taskId"), None),
+        let source = Source::Push;
+        Ok(Self::Delivery(Box::new(said.delivery(&document, raw, (source, sender, received_at)))))
+    }
+}
+
+impl Delivery {
+    /// Reads the answer to a question for a task: a task of A2A in its envelope, or what
+    /// `get_task_status` of AdCP says.
+    ///
+    /// # Errors
+    /// What is wrong with it, without any of the bytes.
+    pub fn asked(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
+        let (document, raw) = open(body)?;
+        let said = match a2a(&document)? {
+            Some((kind, content)) => of_a2a(kind, content)?,
+            None => {
+                let text = |name: &str| document.get(name).and_then(Value::as_str);
+                let (Some(task_id), Some(state)) = (text("task_id"), text("status")) else {
+                    return Err(NoDelivery::Other("it names no task and no status"));
+                };
+                Said {
+                    kind: Kind::TaskStatus,
+                    key: None,
+                    task_id: Some(task_id.to_owned()),
+                    status: Some(result_key(state, &document)),
+                    state: Some(state.to_owned()),
+                    artifacts: Vec::new(),
+                }
+            }
         };
-        if task_id.is_none() && kind != Kind::Message {
-            return Err(NoDelivery("it names no task"));
-        }
-        let artifacts = match kind {
-            Kind::Task => content.get("artifacts").and_then(Value::as_array).map(Vec::as_slice),
-            Kind::ArtifactUpdate => content.get("artifact").map(std::slice::from_ref),
-            Kind::Message | Kind::StatusUpdate => None,
-        };
-        let artifacts = artifacts.unwrap_or_default().iter();
-        let artifacts = artifacts.filter_map(|a| a.get("artifactId")?.as_str().map(str::to_owned));
-        Ok(Self {
-            id: hex(digest::digest(&digest::SHA256, canonical::to_string(&document).as_bytes())),
-            kind,
-            source,
-            received_at,
-            state: status.and_then(|status| status.get("state")?.as_str()).map(str::to_owned),
-            status: status.map(status_key),
-            artifacts: artifacts.collect(),
-            task_id,
-            body: raw,
-        })
+        Ok(said.delivery(&document, raw, (Source::Poll, sender, received_at)))
     }
 
     /// Whether its task has come to its end.
@@ -139,10 +218,100 @@ impl Delivery {
     }
 }
 
-/// Whether a state is one after which nothing comes.
+impl Said {
+    fn delivery(
+        self,
+        document: &Value,
+        body: Box<RawValue>,
+        (source, sender, received_at): (Source, &str, Timestamp),
+    ) -> Delivery {
+        let fingerprint = hash(&canonical::to_string(document));
+        let id = match &self.key {
+            Some(key) => hash(&format!("{sender}\n{key}")),
+            None => fingerprint.clone(),
+        };
+        let sender = sender.to_owned();
+        let Self { kind, key, task_id, state, status, artifacts } = self;
+        Delivery {
+            id,
+            fingerprint,
+            kind,
+            source,
+            sender,
+            key,
+            received_at,
+            task_id,
+            state,
+            status,
+            artifacts,
+            body,
+        }
+    }
+}
+
+fn open(body: &[u8]) -> Result<(Value, Box<RawValue>), NoDelivery> {
+    let text = decoded(body).ok_or(NoDelivery::Other("it is not UTF-8"))?;
+    if is_ambiguous(text.as_bytes()) {
+        return Err(NoDelivery::Ambiguous);
+    }
+    let document = strict::read(text).map_err(|_| NoDelivery::Other("it is not JSON"))?;
+    let raw = RawValue::from_string(text.trim().to_owned());
+    Ok((document, raw.map_err(|_| NoDelivery::Other("it is not JSON"))?))
+}
+
+/// The thing of A2A that a document is or holds.
+fn a2a(document: &Value) -> Result<Option<(Kind, &Value)>, NoDelivery> {
+    let members = Kind::A2A.iter().filter_map(|kind| Some((*kind, document.get(kind.name())?)));
+    let mut members = members.filter(|(_, content)| content.is_object());
+    match (members.next(), members.next()) {
+        (Some(held), None) => return Ok(Some(held)),
+        (Some(_), Some(_)) => {
+            return Err(NoDelivery::Other("it is no StreamResponse with exactly one member"));
+        }
+        (None, _) => {}
+    }
+    let has_state = document.pointer("/status/state").is_some_and(Value::is_string);
+    let is_event = document.get("taskId").is_some();
+    let kind = match document.get("kind").and_then(Value::as_str) {
+        Some("message") => Kind::Message,
+        Some("artifact-update") => Kind::ArtifactUpdate,
+        _ if has_state && is_event => Kind::StatusUpdate,
+        _ if has_state => Kind::Task,
+        _ => return Ok(None),
+    };
+    Ok(Some((kind, document)))
+}
+
+fn of_a2a(kind: Kind, content: &Value) -> Result<Said, NoDelivery> {
+    let text = |pointer: &str| content.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let task_id = if kind == Kind::Task { text("/id") } else { text("/taskId") };
+    if task_id.is_none() && kind != Kind::Message {
+        return Err(NoDelivery::Other("it names no task"));
+    }
+    let tells = matches!(kind, Kind::Task | Kind::StatusUpdate);
+    let status = content.get("status").filter(|_| tells);
+    let artifacts = match kind {
+        Kind::Task => content.get("artifacts").and_then(Value::as_array).map(Vec::as_slice),
+        Kind::ArtifactUpdate => content.get("artifact").map(std::slice::from_ref),
+        Kind::Message | Kind::StatusUpdate | Kind::Webhook | Kind::Event | Kind::TaskStatus => None,
+    };
+    let artifacts = artifacts.unwrap_or_default().iter();
+    let artifacts = artifacts.filter_map(|a| a.get("artifactId")?.as_str().map(str::to_owned));
+    Ok(Said {
+        kind,
+        key: None,
+        task_id,
+        state: status.and_then(|status| status.get("state")?.as_str()).map(str::to_owned),
+        status: status.map(status_key),
+        artifacts: artifacts.collect(),
+    })
+}
+
+/// Whether a state, of A2A or of AdCP, is one after which nothing comes.
 #[must_use]
 pub fn is_terminal(state: &str) -> bool {
-    TaskState::from_name(state).is_some_and(TaskState::terminal)
+    use Standing::{Canceled, Completed, Failed, Rejected};
+    matches!(payload::standing(state), Some(Completed | Failed | Canceled | Rejected))
 }
 
 /// A status is told from others by its state, its moment, and what is said in it.
@@ -151,8 +320,18 @@ fn status_key(status: &Value) -> String {
     [text("/state"), text("/timestamp"), text("/message/messageId")].join(" ")
 }
 
-fn hex(digest: digest::Digest) -> String {
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+/// What a webhook says of a task and what `get_task_status` says of it has the same result, beside
+/// which the caller's context may stand.
+fn result_key(state: &str, document: &Value) -> String {
+    let mut result = document.get("result").cloned().unwrap_or_default();
+    if let Some(members) = result.as_object_mut() {
+        members.remove("context");
+    }
+    format!("{state} {}", hash(&canonical::to_string(&result)))
+}
+
+fn hash(text: &str) -> String {
+    sha256(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What is kept of a task.
@@ -188,8 +367,10 @@ impl Known {
     pub fn covers(&self, delivery: &Delivery) -> bool {
         let status = delivery.status.as_ref().is_none_or(|status| self.statuses.contains(status));
         match delivery.kind {
-            Kind::Message => false,
-            Kind::StatusUpdate => delivery.status.is_some() && status,
+            Kind::Message | Kind::Event => false,
+            Kind::StatusUpdate | Kind::Webhook | Kind::TaskStatus => {
+                delivery.status.is_some() && status
+            }
             Kind::ArtifactUpdate => {
                 self.ended && delivery.artifacts.iter().all(|id| self.whole.contains(id))
             }
@@ -206,8 +387,18 @@ impl Known {
 mod tests {
     use super::*;
 
+    fn pushed(text: &str, sender: &str) -> Result<Delivery, NoDelivery> {
+        match Received::read(text.as_bytes(), sender, Timestamp::UNIX_EPOCH)? {
+            Received::Delivery(delivery) => Ok(*delivery),
+            Received::Challenge(challenge) => panic!("{challenge}"),
+        }
+    }
+
     fn delivery(text: &str, source: Source) -> Delivery {
-        Delivery::read(text.as_bytes(), source, Timestamp::UNIX_EPOCH).unwrap()
+        match source {
+            Source::Push => pushed(text, "").unwrap(),
+            Source::Poll => Delivery::asked(text.as_bytes(), "", Timestamp::UNIX_EPOCH).unwrap(),
+        }
     }
 
     const WORKING: &str = r#"{"statusUpdate":{"taskId":"t","contextId":"c","status":
@@ -226,11 +417,13 @@ mod tests {
         let one = delivery(r#"{"message":{"messageId":"m","n":1.0}}"#, Source::Push);
         let same = delivery(r#" { "message" : {"n":1, "messageId":"\u006d"}}"#, Source::Poll);
         assert_eq!(one.id, same.id);
+        let marked = delivery("\u{feff}{\"message\":{\"messageId\":\"m\",\"n\":1}}", Source::Push);
+        assert_eq!(one.id, marked.id);
         assert_ne!(one.id, delivery(MESSAGE, Source::Push).id);
     }
 
     #[test]
-    fn what_is_no_stream_response_is_refused() {
+    fn what_is_no_delivery_is_refused() {
         for text in [
             "",
             "{",
@@ -241,9 +434,11 @@ mod tests {
             r#"{"task":{"id":"t"},"message":{}}"#,
             r#"{"artifactUpdate":{"artifact":{}}}"#,
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            r#"{"task":{"id":"t","id":"u"}}"#,
+            r#"{"kind":"artifact-update","artifact":{}}"#,
+            r#"{"notification_type":"scheduled"}"#,
         ] {
-            let read = Delivery::read(text.as_bytes(), Source::Push, Timestamp::UNIX_EPOCH);
-            assert!(read.is_err(), "{text}");
+            assert!(pushed(text, "").is_err(), "{text}");
         }
     }
 

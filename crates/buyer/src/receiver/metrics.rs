@@ -65,6 +65,8 @@ metrics! {
     unauthentic
     /// Authentic requests that were no delivery: too large, of another type, or not readable.
     unreadable
+    /// Deliveries whose sender had used their key for something else.
+    conflicts
     /// Deliveries that could not be kept and were not acknowledged.
     unkept
     /// Questions for a task because its deliveries stayed away.
@@ -93,7 +95,7 @@ mod tests {
         let snapshot = metrics.snapshot();
         assert_eq!(snapshot, Snapshot { kept: 2, ..Snapshot::default() });
         let text = snapshot.text();
-        assert_eq!(text.lines().count(), 3 * 11);
+        assert_eq!(text.lines().count(), 3 * 12);
         assert!(text.starts_with(
             "# HELP tradepost_receiver_kept_total Deliveries kept.\n\
              # TYPE tradepost_receiver_kept_total counter\ntradepost_receiver_kept_total 2\n"

@@ -1,5 +1,5 @@
-//! Asking for what never came: when the deliveries of a task stay away, `GetTask` is asked until
-//! the task has come to its end, and what it says goes into the inbox like a delivery.
+//! Asking for what never came: when the deliveries of a task stay away, `GetTask` (A2A) or
+//! `get_task_status` (AdCP) is asked until the task has come to its end, and what it says goes into the inbox like a delivery.
 //!
 //! The time, waiting and chance are handed in, so that tests run in no time at all.
 
@@ -9,14 +9,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tradepost_wire::a2a;
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::delivery::{Delivery, Known, Source};
+use super::delivery::{Delivery, Known};
 use super::metrics::Metrics;
 use super::{Inbox, Put, Unkept};
-use crate::failure::{Defect, Failure};
+use crate::adcp::AdcpClient;
+use crate::failure::{Defect, Failure, Kept};
 use crate::refusal::{self, By, Refused};
 use crate::transport::Transport;
 
@@ -68,14 +70,15 @@ pub struct Edge<N, S, J> {
     pub chance: J,
 }
 
-/// Watches over a task until its end is kept. `ask` is `GetTask`, and its answer is the task.
+/// Watches over a task of a seller until its end is kept. `ask` asks for it: [`get_task`] or
+/// [`get_task_status`].
 pub async fn watch<N, S, J>(
-    task_id: &str,
+    (sender, task_id): (&str, &str),
     inbox: &Arc<dyn Inbox>,
     metrics: &Metrics,
     policy: Policy,
     mut edge: Edge<N, S, J>,
-    mut ask: impl AsyncFnMut() -> Result<Box<RawValue>, Failure>,
+    mut ask: impl AsyncFnMut() -> Result<String, Failure>,
 ) -> Ended
 where
     N: Fn() -> Timestamp,
@@ -87,7 +90,7 @@ where
     // None as long as deliveries come.
     let mut pause = None;
     loop {
-        let known = match known_of(inbox, task_id).await {
+        let known = match known_of(inbox, sender, task_id).await {
             Ok(known) => known,
             Err(unkept) => return Ended::Unkept(unkept),
         };
@@ -107,14 +110,14 @@ where
             Some(pause) => Duration::mul_f64(pause, 0.5 + (edge.chance)().clamp(0.0, 1.0) / 2.0),
         };
         (edge.sleep)(wait.min(left)).await;
-        match known_of(inbox, task_id).await {
+        match known_of(inbox, sender, task_id).await {
             Ok(known) if known.ended || known.count > seen => continue,
             Ok(_) => {}
             Err(unkept) => return Ended::Unkept(unkept),
         }
         metrics.polls.add();
         let least = match ask().await {
-            Ok(task) => match keep(&task, inbox, metrics, (edge.now)()).await {
+            Ok(task) => match keep(&task, (inbox, sender), metrics, (edge.now)()).await {
                 // What was found by asking is no sign that deliveries come again.
                 Ok(new) => {
                     seen += usize::from(new);
@@ -142,21 +145,20 @@ where
 }
 
 /// What is kept of a task, found out where waiting for a disk disturbs nobody.
-async fn known_of(inbox: &Arc<dyn Inbox>, task_id: &str) -> Result<Known, Unkept> {
-    let (inbox, task_id) = (Arc::clone(inbox), task_id.to_owned());
-    let known = tokio::task::spawn_blocking(move || inbox.known(&task_id)).await;
+async fn known_of(inbox: &Arc<dyn Inbox>, sender: &str, task_id: &str) -> Result<Known, Unkept> {
+    let (inbox, sender, task_id) = (Arc::clone(inbox), sender.to_owned(), task_id.to_owned());
+    let known = tokio::task::spawn_blocking(move || inbox.known(&sender, &task_id)).await;
     known.unwrap_or_else(|error| Err(Unkept(error.to_string())))
 }
 
 /// Keeps a task like a delivery; whether it said anything new.
 async fn keep(
-    task: &RawValue,
-    inbox: &Arc<dyn Inbox>,
+    task: &str,
+    (inbox, sender): (&Arc<dyn Inbox>, &str),
     metrics: &Metrics,
     now: Timestamp,
 ) -> Result<bool, Unkept> {
-    let body = format!(r#"{{"task":{}}}"#, task.get());
-    let Ok(delivery) = Delivery::read(body.as_bytes(), Source::Poll, now) else {
+    let Ok(delivery) = Delivery::asked(task.as_bytes(), sender, now) else {
         metrics.poll_failures.add();
         return Ok(false);
     };
@@ -169,7 +171,7 @@ async fn keep(
     Ok(new)
 }
 
-/// Asks for a task over JSON-RPC.
+/// Asks for a task over JSON-RPC: the task in the envelope in which it would have been pushed.
 ///
 /// # Errors
 /// What went wrong, by how far the question got.
@@ -178,7 +180,7 @@ pub async fn get_task(
     endpoint: &Url,
     token: Option<&HeaderValue>,
     task_id: &str,
-) -> Result<Box<RawValue>, Failure> {
+) -> Result<String, Failure> {
     let mut headers = HeaderMap::new();
     let version = HeaderValue::from_static(a2a::VERSION);
     headers.insert(HeaderName::from_static(a2a::VERSION_HEADER), version);
@@ -211,7 +213,24 @@ pub async fn get_task(
     let task = document.get("result").filter(|task| task.get("id").is_some_and(|id| id == task_id));
     let task =
         task.ok_or_else(|| garbled(Defect::NotJsonRpc("it has no result that is the task")))?;
-    serde_json::value::to_raw_value(task).map_err(|_| garbled(Defect::NotJson))
+    Ok(json!({"task": task}).to_string())
+}
+
+/// Asks for a task of AdCP, with its result when there is one.
+///
+/// # Errors
+/// What went wrong, by how far the question got.
+pub async fn get_task_status(client: &AdcpClient, task_id: &str) -> Result<String, Failure> {
+    let mut arguments = Map::new();
+    arguments.insert("task_id".to_owned(), task_id.into());
+    arguments.insert("include_result".to_owned(), true.into());
+    let answered = client.call(Tool::GetTaskStatus.name(), arguments).await?;
+    let named = answered.payload.get("task_id").and_then(Value::as_str);
+    if named != Some(task_id) {
+        let defect = Defect::NotAdcp("the answer is about another task");
+        return Err(Failure::garbled(defect, Kept::default()));
+    }
+    Ok(answered.payload.to_string())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tradepost_wire::catalog::Open;
 
 use super::rules;
 use super::{Advice, Attempt, Budget, Change, End, First, Retry, SCOPE_RETRIES, Spent, Wait, Why};
-use crate::failure::{Defect, Failure, Unsent};
+use crate::failure::{Defect, Failure, Unanswered, Unsent};
 use crate::refusal::{By, ProtocolError, Refused, is_passing};
 use crate::text::{WORD, plain};
 
@@ -75,17 +75,24 @@ fn of_transport(failure: &Failure) -> Course {
         Failure::Unsent(unsent) => match unsent {
             Unsent::Unreachable(_) => Course::AGAIN,
             Unsent::Address(_) => Course::Stop(End::Address),
-            Unsent::NotAap(_) => Course::Stop(End::NoAgent),
+            Unsent::NotAap(_) | Unsent::NoInterface => Course::Stop(End::NoAgent),
             Unsent::SkillNotOffered { .. } => Course::Stop(End::NotOffered),
             Unsent::Setup(_) => Course::Stop(End::Local),
             Unsent::Credential(places) => Course::Ask(Why::CredentialInArguments(places.clone())),
+            Unsent::NotPermitted { .. } => Course::Ask(Why::Scope(0)),
+            Unsent::Arguments(error) => {
+                let issues = error.issues.iter().take(MAX_FIELDS);
+                let fields = issues.map(|issue| issue.pointer.clone()).collect();
+                Course::Fix { change: Change::Request, fields, suggestion: None }
+            }
             Unsent::Invalid(refusal) => {
                 let problems = refusal.problems.listed().iter().take(MAX_FIELDS);
                 let fields = problems.map(|problem| problem.pointer.clone()).collect();
                 Course::Fix { change: Change::Request, fields, suggestion: None }
             }
         },
-        Failure::Unanswered(_) => Course::AGAIN,
+        Failure::Unanswered(Unanswered::Stopped) => Course::Ask(Why::Stopped),
+        Failure::Unanswered(Unanswered::TimedOut(_) | Unanswered::Broken(_)) => Course::AGAIN,
         Failure::Garbled(garbled) => match garbled.defect {
             Defect::Empty
             | Defect::Truncated
@@ -99,7 +106,8 @@ fn of_transport(failure: &Failure) -> Course {
             | Defect::Redirect { .. }
             | Defect::NotACard(_)
             | Defect::NotAap(_)
-            | Defect::NotAdcp(_) => Course::Ask(Why::SellerDefect),
+            | Defect::NotAdcp(_)
+            | Defect::NotA2a(_) => Course::Ask(Why::SellerDefect),
         },
         Failure::Refused(_) => Course::Ask(Why::Unclear),
     }
@@ -198,20 +206,6 @@ fn of_protocol(attempt: &Attempt, error: &ProtocolError, refused: &Refused) -> O
         A2a::Unauthenticated => credentials(attempt),
         A2a::PermissionDenied => Course::Ask(Why::Permission),
     })
-}
-
-/// Whether the seller failed at its work: then nobody knows how much of it was done. AAP's dealer
-/// says so with `retryable`, which is to be believed.
-pub(super) fn seller_broke(failure: &Failure) -> bool {
-    match failure {
-        Failure::Refused(refused) => match &refused.by {
-            By::Protocol(error) => error.code == Open::Known(A2a::InternalError),
-            By::Adcp(_) | By::Aap { .. } | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
-                false
-            }
-        },
-        Failure::Unsent(_) | Failure::Unanswered(_) | Failure::Garbled(_) => false,
-    }
 }
 
 fn told(failure: &Failure) -> Option<Duration> {

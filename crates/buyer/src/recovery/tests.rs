@@ -422,7 +422,7 @@ fn how_far_a_request_got_decides_where_no_answer_is() {
     let unsent = Failure::Unsent;
     let address = BadAddress { url: "x".into(), from_card: true, why: "y" };
     let broken = || Failure::Unanswered(Unanswered::Broken("x".into()));
-    let refusal = tradepost_wire::aap::Refusal::internal_error();
+    let refusal = tradepost_wire::aap::Refusal::internal_error(Duration::from_secs(5));
     for (failure, read, unkeyed) in [
         (unsent(Unsent::Unreachable("x".into())), "retry", "retry"),
         (unsent(Unsent::Address(address)), "stop:Address", "stop:Address"),

@@ -123,7 +123,7 @@ impl fmt::Display for Why {
                 "tell the operator: the seller keeps limiting the rate, so ask for fewer requests \
                  or a higher limit"
             }
-            Self::Spent(Spent::Attempts) => "give up for now: all attempts failed in the same way",
+            Self::Spent(Spent::Attempts) => "give up for now: every attempt failed",
             Self::Spent(Spent::Time(delay)) => {
                 return write!(
                     f,
@@ -134,6 +134,7 @@ impl fmt::Display for Why {
             Self::Spent(Spent::Tokens) => {
                 "give up for now: too many requests to this seller were retried lately"
             }
+            Self::Stopped => "send the same request again to go on",
             Self::Billing => "have a person arrange the billing with the seller",
             Self::Setup(Some(url)) => {
                 return write!(f, "have a person complete the account's setup at {url}");

@@ -1,5 +1,6 @@
-use super::*;
 use serde_json::json;
+
+use super::*;
 
 fn refused(error: Value) -> Refused {
     read(&error, Some(Duration::from_secs(7)), Kept::default()).unwrap()
@@ -74,6 +75,11 @@ fn delays_are_read_in_both_forms_and_clamped() {
         ("99999999999999999999999", None, Some(86_400)),
         ("Wed, 21 Oct 2026 07:28:30 GMT", date, Some(30)),
         ("Wed, 21 Oct 2026 07:27:30 GMT", date, Some(0)),
+        // The two obsolete forms, which a recipient has to know (RFC 9110 §5.6.7).
+        ("Wednesday, 21-Oct-26 07:28:30 GMT", date, Some(30)),
+        ("Wed Oct 21 07:28:30 2026", date, Some(30)),
+        ("Sun Nov  1 07:28:00 2026", Some("Sunday, 01-Nov-26 07:27:00 GMT"), Some(60)),
+        ("Wed, 21 Oct 2026 07:28:30 +0000", date, None),
         ("Wed, 21 Oct 2026 07:28:30 GMT", None, None),
         ("-5", None, None),
         ("soon", date, None),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::came::{Came, Via, read};
-use crate::failure::Unanswered;
+use crate::failure::Unsent;
 use crate::fake::Virtual;
 use crate::recovery::{Effect, Spent, Why};
 
@@ -17,12 +17,17 @@ struct Script {
     answers: VecDeque<Option<Value>>,
     /// How long each request takes.
     takes: Duration,
+    /// Whether an answer never comes.
+    hangs: bool,
     corrects: bool,
     authenticates: bool,
     /// When each request was sent, and with which key.
     log: Vec<(f64, Key)>,
     changes: Vec<Change>,
     asked_for: Vec<First>,
+    /// Whether requests have a key, and that of the latest.
+    keyed: bool,
+    key: Option<String>,
 }
 
 impl Script {
@@ -31,11 +36,14 @@ impl Script {
             world: world.clone(),
             answers: answers.into_iter().collect(),
             takes: Duration::ZERO,
+            hangs: false,
             corrects: true,
             authenticates: true,
             log: Vec::new(),
             changes: Vec::new(),
             asked_for: Vec::new(),
+            keyed: true,
+            key: None,
         }
     }
 
@@ -49,12 +57,25 @@ impl Sender for Script {
 
     async fn send(&mut self, key: Key) -> Result<(), Failure> {
         self.log.push((self.world.now().as_secs_f64(), key));
+        self.key = match (key, self.keyed) {
+            (_, false) => None,
+            (Key::First, true) => Some("key 1".to_owned()),
+            (Key::Same, true) => self.key.take(),
+            (Key::Fresh, true) => Some(format!("key {}", self.log.len())),
+        };
+        if self.hangs {
+            std::future::pending::<()>().await;
+        }
         self.world.pass(self.takes);
         let answer = match self.answers.len() {
             1 => self.answers[0].clone(),
             _ => self.answers.pop_front().unwrap(),
         };
         answer.map_or(Ok(()), |error| Err(failure(&error)))
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 
     async fn correct(&mut self, fix: &Fix, _: &Failure) -> bool {
@@ -71,6 +92,9 @@ impl Sender for Script {
 fn failure(error: &Value) -> Failure {
     if error.is_null() {
         return Failure::Unanswered(Unanswered::Broken("x".into()));
+    }
+    if error == "away" {
+        return Failure::Unsent(Unsent::Unreachable("x".into()));
     }
     let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
     let (content_type, retry_after) = (None, None);
@@ -169,6 +193,99 @@ fn e_1_the_time_that_requests_take_counts() {
     // 149 s, 2 s, 149 s: nothing is left of the 300 s.
     assert_eq!(world.sleeps(), [2.0]);
     assert_eq!(advice(ended), Advice::Ask(Why::Spent(Spent::Time(Duration::from_secs(3)))));
+}
+
+#[test]
+fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
+    let (broken, away) = (|| Some(Value::Null), || Some(json!("away")));
+    let (keyed, read) = (Effect::Keyed, Effect::Read);
+    for (effect, answers, doubted) in [
+        // The dealer takes the lead, drops the connection and goes down.
+        (keyed, vec![broken(), away()], &["key 1"][..]),
+        (keyed, vec![broken(), error("RATE_LIMITED")], &["key 1"]),
+        (keyed, vec![away(), broken(), away()], &["key 1"]),
+        // The seller corrects what it may have taken before, and then goes down.
+        (keyed, vec![broken(), error("BUDGET_TOO_LOW"), away()], &["key 1"]),
+        (keyed, vec![broken(), error("BUDGET_TOO_LOW"), broken()], &["key 1", "key 3"]),
+        (keyed, vec![away()], &[]),
+        (keyed, vec![error("RATE_LIMITED"), away()], &[]),
+        (read, vec![broken(), away()], &[]),
+    ] {
+        let shown = format!("{answers:?}");
+        let attempt = Attempt { effect, ..Attempt::default() };
+        let (ended, ..) = once(0.0, attempt, answers);
+        let gave_up = ended.unwrap_err();
+        assert_eq!(gave_up.doubt.keys().collect::<Vec<_>>(), doubted, "{shown}");
+        assert_eq!(gave_up.doubt.may_have_acted(), !doubted.is_empty(), "{shown}");
+        let said = gave_up.to_string();
+        for key in doubted {
+            assert!(said.contains(key), "{said}");
+        }
+        assert!(gave_up.key.is_some_and(|key| key.starts_with("key ")), "{shown}");
+    }
+    let world = Virtual::new(0.0);
+    let mut script = Script::new(&world, [Some(Value::Null)]);
+    script.keyed = false;
+    let attempt = Attempt { effect: Effect::Unkeyed, ..Attempt::default() };
+    let gave_up = run(&recoverer(&world), attempt, &mut script).unwrap_err();
+    assert!(gave_up.doubt.may_have_acted() && gave_up.key.is_none());
+    assert!(gave_up.to_string().ends_with("may do it twice"), "{gave_up}");
+}
+
+#[test]
+fn an_answer_settles_the_doubt_about_its_own_key_and_no_other() {
+    let keyed = || Attempt { effect: Effect::Keyed, ..Attempt::default() };
+    let recovered = |answers: Vec<_>| once(0.0, keyed(), answers).0.unwrap();
+    let repeated = recovered(vec![Some(Value::Null), None]);
+    assert_eq!((repeated.key.as_deref(), &repeated.doubt), (Some("key 1"), &Doubt::default()));
+    let corrected = recovered(vec![Some(Value::Null), error("BUDGET_TOO_LOW"), None]);
+    assert_eq!(corrected.key.as_deref(), Some("key 3"));
+    assert_eq!(corrected.doubt.keys().collect::<Vec<_>>(), ["key 1"]);
+}
+
+#[test]
+fn the_time_of_all_requests_together_is_never_exceeded() {
+    let overall = |elapsed, takes, answer: Option<Value>| {
+        let world = Virtual::new(1.0);
+        let limits = Limits { elapsed: Duration::from_secs(elapsed), ..Limits::default() };
+        let recoverer = Recoverer::new(world.clone(), limits, Sizes::default());
+        let mut script = Script::new(&world, [answer]);
+        script.takes = Duration::from_secs(takes);
+        let gave_up = run(&recoverer, Attempt::default(), &mut script).unwrap_err();
+        (script.log.len(), world.now().as_secs_f64(), gave_up.failure.to_string(), gave_up.advice)
+    };
+    let refused = "SERVICE_UNAVAILABLE: m".to_owned();
+    let spent = |seconds| Advice::Ask(Why::Spent(Spent::Time(Duration::from_secs_f64(seconds))));
+    let down = || error("SERVICE_UNAVAILABLE");
+    for (elapsed, takes, answer, expected) in [
+        // On its way when the time is up.
+        (10, 20, down(), (1, 10.0, "no answer within 10 s".to_owned(), spent(1.5))),
+        // It would be, so that the second one is not begun.
+        (10, 8, down(), (1, 8.0, refused.clone(), spent(1.5))),
+        (10, 7, down(), (2, 10.0, "no answer within 1 s".to_owned(), spent(3.0))),
+        (4, 0, down(), (2, 2.5, refused, spent(3.0))),
+    ] {
+        assert_eq!(overall(elapsed, takes, answer), expected, "{elapsed} {takes}");
+    }
+}
+
+#[test]
+fn whoever_stops_it_hears_what_may_have_happened() {
+    let keyed = || Attempt { effect: Effect::Keyed, ..Attempt::default() };
+    for (hangs, first, failure, doubted) in [
+        (true, None, "stopped before an answer", &["key 1"][..]),
+        (false, Some(Value::Null), "the connection broke before an answer: x", &["key 1"]),
+        (false, error("RATE_LIMITED"), "RATE_LIMITED: m", &[]),
+    ] {
+        let world = Virtual::new(0.0).stopping();
+        let mut script = Script::new(&world, [first]);
+        script.hangs = hangs;
+        let gave_up = run(&recoverer(&world), keyed(), &mut script).unwrap_err();
+        assert!(gave_up.stopped && script.log.len() == 1);
+        assert_eq!(gave_up.failure.to_string(), failure);
+        assert_eq!(gave_up.doubt.keys().collect::<Vec<_>>(), doubted);
+        assert_eq!(gave_up.key.as_deref(), Some("key 1"));
+    }
 }
 
 #[test]

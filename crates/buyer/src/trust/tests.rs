@@ -1,6 +1,7 @@
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
+use tradepost_keys::encode;
 use tradepost_wire::a2a::card::signing_payload;
 
 use super::*;

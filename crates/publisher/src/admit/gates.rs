@@ -8,7 +8,7 @@ use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::account::{Account, Status};
-use crate::profile::{Authorization, BuyerAgent, Standing};
+use crate::agent::{Authorization, BuyerAgent, Standing};
 use crate::refuse::{self, Stop};
 
 /// How many refused fields are named one by one.
@@ -359,7 +359,7 @@ mod tests {
         for (name, tool, arguments) in tools {
             let cell = |status| {
                 let mut account =
-                    Account::new("a", json!({}), "o.example", crate::profile::Billing::Operator);
+                    Account::new("a", json!({}), "o.example", crate::agent::Billing::Operator);
                 account.status = status;
                 match super::status(tool, &arguments, &account, "account") {
                     Ok(()) => "-".to_owned(),

@@ -2,95 +2,52 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{MediaBuy, Status};
 use crate::catalogue::Product;
 
-/// Something that a buyer can do with a media buy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Action {
-    /// Hold the buy.
-    Pause,
-    /// Let it run again.
-    Resume,
-    /// End it for good.
-    Cancel,
-    /// Let it end later.
-    ExtendFlight,
-    /// Let it end earlier.
-    ShortenFlight,
-    /// Let it begin at another time.
-    UpdateFlightDates,
-    /// Spend more.
-    IncreaseBudget,
-    /// Spend less.
-    DecreaseBudget,
-    /// Spend the same on other packages.
-    ReallocateBudget,
-    /// Aim at others.
-    UpdateTargeting,
-    /// Spread the spending otherwise.
-    UpdatePacing,
-    /// Show it to one person more or less often.
-    UpdateFrequencyCaps,
-    /// Say which creatives go where.
-    UpdateCreativeAssignments,
-    /// Take a creative out of a package.
-    RemoveCreative,
-    /// Buy more packages.
-    AddPackages,
-    /// Cancel packages.
-    RemovePackages,
-    /// Supply creatives: the older word for the two about creatives.
-    SyncCreatives,
+tradepost_wire::words! {
+    /// Something that a buyer can do with a media buy.
+    pub enum Action {
+        /// Hold the buy.
+        Pause = "pause",
+        /// Let it run again.
+        Resume = "resume",
+        /// End it for good.
+        Cancel = "cancel",
+        /// Let it end later.
+        ExtendFlight = "extend_flight",
+        /// Let it end earlier.
+        ShortenFlight = "shorten_flight",
+        /// Let it begin at another time.
+        UpdateFlightDates = "update_flight_dates",
+        /// Spend more.
+        IncreaseBudget = "increase_budget",
+        /// Spend less.
+        DecreaseBudget = "decrease_budget",
+        /// Spend the same on other packages.
+        ReallocateBudget = "reallocate_budget",
+        /// Aim at others.
+        UpdateTargeting = "update_targeting",
+        /// Spread the spending otherwise.
+        UpdatePacing = "update_pacing",
+        /// Show it to one person more or less often.
+        UpdateFrequencyCaps = "update_frequency_caps",
+        /// Say which creatives go where.
+        UpdateCreativeAssignments = "update_creative_assignments",
+        /// Take a creative out of a package.
+        RemoveCreative = "remove_creative",
+        /// Buy more packages.
+        AddPackages = "add_packages",
+        /// Cancel packages.
+        RemovePackages = "remove_packages",
+        /// Supply creatives: the older word for the two about creatives.
+        SyncCreatives = "sync_creatives",
+    }
 }
 
 impl Action {
-    /// Every action, in the order in which they are shown.
-    pub const ALL: [Self; 17] = [
-        Self::Pause,
-        Self::Resume,
-        Self::Cancel,
-        Self::ExtendFlight,
-        Self::ShortenFlight,
-        Self::UpdateFlightDates,
-        Self::IncreaseBudget,
-        Self::DecreaseBudget,
-        Self::ReallocateBudget,
-        Self::UpdateTargeting,
-        Self::UpdatePacing,
-        Self::UpdateFrequencyCaps,
-        Self::UpdateCreativeAssignments,
-        Self::RemoveCreative,
-        Self::AddPackages,
-        Self::RemovePackages,
-        Self::SyncCreatives,
-    ];
-
-    /// The word on the wire.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Cancel => "cancel",
-            Self::ExtendFlight => "extend_flight",
-            Self::ShortenFlight => "shorten_flight",
-            Self::UpdateFlightDates => "update_flight_dates",
-            Self::IncreaseBudget => "increase_budget",
-            Self::DecreaseBudget => "decrease_budget",
-            Self::ReallocateBudget => "reallocate_budget",
-            Self::UpdateTargeting => "update_targeting",
-            Self::UpdatePacing => "update_pacing",
-            Self::UpdateFrequencyCaps => "update_frequency_caps",
-            Self::UpdateCreativeAssignments => "update_creative_assignments",
-            Self::RemoveCreative => "remove_creative",
-            Self::AddPackages => "add_packages",
-            Self::RemovePackages => "remove_packages",
-            Self::SyncCreatives => "sync_creatives",
-        }
-    }
-
     /// The older word that covers it, which a product may still use.
     const fn coarse(self) -> Option<&'static str> {
         match self {
@@ -191,7 +148,7 @@ impl Refused {
 #[must_use]
 pub fn permitted(buy: &MediaBuy, products: &[Product], now: Timestamp) -> Vec<Action> {
     let can = |action: &Action| judge(*action, buy, products, now).is_ok();
-    Action::ALL.into_iter().filter(can).collect()
+    Action::ALL.iter().copied().filter(can).collect()
 }
 
 /// Whether something can be done with a buy now.
@@ -211,9 +168,8 @@ pub fn judge(
     if products.iter().all(|product| action.permitted_by(product, status)) {
         return Ok(());
     }
-    let ever = |product: &Product| {
-        Status::ALL.into_iter().any(|status| action.permitted_by(product, status))
-    };
+    let ever =
+        |product: &Product| Status::ALL.iter().any(|status| action.permitted_by(product, *status));
     if products.iter().all(ever) {
         Err(Refused::WrongStatus)
     } else {

@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::report::{ADDITIVE, Delivery, Report};
 use super::{MediaBuy, Package, Status};
 use crate::account::Account;
 use crate::money;
-use crate::shelf::{Broken, Kept, Kind, New, Shelf, Thing, own_id};
+use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
+use crate::world::Broken;
 
 /// What came of forcing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::{Catalogue, Format, Product, same_format};
 use crate::publisher::Publisher;
-use crate::shelf::{Broken, Query, Shelf};
+use crate::shelf::{Query, Shelf};
+use crate::world::Broken;
 
 impl Publisher {
     /// The product with this id: one that lies on the shelf stands before one of the catalogue.

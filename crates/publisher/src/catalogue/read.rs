@@ -6,9 +6,9 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use tradepost_wire::strict;
 
-use super::complete::CHANNELS;
-use super::{Catalogue, Product, Signal, maps, same_format, text};
+use super::{CHANNELS, Catalogue, Product, Signal, maps, same_format, text};
 
 /// A mistake in a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,14 +75,16 @@ impl Reader {
     }
 
     fn catalogue(&mut self, document: &str) -> Catalogue {
-        let members = match serde_json::from_str(document) {
+        let members = match strict::read(document) {
             Ok(Value::Object(members)) => members,
             Ok(_) => {
                 self.mistake("", "must be an object");
                 return Catalogue::default();
             }
-            Err(error) => {
-                self.mistake("", format!("is no JSON: {error}"));
+            Err(problems) => {
+                for problem in problems {
+                    self.mistake(&problem.pointer, problem.message);
+                }
                 return Catalogue::default();
             }
         };

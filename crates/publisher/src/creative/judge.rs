@@ -8,7 +8,8 @@ use super::policy::{Forbidden, Provenance};
 use crate::catalogue::Catalogue;
 use crate::publisher::Publisher;
 use crate::refuse;
-use crate::shelf::{Broken, Shelf};
+use crate::shelf::Shelf;
+use crate::world::Broken;
 
 /// The formats that a publisher takes.
 #[derive(Debug, Default)]

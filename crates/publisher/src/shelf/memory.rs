@@ -5,10 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 
-use super::{Broken, Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose};
-use crate::refuse::Stop;
-use crate::tools::Reply;
-use crate::world::Later;
+use super::{End, Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose};
+use crate::world::{Broken, Later};
 
 /// The vault.
 #[derive(Debug, Default)]
@@ -99,13 +97,12 @@ impl Vault for MemoryVault {
         Ok(())
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<Reply, Stop>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let open = Open(Mutex::new(state.clone()));
-        let done = job(&open);
-        if done.is_ok() {
+        if job(&open) == End::Keep {
             *state = open.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         }
-        Box::pin(std::future::ready(done))
+        Box::pin(std::future::ready(Ok(())))
     }
 }

@@ -13,7 +13,8 @@ use crate::buy::{self, MediaBuy, action};
 use crate::money;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Kept, Kind, New, Query, Shelf, own_id};
+use crate::shelf::{Kept, Kind, New, Query, Shelf, own_id};
+use crate::world::Broken;
 
 /// The words of a task that has not ended.
 const OPEN: [&str; 3] = ["submitted", "working", "input-required"];
@@ -197,7 +198,7 @@ impl Office<'_> {
             None => None,
         };
         let account = account.as_ref().map(|account| &account.thing);
-        let mut body = crate::tools::created(&kept, &actions, account, self.now);
+        let mut body = crate::buy::created(&kept, &actions, account, self.now);
         body.insert("status".to_owned(), "completed".into());
         self.finish(task, End::Completed(body))
     }

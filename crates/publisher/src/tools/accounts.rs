@@ -5,12 +5,13 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{Reply, Work};
 use crate::account::Account;
 use crate::admit::gates;
 use crate::refuse::Stop;
-use crate::shelf::Broken;
+use crate::reply::Reply;
 use crate::version;
+use crate::work::Work;
+use crate::world::Broken;
 
 mod governance;
 mod list;

@@ -3,30 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::error::{Code, Error};
 
-use super::{Reply, Work};
 use crate::account::Account;
 use crate::audience::{Audience, Status, Terms};
+use crate::forms::audiences::{self as forms, SyncAudiences};
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Kept, New, Query, own_id};
-
-/// Members that are kept as they were given.
-const GIVEN: [&str; 5] = ["name", "description", "audience_type", "tags", "consent_basis"];
-
-#[derive(Debug, Deserialize)]
-struct Args {
-    audiences: Option<Vec<Map<String, Value>>>,
-    #[serde(default)]
-    delete_missing: bool,
-}
+use crate::reply::Reply;
+use crate::shelf::{Kept, New, Query, own_id};
+use crate::work::Work;
+use crate::world::Broken;
 
 /// Does the work.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let args: Args = work.arguments()?;
+pub(super) fn perform(work: &Work<'_>, form: &SyncAudiences) -> Result<Reply, Stop> {
     let account = work.account()?;
     let query = Query {
         owner: Some(account.record.owner.clone()),
@@ -37,7 +28,7 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     let known: BTreeMap<String, Kept<Audience>> =
         known.into_iter().map(|it| (it.thing.audience_id.clone(), it)).collect();
     let mut shown = Vec::new();
-    match &args.audiences {
+    match &form.audiences {
         // Without a list, what is there is shown and nothing is changed.
         None => {
             shown.extend(known.values().map(|it| show(&it.thing, "unchanged", 0, work.ask.now)))
@@ -45,16 +36,16 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
         Some(audiences) => {
             let mut seen = BTreeSet::new();
             for (index, given) in audiences.iter().enumerate() {
-                let id = text(given, "audience_id");
+                let id = &given.audience_id;
                 let at = format!("audiences[{index}]");
-                shown.push(if seen.insert(id.to_owned()) {
+                shown.push(if seen.insert(id.clone()) {
                     one(work, account, known.get(id), given)?
                 } else {
                     let message = "the same audience stands in the request twice";
                     failed(id, &refuse::invalid(&format!("{at}.audience_id"), message))
                 });
             }
-            let missing = known.iter().filter(|(id, _)| args.delete_missing && !seen.contains(*id));
+            let missing = known.iter().filter(|(id, _)| form.delete_missing && !seen.contains(*id));
             for (id, kept) in missing {
                 work.shelf.remove(kept.record.kind, &kept.record.id)?;
                 shown.push(json!({"audience_id": id, "action": "deleted"}));
@@ -72,10 +63,10 @@ fn one(
     work: &Work<'_>,
     account: &Kept<Account>,
     known: Option<&Kept<Audience>>,
-    given: &Map<String, Value>,
+    given: &forms::Audience,
 ) -> Result<Value, Broken> {
-    let (id, now) = (text(given, "audience_id"), work.ask.now);
-    if given.get("delete").and_then(Value::as_bool) == Some(true) {
+    let (id, now) = (given.audience_id.as_str(), work.ask.now);
+    if given.delete {
         return match known {
             Some(kept) => {
                 work.shelf.remove(kept.record.kind, &kept.record.id)?;
@@ -87,13 +78,10 @@ fn one(
     }
     let terms = work.publisher.profile.catalogue.audiences;
     let mut next = known.map_or_else(|| fresh(id, terms, now), |kept| kept.thing.clone());
-    for name in GIVEN {
-        next.given.extend(given.get(name).map(|value| (name.to_owned(), value.clone())));
-    }
-    let (added, removed) = (members(given, "add"), members(given, "remove"));
-    let uploaded = given.get("add").and_then(Value::as_array).map_or(0, Vec::len) as u64;
+    next.given.extend(given.given.clone());
+    let (uploaded, removed) = (given.add.len() as u64, digests(&given.remove));
     // Who stands in both is removed.
-    next.members.extend(added);
+    next.members.extend(digests(&given.add));
     next.members.retain(|member| !removed.contains(member));
     next.minimum_size = terms.minimum_size.max(1);
     let action = match known {
@@ -136,13 +124,12 @@ fn fresh(id: &str, terms: Terms, now: Timestamp) -> Audience {
 }
 
 /// Digests of the members of a list: of the caller's own id for each, which tells them apart.
-fn members(given: &Map<String, Value>, list: &str) -> BTreeSet<String> {
-    let digest = |member: &Value| {
-        let id = member.get("external_id").and_then(Value::as_str)?;
-        let digest = Sha256::digest(id.as_bytes());
-        Some(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+fn digests(members: &[forms::Member]) -> BTreeSet<String> {
+    let digest = |member: &forms::Member| {
+        let digest = Sha256::digest(member.external_id.as_bytes());
+        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     };
-    given.get(list).and_then(Value::as_array).into_iter().flatten().filter_map(digest).collect()
+    members.iter().map(digest).collect()
 }
 
 fn show(audience: &Audience, action: &str, uploaded: u64, now: Timestamp) -> Value {
@@ -175,8 +162,4 @@ fn show(audience: &Audience, action: &str, uploaded: u64, now: Timestamp) -> Val
 
 fn failed(id: &str, error: &Error) -> Value {
     json!({"audience_id": id, "action": "failed", "errors": [error]})
-}
-
-fn text<'a>(given: &'a Map<String, Value>, name: &str) -> &'a str {
-    given.get(name).and_then(Value::as_str).unwrap_or_default()
 }

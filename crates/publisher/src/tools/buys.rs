@@ -2,19 +2,20 @@
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::{Code, Error};
 
-use super::{Prepared, Reply, Work};
 use crate::account::Account;
 use crate::admit::Admitted;
 use crate::ask::Ask;
-use crate::buy::{self, Action, MediaBuy};
 use crate::catalogue::Product;
+use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
 use crate::profile::Profile;
 use crate::publisher::Publisher;
-use crate::refuse::Stop;
+use crate::refuse::{self, Stop};
 use crate::resolve::Reach;
-use crate::shelf::{Broken, Kept, Shelf};
+use crate::shelf::{Kept, Shelf};
+use crate::work::{Prepared, Work};
+use crate::world::Broken;
 use crate::world::Supply;
 
 mod aim;
@@ -27,42 +28,37 @@ mod package;
 mod terms;
 mod update;
 
-/// Does the work of these tools.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    if work.ask.tool == Tool::CreateMediaBuy {
-        create::perform(work)
-    } else if work.ask.tool == Tool::UpdateMediaBuy {
-        update::perform(work)
-    } else {
-        list::perform(work)
-    }
-}
+pub(super) use create::perform as create;
+pub(super) use list::perform as list;
+pub(super) use update::perform as update;
 
-/// Finds out outside what these tools need before they can work. What would be refused anyway is
-/// refused here, before anybody else is asked.
-pub(super) async fn prepare(
+/// Finds out outside what a purchase needs. What would be refused anyway is refused here, before
+/// anybody else is asked.
+pub(super) async fn prepare_purchase(
     publisher: &Publisher,
     ask: &Ask,
+    form: &CreateMediaBuy,
     admitted: &Admitted,
 ) -> Result<Prepared, Stop> {
-    let create = ask.tool == Tool::CreateMediaBuy;
-    let supply = if create { Some(create::supply(publisher).await?) } else { None };
+    let supply = Some(create::supply(publisher).await?);
     let question = publisher.look(|shelf| {
-        let desk = Desk {
-            publisher,
-            shelf,
-            reach: &admitted.reach,
-            account: admitted.account.as_ref(),
-            supply: supply.as_ref(),
-            now: ask.now,
-        };
-        if create { create::question(&desk, ask) } else { update::question(&desk, ask) }
+        create::question(&Desk::at(publisher, ask, admitted, shelf, &supply), form)
     })?;
-    let governance = match question {
-        Some(question) => Some(governance::ask(publisher, question).await?),
-        None => None,
-    };
+    let governance = governance::answer(publisher, question).await?;
     Ok(Prepared { supply, governance })
+}
+
+/// The same for a change.
+pub(super) async fn prepare_change(
+    publisher: &Publisher,
+    ask: &Ask,
+    form: &UpdateMediaBuy,
+    admitted: &Admitted,
+) -> Result<Prepared, Stop> {
+    let question = publisher
+        .look(|shelf| update::question(&Desk::at(publisher, ask, admitted, shelf, &None), form))?;
+    let governance = governance::answer(publisher, question).await?;
+    Ok(Prepared { governance, ..Prepared::default() })
 }
 
 /// What a request about a media buy is looked at with.
@@ -86,75 +82,52 @@ impl<'a> Desk<'a> {
         self.publisher.products(self.shelf)
     }
 
-    fn of(work: &'a Work<'_>) -> Self {
+    fn at(
+        publisher: &'a Publisher,
+        ask: &Ask,
+        admitted: &'a Admitted,
+        shelf: &'a dyn Shelf,
+        supply: &'a Option<Supply>,
+    ) -> Self {
         Self {
-            publisher: work.publisher,
-            shelf: work.shelf,
-            reach: &work.admitted.reach,
-            account: work.admitted.account.as_ref(),
-            supply: work.prepared.supply.as_ref(),
-            now: work.ask.now,
+            publisher,
+            shelf,
+            reach: &admitted.reach,
+            account: admitted.account.as_ref(),
+            supply: supply.as_ref(),
+            now: ask.now,
         }
     }
-}
 
-/// The payload about a media buy that has come about.
-pub(crate) fn created(
-    kept: &Kept<MediaBuy>,
-    actions: &[Action],
-    account: Option<&Account>,
-    now: Timestamp,
-) -> Map<String, Value> {
-    let mut body = buy::summary(kept, actions, now);
-    let confirmed = kept.thing.confirmed_at.map(|at| at.to_string());
-    body.insert("confirmed_at".to_owned(), confirmed.into());
-    body.insert("packages".to_owned(), kept.thing.published_packages().into());
-    if let Some(proposal) = &kept.thing.proposal_id {
-        body.insert("proposal_id".to_owned(), proposal.clone().into());
+    fn of(work: &'a Work<'_>) -> Self {
+        Self::at(work.publisher, work.ask, &work.admitted, work.shelf, &work.prepared.supply)
     }
-    if let Some(account) = account {
-        body.insert("account".to_owned(), account.published().into());
-        if account.sandbox {
-            body.insert("sandbox".to_owned(), true.into());
-        }
-    }
-    body
 }
 
-/// A member that is a text.
-fn text<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    members.get(name).and_then(Value::as_str)
+/// This seller does not do that.
+fn not_done(field: &str) -> Error {
+    refuse::at(Code::UnsupportedFeature, field, "this seller does not do that; leave the field out")
 }
 
-/// A member that is a number.
-fn number(members: &Map<String, Value>, name: &str) -> Option<f64> {
-    members.get(name).and_then(Value::as_f64)
-}
-
-/// A member that is a moment. One that is none does not get past the schema.
-fn moment(members: &Map<String, Value>, name: &str) -> Option<Timestamp> {
-    text(members, name).and_then(|text| text.parse().ok())
-}
-
-/// The objects of a member that is a list, with their places.
-fn objects<'a>(
-    members: &'a Map<String, Value>,
-    name: &str,
-) -> impl Iterator<Item = (usize, &'a Map<String, Value>)> {
-    let list = members.get(name).and_then(Value::as_array);
-    let object = |(place, value): (usize, &'a Value)| Some((place, value.as_object()?));
-    list.into_iter().flatten().enumerate().filter_map(object)
+/// What stands in a request at a place (empty for the whole) and is not done.
+fn all_not_done(members: &Map<String, Value>, place: &str) -> impl Iterator<Item = Error> {
+    members.keys().map(move |name| match place {
+        "" => not_done(name),
+        place => not_done(&format!("{place}.{name}")),
+    })
 }
 
 /// A value without what must not be shown again: tokens of lists, and bank accounts.
 fn scrubbed(value: &Value) -> Value {
-    const HIDDEN: [&str; 3] = ["auth_token", "bank", "credentials"];
     match value {
-        Value::Object(members) => {
-            let kept = members.iter().filter(|(name, _)| !HIDDEN.contains(&name.as_str()));
-            Value::Object(kept.map(|(name, value)| (name.clone(), scrubbed(value))).collect())
-        }
+        Value::Object(members) => Value::Object(scrubbed_members(members)),
         Value::Array(items) => items.iter().map(scrubbed).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
+}
+
+fn scrubbed_members(members: &Map<String, Value>) -> Map<String, Value> {
+    const HIDDEN: [&str; 3] = ["auth_token", "bank", "credentials"];
+    let kept = members.iter().filter(|(name, _)| !HIDDEN.contains(&name.as_str()));
+    kept.map(|(name, value)| (name.clone(), scrubbed(value))).collect()
 }

@@ -6,14 +6,18 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{Reply, Work, controller};
+use super::controller;
 use crate::catalogue::{Product, text};
 use crate::creative::policy::Review;
+use crate::forms::products::GetCapabilities;
 use crate::profile::Profile;
 use crate::publisher::Publisher;
 use crate::refuse::Stop;
+use crate::reply::Reply;
 use crate::version;
+use crate::work::Work;
 
 mod signing;
 
@@ -27,20 +31,21 @@ const FEATURES: [(&str, bool); 4] = [
 ];
 
 /// Replies.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let wanted = work.ask.arguments.get("protocols").and_then(Value::as_array);
+pub(super) fn perform(work: &Work<'_>, form: &GetCapabilities) -> Result<Reply, Stop> {
     // A protocol that was not asked about is left out; what concerns all of them is not.
     let shown = |name: &str| {
-        let asked = wanted.is_none_or(|all| all.iter().any(|one| one.as_str() == Some(name)));
+        let asked = form.protocols.as_ref().is_none_or(|all| all.iter().any(|one| one == name));
         asked || !PROTOCOLS.contains(&name)
     };
-    let all = work.publisher.capabilities().iter().filter(|(name, _)| shown(name));
+    let publisher = work.publisher;
+    let capabilities = publisher.capabilities.get_or_init(|| whole(publisher));
+    let all = capabilities.iter().filter(|(name, _)| shown(name));
     let body: Map<String, Value> = all.map(|(name, value)| (name.clone(), value.clone())).collect();
     Ok(Reply::completed("what this seller can do", body.into()))
 }
 
 /// Everything that a publisher can do.
-pub(crate) fn whole(publisher: &Publisher) -> Map<String, Value> {
+fn whole(publisher: &Publisher) -> Map<String, Value> {
     let profile = &publisher.profile;
     let tools = publisher.tools();
     let adcp = json!({

@@ -4,89 +4,82 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::rules::{self, Internals};
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{Reply, Work};
+use crate::forms::controller::{Comply, Params};
 use crate::refuse::Stop;
-use crate::shelf::Broken;
+use crate::reply::Reply;
+use crate::work::Work;
+use crate::world::Broken;
 
 mod buys;
 mod force;
 mod seed;
 
-/// What can be brought about. Exactly what `list_scenarios` lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scenario {
-    ForceAccountStatus,
-    ForceCreativeStatus,
-    ForceMediaBuyStatus,
-    ForceSessionStatus,
-    ForceCreateMediaBuyArm,
-    ForceTaskCompletion,
-    ForceUpstreamUnavailable,
-    SimulateDelivery,
-    SimulateBudgetSpend,
-    SeedAccount,
-    SeedProduct,
-    SeedPricingOption,
-    SeedCreative,
-    SeedCreativeFormat,
-    SeedMediaBuy,
-    SeedPlan,
+tradepost_wire::words! {
+    /// What can be brought about. Exactly what `list_scenarios` lists.
+    enum Scenario {
+        /// An account stands as wanted.
+        ForceAccountStatus = "force_account_status",
+        /// A creative stands as wanted.
+        ForceCreativeStatus = "force_creative_status",
+        /// A media buy stands as wanted.
+        ForceMediaBuyStatus = "force_media_buy_status",
+        /// A sponsored conversation stands as wanted.
+        ForceSessionStatus = "force_session_status",
+        /// The next purchase is answered as wanted.
+        ForceCreateMediaBuyArm = "force_create_media_buy_arm",
+        /// A task ends.
+        ForceTaskCompletion = "force_task_completion",
+        /// The ad server is away.
+        ForceUpstreamUnavailable = "force_upstream_unavailable",
+        /// Something was delivered.
+        SimulateDelivery = "simulate_delivery",
+        /// Money was spent.
+        SimulateBudgetSpend = "simulate_budget_spend",
+        /// An account is there.
+        SeedAccount = "seed_account",
+        /// A product is there.
+        SeedProduct = "seed_product",
+        /// A product has a price.
+        SeedPricingOption = "seed_pricing_option",
+        /// A creative is there.
+        SeedCreative = "seed_creative",
+        /// A format is there.
+        SeedCreativeFormat = "seed_creative_format",
+        /// A media buy is there.
+        SeedMediaBuy = "seed_media_buy",
+        /// A plan is there.
+        SeedPlan = "seed_plan",
+    }
 }
 
-impl Scenario {
-    const ALL: [Self; 16] = [
-        Self::ForceAccountStatus,
-        Self::ForceCreativeStatus,
-        Self::ForceMediaBuyStatus,
-        Self::ForceSessionStatus,
-        Self::ForceCreateMediaBuyArm,
-        Self::ForceTaskCompletion,
-        Self::ForceUpstreamUnavailable,
-        Self::SimulateDelivery,
-        Self::SimulateBudgetSpend,
-        Self::SeedAccount,
-        Self::SeedProduct,
-        Self::SeedPricingOption,
-        Self::SeedCreative,
-        Self::SeedCreativeFormat,
-        Self::SeedMediaBuy,
-        Self::SeedPlan,
-    ];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::ForceAccountStatus => "force_account_status",
-            Self::ForceCreativeStatus => "force_creative_status",
-            Self::ForceMediaBuyStatus => "force_media_buy_status",
-            Self::ForceSessionStatus => "force_session_status",
-            Self::ForceCreateMediaBuyArm => "force_create_media_buy_arm",
-            Self::ForceTaskCompletion => "force_task_completion",
-            Self::ForceUpstreamUnavailable => "force_upstream_unavailable",
-            Self::SimulateDelivery => "simulate_delivery",
-            Self::SimulateBudgetSpend => "simulate_budget_spend",
-            Self::SeedAccount => "seed_account",
-            Self::SeedProduct => "seed_product",
-            Self::SeedPricingOption => "seed_pricing_option",
-            Self::SeedCreative => "seed_creative",
-            Self::SeedCreativeFormat => "seed_creative_format",
-            Self::SeedMediaBuy => "seed_media_buy",
-            Self::SeedPlan => "seed_plan",
-        }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scenario| scenario.name() == name)
+tradepost_wire::words! {
+    /// Why nothing was brought about, in the words of the controller.
+    enum Complaint {
+        /// No published way leads there.
+        InvalidTransition = "INVALID_TRANSITION",
+        /// There is nothing like that.
+        NotFound = "NOT_FOUND",
+        /// This is no scenario of ours.
+        UnknownScenario = "UNKNOWN_SCENARIO",
+        /// Something about the parameters.
+        InvalidParams = "INVALID_PARAMS",
+        /// The caller, or the account, is not for tests.
+        Forbidden = "FORBIDDEN",
     }
 }
 
 /// The names of what can be brought about.
 pub(super) fn scenarios() -> Vec<&'static str> {
-    Scenario::ALL.into_iter().map(Scenario::name).collect()
+    Scenario::NAMES.to_vec()
 }
+
+/// The scenario that tells the others.
+const LIST: &str = "list_scenarios";
 
 /// What was brought about.
 enum Done {
@@ -123,14 +116,12 @@ impl From<Broken> for Fault {
 }
 
 /// Does the work.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    if work.ask.arguments.get("scenario").and_then(Value::as_str) == Some("list_scenarios")
-        && forbidden(work).is_none()
-    {
+pub(super) fn perform(work: &Work<'_>, form: &Comply) -> Result<Reply, Stop> {
+    if form.scenario.as_deref() == Some(LIST) && forbidden(work).is_none() {
         let body = json!({"success": true, "scenarios": scenarios()});
         return Ok(Reply::completed("what the sandbox can be made to do", body));
     }
-    let body = match bring_about(work) {
+    let body = match bring_about(work, form) {
         Ok(Done::Moved { before, after }) => {
             json!({"success": true, "previous_state": before, "current_state": after})
         }
@@ -153,18 +144,18 @@ fn refused(fault: Fault) -> Result<Reply, Stop> {
     let (error, detail, state): (_, Cow<'static, str>, _) = match fault {
         Fault::InvalidTransition(state) => {
             let detail = "no published transition leads from the current state to this one";
-            ("INVALID_TRANSITION", detail.into(), Some(state))
+            (Complaint::InvalidTransition, detail.into(), Some(state))
         }
         Fault::NotFound => (
-            "NOT_FOUND",
+            Complaint::NotFound,
             "an identifier in params does not resolve to anything of yours".into(),
             None,
         ),
         Fault::UnknownScenario => {
-            ("UNKNOWN_SCENARIO", "list_scenarios says what there is".into(), None)
+            (Complaint::UnknownScenario, "list_scenarios says what there is".into(), None)
         }
-        Fault::InvalidParams(detail) => ("INVALID_PARAMS", detail, None),
-        Fault::Forbidden(detail) => ("FORBIDDEN", detail.into(), None),
+        Fault::InvalidParams(detail) => (Complaint::InvalidParams, detail, None),
+        Fault::Forbidden(detail) => (Complaint::Forbidden, detail.into(), None),
         Fault::Broken(broken) => return Err(broken.into()),
     };
     let mut body = json!({"success": false, "error": error, "error_detail": detail});
@@ -184,22 +175,20 @@ fn forbidden(work: &Work<'_>) -> Option<Fault> {
     live.then_some(Fault::Forbidden("the account is a live one; name one for tests"))
 }
 
-fn bring_about(work: &Work<'_>) -> Result<Done, Fault> {
+fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Done, Fault> {
     if let Some(fault) = forbidden(work) {
         return Err(fault);
     }
-    let arguments = &work.ask.arguments;
-    let name = arguments.get("scenario").and_then(Value::as_str).unwrap_or_default();
-    let scenario = Scenario::from_name(name).ok_or(Fault::UnknownScenario)?;
-    let whole = Value::Object(arguments.clone());
+    let scenario = form.scenario.as_deref().and_then(Scenario::from_name);
+    let scenario = scenario.ok_or(Fault::UnknownScenario)?;
+    let whole = Value::Object(work.ask.arguments.clone());
     if let Err(issues) = rules::check(Tool::ComplyTestController, &whole, Internals::Off) {
         let pointers: Vec<_> = issues.listed().iter().map(|it| it.pointer.as_str()).collect();
         let detail = format!("these members do not fit the schema: {}", pointers.join(", "));
         return Err(Fault::InvalidParams(detail.into()));
     }
-    let none = Map::new();
-    let params = arguments.get("params").and_then(Value::as_object).unwrap_or(&none);
-    let at = At { work, params };
+    let absent = || Fault::InvalidParams("params is missing".into());
+    let at = At { work, params: form.params.as_ref().ok_or_else(absent)? };
     match scenario {
         Scenario::ForceAccountStatus => force::account(&at),
         Scenario::ForceCreativeStatus => force::creative(&at),
@@ -223,22 +212,22 @@ fn bring_about(work: &Work<'_>) -> Result<Done, Fault> {
 /// A scenario at work.
 struct At<'a> {
     work: &'a Work<'a>,
-    params: &'a Map<String, Value>,
+    params: &'a Params,
 }
 
 impl At<'_> {
-    /// A text of the parameters.
-    fn text(&self, name: &str) -> Result<&str, Fault> {
-        let text = self.params.get(name).and_then(Value::as_str);
-        text.ok_or_else(|| Fault::InvalidParams(format!("params.{name} is missing").into()))
-    }
-
-    /// What a fixture says; nothing when there is none.
-    fn fixture(&self) -> Map<String, Value> {
-        self.params.get("fixture").and_then(Value::as_object).cloned().unwrap_or_default()
-    }
-
     fn tenant(&self) -> &str {
         &self.work.admitted.reach.tenant
     }
+}
+
+/// A parameter of this name that the scenario cannot do without.
+fn need<'a>(name: &str, param: &'a Option<String>) -> Result<&'a str, Fault> {
+    let missing = || Fault::InvalidParams(format!("params.{name} is missing").into());
+    param.as_deref().ok_or_else(missing)
+}
+
+/// Whether it is the caller's or another's is not said.
+fn taken() -> Fault {
+    Fault::InvalidParams("this id cannot be used; choose another one".into())
 }

@@ -4,20 +4,17 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use tradepost_wire::adcp::Tool;
 
-use super::{Reply, Work};
 use crate::buy::{MediaBuy, Package, Status};
-use crate::refuse::Stop;
-use crate::shelf::{Broken, Kept, Query};
+use crate::shelf::{Kept, Query};
+use crate::work::Work;
+use crate::world::Broken;
 
 mod list;
 mod sync;
 
-/// Does the work of these tools.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    if work.ask.tool == Tool::ListCreatives { list::perform(work) } else { sync::perform(work) }
-}
+pub(super) use list::perform as list;
+pub(super) use sync::perform as sync;
 
 /// The caller's media buys, and where in them a package stands.
 struct Buys {

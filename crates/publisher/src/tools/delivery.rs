@@ -7,25 +7,30 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{Reply, Work, buys};
+use super::buys;
 use crate::account::Account;
 use crate::buy::report::{self, Delivery, Period, Report};
 use crate::buy::{MediaBuy, Package, Status};
 use crate::catalogue::{Product, currency};
+use crate::forms::buys::GetMediaBuyDelivery;
 use crate::money;
 use crate::refuse::{Refusal, Stop, at, invalid, with};
+use crate::reply::Reply;
 use crate::shelf::Kept;
+use crate::work::Work;
 
 /// Replies.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let asked = range(work)?;
-    let buys = buys::list::chosen(work, None)?;
+pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Reply, Stop> {
+    let asked = range(work, form)?;
+    let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
+    let buys = buys::list::chosen(work, ids, filter, None)?;
     let mut products = work.publisher.products(work.shelf)?;
     let house = products.first().and_then(|product| product.prices().next()).map(currency);
     let house = house.unwrap_or("USD").to_owned();
     products.retain(|product| buys.iter().any(|kept| kept.thing.has(product)));
-    capable(work, &products)?;
+    capable(form, &products)?;
     let period = asked.unwrap_or_else(|| lifetime(&buys, work.ask.now));
     let mut sandbox = false;
     let (mut rows, mut all) = (Vec::new(), Vec::new());
@@ -36,7 +41,7 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
             Some(period) => delivery.within(period).cloned().collect(),
             None => delivery.reports.clone(),
         };
-        rows.push(row(work, &kept.thing, &reports, delivery.spent()));
+        rows.push(row(work, form, &kept.thing, &reports, delivery.spent()));
         all.extend(reports);
         let account = match &kept.record.account {
             Some(id) => work.shelf.find::<Account>(id)?,
@@ -64,18 +69,18 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// The dates that were asked for, the first included and the last not.
-fn range(work: &Work<'_>) -> Result<Option<Period>, Stop> {
+fn range(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, Stop> {
     let mut problems = Vec::new();
-    let mut day = |name: &str| -> Option<Timestamp> {
-        let text = work.ask.arguments.get(name).and_then(Value::as_str)?;
-        let date = text.parse::<Date>().ok();
+    let mut day = |name: &str, asked: &Option<String>| -> Option<Timestamp> {
+        let date = asked.as_ref()?.parse::<Date>().ok();
         let start = date.and_then(|date| date.to_zoned(TimeZone::UTC).ok());
         if start.is_none() {
             problems.push(invalid(name, "there is no such day"));
         }
         start.map(|start| start.timestamp())
     };
-    let (start, end) = (day("start_date"), day("end_date"));
+    let start = day("start_date", &form.start_date);
+    let end = day("end_date", &form.end_date);
     if let (Some(start), Some(end)) = (start, end)
         && end <= start
     {
@@ -91,29 +96,30 @@ fn range(work: &Work<'_>) -> Result<Option<Period>, Stop> {
 }
 
 /// Whether what was bought is reported as it is asked for.
-fn capable(work: &Work<'_>, products: &[Product]) -> Result<(), Stop> {
-    let arguments = &work.ask.arguments;
+fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), Stop> {
     let reporting = |product: &Product, name: &str| {
         product.published.get("reporting_capabilities").and_then(|can| can.get(name)).cloned()
     };
     let mut problems: Vec<Error> = Vec::new();
-    for name in ["start_date", "end_date"] {
+    for (name, asked) in [("start_date", &form.start_date), ("end_date", &form.end_date)] {
         let lifetime_only = |product: &Product| {
             reporting(product, "date_range_support").is_some_and(|can| can == "lifetime_only")
         };
-        if arguments.contains_key(name) && products.iter().any(lifetime_only) {
+        if asked.is_some() && products.iter().any(lifetime_only) {
             let message = "a product of these media buys is reported over its lifetime alone; leave the \
                            dates out";
             problems.push(at(Code::UnsupportedFeature, name, message));
         }
     }
-    if let Some(granularity) = arguments.get("time_granularity") {
+    if let Some(granularity) = &form.time_granularity {
         let windows = |product: &Product| -> Vec<Value> {
             let known = reporting(product, "windowed_pull_granularities");
             known.and_then(|known| known.as_array().cloned()).unwrap_or_default()
         };
-        let daily = *granularity == "daily";
-        if !daily || !products.iter().all(|product| windows(product).contains(granularity)) {
+        let daily = granularity == "daily";
+        let reported =
+            |product: &Product| windows(product).iter().any(|known| known == granularity);
+        if !daily || !products.iter().all(reported) {
             let message = "these media buys are not reported in such windows";
             let error = at(Code::UnsupportedGranularity, "time_granularity", message);
             let known = products.iter().all(|product| windows(product).contains(&"daily".into()));
@@ -131,19 +137,23 @@ fn lifetime(buys: &[Kept<MediaBuy>], now: Timestamp) -> Period {
 }
 
 /// One media buy.
-fn row(work: &Work<'_>, buy: &MediaBuy, reports: &[Report], spent: f64) -> Value {
-    let (now, arguments) = (work.ask.now, &work.ask.arguments);
+fn row(
+    work: &Work<'_>,
+    form: &GetMediaBuyDelivery,
+    buy: &MediaBuy,
+    reports: &[Report],
+    spent: f64,
+) -> Value {
+    let now = work.ask.now;
     let borrowed: Vec<_> = reports.iter().collect();
     let shares = report::shares(buy, &borrowed);
-    let wants = |name: &str| arguments.get(name).and_then(Value::as_bool).unwrap_or_default();
-    let daily = wants("include_package_daily_breakdown");
     let packages = buy.packages.iter().zip(&shares).map(|(package, share)| {
         let mut row = priced(buy, package);
         row.extend(report::metrics(share));
         if let Some(status) = standing(buy, spent, now) {
             row.insert("delivery_status".to_owned(), status.into());
         }
-        if daily {
+        if form.include_package_daily_breakdown {
             row.insert("daily_breakdown".to_owned(), report::daily(share));
         }
         Value::Object(row)
@@ -160,7 +170,7 @@ fn row(work: &Work<'_>, buy: &MediaBuy, reports: &[Report], spent: f64) -> Value
     if let (Some(members), [model]) = (row.as_object_mut(), models.as_slice()) {
         members.insert("pricing_model".to_owned(), (*model).into());
     }
-    let windowed = wants("include_window_breakdown") && arguments.contains_key("time_granularity");
+    let windowed = form.include_window_breakdown && form.time_granularity.is_some();
     if let Some(members) = row.as_object_mut().filter(|_| windowed) {
         members.insert("windows".to_owned(), windows(reports));
     }

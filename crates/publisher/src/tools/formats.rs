@@ -1,21 +1,22 @@
 //! Creative formats: `list_creative_formats`.
 
 use serde_json::{Map, Value, json};
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{Reply, Work, page};
+use super::page;
 use crate::catalogue::{maps, number, same_format, text};
+use crate::forms::creatives::{ListCreativeFormats, WcagLevel};
 use crate::refuse::Stop;
-
-/// The levels of `enums/wcag-level.json`, the least first.
-const WCAG: [&str; 3] = ["A", "AA", "AAA"];
+use crate::reply::Reply;
+use crate::work::Work;
 
 /// Does the work of these tools.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let wanted = &work.ask.arguments;
+pub(super) fn perform(work: &Work<'_>, wanted: &ListCreativeFormats) -> Result<Reply, Stop> {
     let mut formats = work.publisher.formats(work.shelf)?;
     formats.retain(|format| fits(format, wanted, &work.publisher.profile.domain));
     let total = formats.len();
-    let page = page::of(formats, wanted, &page::scope(wanted, None))?;
+    let scope = page::scope(&work.ask.arguments, None);
+    let page = page::of(formats, wanted.pagination.as_ref(), &scope)?;
     let message = match total {
         0 => "no format fits".to_owned(),
         1 => "1 format fits".to_owned(),
@@ -26,48 +27,50 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// Whether a format passes every filter of a request.
-fn fits(format: &Map<String, Value>, wanted: &Map<String, Value>, domain: &str) -> bool {
-    let fits = |name: &str, check: &dyn Fn(&Value) -> bool| wanted.get(name).is_none_or(check);
+fn fits(format: &Map<String, Value>, wanted: &ListCreativeFormats, domain: &str) -> bool {
     let id = format.get("format_id").and_then(Value::as_object);
-    let any_id = |list: &Value, members: Option<&Value>| {
-        maps(Some(list)).any(|wanted| maps(members).any(|known| same_format(known, wanted)))
+    let any_id = |wanted: &[Map<String, Value>], known: Option<&Value>| {
+        wanted.iter().any(|wanted| maps(known).any(|known| same_format(known, wanted)))
     };
-    fits("format_ids", &|list| {
-        maps(Some(list)).any(|wanted| id.is_some_and(|id| same_format(id, wanted)))
-    }) && fits("asset_types", &|list| words(Some(list)).any(|word| has_asset(format, word)))
-        && fits("min_width", &|least| size(format, "width", |size| size >= bound(least)))
-        && fits("max_width", &|most| size(format, "width", |size| size <= bound(most)))
-        && fits("min_height", &|least| size(format, "height", |size| size >= bound(least)))
-        && fits("max_height", &|most| size(format, "height", |size| size <= bound(most)))
-        && fits("is_responsive", &|wanted| Some(is_responsive(format)) == wanted.as_bool())
-        && fits("name_search", &|part| {
-            let part = part.as_str().unwrap_or_default().to_lowercase();
-            text(format, "name").to_lowercase().contains(&part)
+    let level = format.get("accessibility").and_then(|known| known.get("wcag_level"));
+    let level = level.and_then(Value::as_str).and_then(WcagLevel::from_name);
+    let modes = || {
+        let capabilities = maps(format.get("disclosure_capabilities"));
+        capabilities.flat_map(|position| words(position.get("persistence")))
+    };
+    let ids = |wanted: &Option<Vec<Map<String, Value>>>, known: &str| {
+        wanted.as_ref().is_none_or(|wanted| any_id(wanted, format.get(known)))
+    };
+    wanted
+        .format_ids
+        .as_ref()
+        .is_none_or(|list| list.iter().any(|one| id.is_some_and(|id| same_format(id, one))))
+        && wanted
+            .asset_types
+            .as_ref()
+            .is_none_or(|list| list.iter().any(|kind| has_asset(format, kind)))
+        && wanted.min_width.is_none_or(|least| size(format, "width", |size| size >= least))
+        && wanted.max_width.is_none_or(|most| size(format, "width", |size| size <= most))
+        && wanted.min_height.is_none_or(|least| size(format, "height", |size| size >= least))
+        && wanted.max_height.is_none_or(|most| size(format, "height", |size| size <= most))
+        && wanted.is_responsive.is_none_or(|wanted| is_responsive(format) == wanted)
+        && wanted
+            .name_search
+            .as_ref()
+            .is_none_or(|part| text(format, "name").to_lowercase().contains(&part.to_lowercase()))
+        && wanted.publisher_domain.as_ref().is_none_or(|wanted| wanted == domain)
+        && wanted.property_id.as_ref().is_none_or(|wanted| {
+            match format.get("applies_to_property_ids") {
+                // What says nothing about properties is accepted on all of them.
+                None => true,
+                known => words(known).any(|known| known == wanted),
+            }
         })
-        && fits("publisher_domain", &|wanted| wanted.as_str() == Some(domain))
-        && fits("property_id", &|wanted| match format.get("applies_to_property_ids") {
-            // What says nothing about properties is accepted on all of them.
-            None => true,
-            known => words(known).any(|known| Some(known) == wanted.as_str()),
-        })
-        && fits("wcag_level", &|wanted| {
-            let known = format.get("accessibility").and_then(|known| known.get("wcag_level"));
-            let level = |level: Option<&str>| WCAG.iter().position(|known| Some(*known) == level);
-            let known = level(known.and_then(Value::as_str));
-            known.is_some() && known >= level(wanted.as_str())
-        })
-        && fits("disclosure_positions", &|wanted| {
-            words(Some(wanted)).all(|wanted| positions(format).any(|known| known == wanted))
-        })
-        && fits("disclosure_persistence", &|wanted| {
-            let modes = || {
-                let capabilities = maps(format.get("disclosure_capabilities"));
-                capabilities.flat_map(|position| words(position.get("persistence")))
-            };
-            words(Some(wanted)).all(|wanted| modes().any(|known| known == wanted))
-        })
-        && fits("output_format_ids", &|list| any_id(list, format.get("output_format_ids")))
-        && fits("input_format_ids", &|list| any_id(list, format.get("input_format_ids")))
+        && wanted.wcag_level.is_none_or(|wanted| level.is_some_and(|level| level >= wanted))
+        && wanted.disclosure_positions.iter().all(|one| positions(format).any(|known| known == one))
+        && wanted.disclosure_persistence.iter().all(|one| modes().any(|known| known == one))
+        && ids(&wanted.output_format_ids, "output_format_ids")
+        && ids(&wanted.input_format_ids, "input_format_ids")
 }
 
 fn has_asset(format: &Map<String, Value>, kind: &str) -> bool {
@@ -75,10 +78,6 @@ fn has_asset(format: &Map<String, Value>, kind: &str) -> bool {
     let direct = maps(format.get("assets"));
     let mut all = direct.flat_map(|asset| std::iter::once(asset).chain(maps(asset.get("assets"))));
     all.any(|asset| text(asset, "asset_type") == kind)
-}
-
-fn bound(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_default()
 }
 
 /// The dimensions of the format's renders.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::canonical;
 
+use crate::forms::Pagination;
 use crate::refuse::{self, Refusal};
 
 /// How many items a page has at most, and by default.
@@ -25,24 +26,23 @@ pub(crate) struct Page<T> {
 /// `INVALID_REQUEST` for a cursor that is none of this list.
 pub(crate) fn of<T>(
     items: Vec<T>,
-    arguments: &Map<String, Value>,
+    asked: Option<&Pagination>,
     scope: &str,
 ) -> Result<Page<T>, Refusal> {
-    sized(items, arguments, scope, MOST, MOST)
+    sized(items, asked, scope, MOST, MOST)
 }
 
 /// The same where a page has another size: `usual` when nothing is asked for, and `most` at most.
 pub(crate) fn sized<T>(
     items: Vec<T>,
-    arguments: &Map<String, Value>,
+    asked: Option<&Pagination>,
     scope: &str,
     usual: usize,
     most: usize,
 ) -> Result<Page<T>, Refusal> {
-    let pagination = arguments.get("pagination");
-    let size = pagination.and_then(|page| page.get("max_results")).and_then(Value::as_u64);
+    let size = asked.and_then(|asked| asked.max_results);
     let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usual).clamp(1, most);
-    let cursor = pagination.and_then(|page| page.get("cursor")).and_then(Value::as_str);
+    let cursor = asked.and_then(|asked| asked.cursor.as_deref());
     let total = items.len();
     let from = match cursor {
         None => 0,

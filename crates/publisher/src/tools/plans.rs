@@ -2,65 +2,62 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
-use tradepost_wire::adcp::Tool;
 
-use super::{Reply, Work};
+use crate::forms::plans::{GivenPlan, SyncPlans};
 use crate::plan::{CATEGORIES, Plan, UNJUDGED};
 use crate::refuse::{self, Refusal, Stop};
-use crate::shelf::{Broken, Kept, New, own_id};
+use crate::reply::Reply;
+use crate::shelf::{Kept, New, own_id};
+use crate::work::Work;
+use crate::world::Broken;
 
 mod check;
 
-/// Does the work of these tools.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    if work.ask.tool == Tool::CheckGovernance { check::perform(work) } else { sync(work) }
-}
+pub(super) use check::perform as check;
 
-fn sync(work: &Work<'_>) -> Result<Reply, Stop> {
-    let plans = work.ask.arguments.get("plans").and_then(Value::as_array);
-    let plans: Vec<&Map<String, Value>> =
-        plans.into_iter().flatten().filter_map(Value::as_object).collect();
+/// `sync_plans`.
+pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
     // A row has no room for errors, so that one bad plan refuses them all.
     let mut errors = Vec::new();
     let mut seen = BTreeSet::new();
-    for (index, plan) in plans.iter().enumerate() {
-        if !seen.insert(id(plan)) {
+    for (index, plan) in form.plans.iter().enumerate() {
+        if !seen.insert(&plan.plan_id) {
             let field = format!("plans[{index}].plan_id");
             errors.push(refuse::invalid(&field, "the same plan stands in the request twice"));
         }
-        let moment = |name: &str| flight(plan, name);
-        if let (Some(start), Some(end)) = (moment("start"), moment("end"))
-            && end <= start
-        {
+        if plan.flight.end <= plan.flight.start {
             let field = format!("plans[{index}].flight.end");
             errors.push(refuse::invalid(&field, "the flight ends before it begins"));
         }
-        let total = plan.get("budget").and_then(|budget| budget.get("total"));
-        if total.and_then(Value::as_f64).is_some_and(|total| total < 0.0) {
+        if plan.budget.total < 0.0 {
             let field = format!("plans[{index}].budget.total");
             errors.push(refuse::invalid(&field, "a budget is not less than nothing"));
         }
     }
     Refusal::of_all(errors)?;
     let mut shown = Vec::new();
-    for plan in plans {
-        let version = put(work, &work.admitted.reach.tenant, plan)?;
+    for GivenPlan { plan_id, sent, .. } in &form.plans {
+        let version = put(work, &work.admitted.reach.tenant, plan_id, sent)?;
         shown.push(json!({
-            "plan_id": id(plan),
+            "plan_id": plan_id,
             "status": "active",
             "version": version,
-            "categories": categories(plan),
+            "categories": categories(sent),
         }));
     }
     Ok(Reply::completed("the plans are there", json!({"plans": shown})))
 }
 
 /// Puts a plan there, and returns how often it was put.
-pub(super) fn put(work: &Work<'_>, owner: &str, given: &Map<String, Value>) -> Result<u64, Broken> {
-    let place = own_id(owner, "", id(given));
-    let plan = Plan { plan_id: id(given).to_owned(), given: given.clone() };
+pub(super) fn put(
+    work: &Work<'_>,
+    owner: &str,
+    id: &str,
+    given: &Map<String, Value>,
+) -> Result<u64, Broken> {
+    let place = own_id(owner, "", id);
+    let plan = Plan { plan_id: id.to_owned(), given: given.clone() };
     let known: Option<Kept<Plan>> = work.shelf.find(&place)?;
     let Some(mut known) = known else {
         let new = New { id: &place, owner, account: None, state: "", now: work.ask.now };
@@ -87,12 +84,4 @@ fn categories(plan: &Map<String, Value>) -> Vec<Value> {
         }
     }
     shown
-}
-
-fn id(plan: &Map<String, Value>) -> &str {
-    plan.get("plan_id").and_then(Value::as_str).unwrap_or_default()
-}
-
-fn flight(plan: &Map<String, Value>, name: &str) -> Option<Timestamp> {
-    plan.get("flight")?.get(name)?.as_str()?.parse().ok()
 }

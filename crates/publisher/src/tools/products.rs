@@ -2,18 +2,21 @@
 //! and with proposals; `wholesale` with everything; `refine` with the next draft of what was found
 //! before, and `finalize` with firm prices.
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Error;
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
 
-use super::{Prepared, Reply, Work, page};
-use crate::admit::Admitted;
-use crate::ask::Ask;
+use super::page;
 use crate::catalogue::{Product, words};
+use crate::forms::products::{
+    Action, Brand, GetProducts, Mode, Scope, UncheckedEntry, UncheckedRefine,
+};
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
+use crate::reply::Reply;
 use crate::supply::{self, Outage};
+use crate::work::{Prepared, Work};
 
 mod filters;
 mod offer;
@@ -24,34 +27,7 @@ mod refine;
 
 use offer::Offer;
 pub(super) use rank::telling;
-use refine::{Entry, Refined};
-
-/// What is asked.
-#[derive(Debug, Deserialize)]
-struct Request {
-    buying_mode: Mode,
-    brief: Option<String>,
-    #[serde(default)]
-    refine: Vec<Entry>,
-    brand: Option<Map<String, Value>>,
-    #[serde(default)]
-    filters: Map<String, Value>,
-    #[serde(default)]
-    preferred_delivery_types: Vec<String>,
-    #[serde(default)]
-    required_policies: Vec<String>,
-    property_list: Option<Map<String, Value>>,
-    fields: Option<Vec<String>>,
-    if_wholesale_feed_version: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Mode {
-    Brief,
-    Wholesale,
-    Refine,
-}
+use refine::Refined;
 
 /// What a product has to have to be one (`core/product.json`), whatever `fields` names.
 const ALWAYS: [&str; 9] = [
@@ -66,28 +42,25 @@ const ALWAYS: [&str; 9] = [
     "reporting_capabilities",
 ];
 
-/// Whether a request keeps something: proposals come of briefs, and change by refining.
-pub(super) fn keeps(ask: &Ask) -> bool {
-    ask.arguments.get("buying_mode").and_then(Value::as_str) != Some("wholesale")
-}
-
 /// The rule that finalizing stands alone (`refine` of `get-products-request.json`), which names
 /// its own code and therefore goes before the schema.
 ///
 /// # Errors
 /// `INVALID_REQUEST` with the first entry that is not to be there.
-pub(super) fn exclusive(ask: &Ask) -> Result<(), Refusal> {
-    let entries = ask.arguments.get("refine").and_then(Value::as_array);
-    let entries: Vec<&Value> = entries.into_iter().flatten().collect();
-    let is = |entry: &Value, member: &str, word: &str| {
-        entry.get(member).and_then(Value::as_str) == Some(word)
+pub(super) fn exclusive(arguments: &Value) -> Result<(), Refusal> {
+    let Some(unchecked) = UncheckedRefine::read(arguments) else {
+        return Ok(());
     };
-    let finalizes = |entry: &&Value| is(entry, "action", "finalize");
-    if !entries.iter().any(finalizes) {
+    let finalizes = |entry: &Option<UncheckedEntry>| {
+        entry.as_ref().is_some_and(|entry| entry.action == Some(Action::Finalize))
+    };
+    let fits = |entry: &Option<UncheckedEntry>| {
+        finalizes(entry) && entry.as_ref().is_some_and(|it| it.scope == Some(Scope::Proposal))
+    };
+    if !unchecked.refine.iter().any(finalizes) {
         return Ok(());
     }
-    let stray = |entry: &&Value| !is(entry, "scope", "proposal") || !finalizes(entry);
-    match entries.iter().position(stray) {
+    match unchecked.refine.iter().position(|entry| !fits(entry)) {
         None => Ok(()),
         Some(index) => {
             let message = "finalize commits proposals and stands alone; send every other change \
@@ -98,16 +71,15 @@ pub(super) fn exclusive(ask: &Ask) -> Result<(), Refusal> {
 }
 
 /// Does the work of these tools.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let request: Request = work.arguments()?;
-    Refusal::of_all(problems(work, &request))?;
-    let offer = Offer::open(work, &request)?;
-    let mut reply = match request.buying_mode {
-        Mode::Brief => brief(work, &request, &offer)?,
-        Mode::Wholesale => wholesale(work, &request, &offer)?,
+pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop> {
+    Refusal::of_all(problems(work, form))?;
+    let offer = Offer::open(work, form)?;
+    let mut reply = match form.buying_mode {
+        Mode::Brief => brief(work, form, &offer)?,
+        Mode::Wholesale => wholesale(work, form, &offer)?,
         Mode::Refine => {
-            let refined = refine::refine(work, &request, &offer)?;
-            answer(work, &request, &offer, refined)?
+            let refined = refine::refine(work, form, &offer)?;
+            answer(work, form, &offer, refined)?
         }
     };
     reply.warnings.extend(work.prepared.supply.as_ref().and_then(supply::warning));
@@ -118,49 +90,43 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// Finds out outside what these tools need before they can work.
-pub(super) async fn prepare(
-    publisher: &Publisher,
-    _ask: &Ask,
-    _admitted: &Admitted,
-) -> Result<Prepared, Stop> {
+pub(super) async fn prepare(publisher: &Publisher) -> Result<Prepared, Stop> {
     Ok(Prepared { supply: Some(supply::ask(publisher).await?), ..Prepared::default() })
 }
 
 /// The problems that a schema does not see.
-fn problems(work: &Work<'_>, request: &Request) -> Vec<Error> {
+fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<Error> {
     let catalogue = &work.publisher.profile.catalogue;
-    let arguments = &work.ask.arguments;
     let mut problems = Vec::new();
-    let brief = request.brief.as_deref().unwrap_or_default().trim();
-    match request.buying_mode {
+    let brief = form.brief.as_deref().unwrap_or_default().trim();
+    match form.buying_mode {
         Mode::Brief if brief.is_empty() => {
             let message = "buying_mode brief needs a brief: say what the campaign is about";
             problems.push(refuse::invalid("brief", message));
         }
-        Mode::Wholesale | Mode::Refine if request.brief.is_some() => {
+        Mode::Wholesale | Mode::Refine if form.brief.is_some() => {
             let message = "a brief goes with buying_mode brief alone";
             problems.push(refuse::invalid("brief", message));
         }
         Mode::Brief | Mode::Wholesale | Mode::Refine => {}
     }
-    if request.buying_mode == Mode::Wholesale && arguments.contains_key("push_notification_config")
-    {
+    if form.buying_mode == Mode::Wholesale && form.push_notification_config.is_some() {
         let message = "buying_mode wholesale is answered at once, and nobody is notified; leave \
                        push_notification_config out";
         problems.push(refuse::invalid("push_notification_config", message));
     }
-    match request.buying_mode {
-        Mode::Refine if request.refine.is_empty() => {
+    match form.buying_mode {
+        Mode::Refine if form.refine.is_none() => {
             let message = "buying_mode refine needs refine: say what is to change";
             problems.push(refuse::invalid("refine", message));
         }
-        Mode::Brief | Mode::Wholesale if arguments.contains_key("refine") => {
+        Mode::Brief | Mode::Wholesale if form.refine.is_some() => {
             let message = "refine goes with buying_mode refine alone";
             problems.push(refuse::invalid("refine", message));
         }
         Mode::Brief | Mode::Wholesale | Mode::Refine => {}
     }
-    if arguments.contains_key("catalog") {
+    if form.catalog.is_some() {
         let message = "this seller does not match catalogs; describe them in the brief";
         problems.push(refuse::at(
             tradepost_wire::adcp::error::Code::UnsupportedFeature,
@@ -168,33 +134,33 @@ fn problems(work: &Work<'_>, request: &Request) -> Vec<Error> {
             message,
         ));
     }
-    problems.extend(filters::problems(&request.filters));
+    problems.extend(form.filters.iter().flat_map(filters::problems));
     problems.extend(catalogue.violations("brief", brief));
-    for (index, entry) in request.refine.iter().enumerate() {
+    for (index, entry) in form.refine.iter().flatten().enumerate() {
         let ask = entry.ask().unwrap_or_default();
         problems.extend(catalogue.violations(&format!("refine[{index}].ask"), ask));
     }
     problems
 }
 
-fn brief(work: &Work<'_>, request: &Request, offer: &Offer) -> Result<Reply, Stop> {
-    let wanted = rank::telling(request.brief.as_deref().unwrap_or_default());
-    let brand = brand_words(request.brand.as_ref());
+fn brief(work: &Work<'_>, form: &GetProducts, offer: &Offer) -> Result<Reply, Stop> {
+    let wanted = rank::telling(form.brief.as_deref().unwrap_or_default());
+    let brand = form.brand.as_ref().map(brand_words).unwrap_or_default();
     let ranked = offer.ranked(&wanted, &brand).into_iter().map(|(mut product, fit)| {
         product.published.insert("brief_relevance".to_owned(), fit.relevance().into());
         product
     });
     let found = Refined {
         products: ranked.collect(),
-        proposals: propose::for_brief(work, request, offer, &wanted)?,
+        proposals: propose::for_brief(work, form, offer, &wanted)?,
         applied: Vec::new(),
     };
-    answer(work, request, offer, found)
+    answer(work, form, offer, found)
 }
 
-fn wholesale(work: &Work<'_>, request: &Request, offer: &Offer) -> Result<Reply, Stop> {
+fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer) -> Result<Reply, Stop> {
     let version = version(work, offer);
-    if request.if_wholesale_feed_version.as_ref() == Some(&version) {
+    if form.if_wholesale_feed_version.as_ref() == Some(&version) {
         let body = json!({
             "unchanged": true,
             "wholesale_feed_version": version,
@@ -202,7 +168,7 @@ fn wholesale(work: &Work<'_>, request: &Request, offer: &Offer) -> Result<Reply,
         });
         return Ok(Reply::completed("nothing has changed since that version", body));
     }
-    answer(work, request, offer, Refined { products: offer.fitting.clone(), ..Refined::default() })
+    answer(work, form, offer, Refined { products: offer.fitting.clone(), ..Refined::default() })
 }
 
 /// The version of what fits, whatever its order and the page.
@@ -214,16 +180,16 @@ fn version(work: &Work<'_>, offer: &Offer) -> String {
 /// The answer with a page of products.
 fn answer(
     work: &Work<'_>,
-    request: &Request,
+    form: &GetProducts,
     offer: &Offer,
     found: Refined,
 ) -> Result<Reply, Stop> {
     let total = found.products.len();
-    let page = page::of(found.products, &work.ask.arguments, &scope(work, offer))?;
+    let page = page::of(found.products, form.pagination.as_ref(), &scope(work, offer))?;
     let products: Vec<Value> = page
         .items
         .iter()
-        .map(|product| projected(shown(product), request.fields.as_deref()))
+        .map(|product| projected(shown(product), form.fields.as_deref()))
         .collect();
     let message = match total {
         0 => "no product fits".to_owned(),
@@ -235,13 +201,13 @@ fn answer(
     if !found.proposals.is_empty() {
         add("proposals", found.proposals.into());
     }
-    if request.buying_mode == Mode::Refine {
+    if form.buying_mode == Mode::Refine {
         add("refinement_applied", found.applied.into());
     }
     if let Some(diagnostics) = &offer.diagnostics {
         add("filter_diagnostics", diagnostics.clone());
     }
-    if work.ask.arguments.contains_key("property_list") {
+    if form.property_list.is_some() {
         // A list that is not found is refused.
         add("property_list_applied", true.into());
     }
@@ -285,8 +251,8 @@ fn scope(work: &Work<'_>, offer: &Offer) -> String {
 }
 
 /// The words of a brand: of its domain without the ending, and of its id.
-fn brand_words(brand: Option<&Map<String, Value>>) -> Vec<String> {
-    let text = |name: &str| brand.and_then(|brand| brand.get(name)).and_then(Value::as_str);
-    let domain = text("domain").and_then(|domain| domain.rsplit_once('.')).map(|(name, _)| name);
-    domain.into_iter().chain(text("brand_id")).flat_map(words).collect()
+fn brand_words(brand: &Brand) -> Vec<String> {
+    let domain = brand.domain.as_deref().and_then(|domain| domain.rsplit_once('.'));
+    let name = domain.map(|(name, _)| name);
+    name.into_iter().chain(brand.brand_id.as_deref()).flat_map(words).collect()
 }

@@ -5,10 +5,14 @@ use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 
 use super::page::{self, Page};
-use super::{Reply, Work};
+use crate::forms::properties::{
+    CreatePropertyList, DeletePropertyList, GetPropertyList, ListPropertyLists, UpdatePropertyList,
+};
 use crate::property::{PropertyList, published};
 use crate::refuse::{self, Refusal, Stop};
+use crate::reply::Reply;
 use crate::shelf::{Kept, New, Query};
+use crate::work::Work;
 
 /// How many identifiers a page has usually, and at most (`property/get-property-list-request.json`).
 const IDENTIFIERS: (usize, usize) = (1000, 10_000);
@@ -17,12 +21,11 @@ const IDENTIFIERS: (usize, usize) = (1000, 10_000);
 const FRESH_HOURS: i64 = 24;
 
 /// `create_property_list`.
-pub(super) fn create(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
-    Refusal::of_all(unapplied(arguments))?;
+pub(super) fn create(work: &Work<'_>, form: &CreatePropertyList) -> Result<Reply, Stop> {
+    Refusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
     let world = &work.publisher.world;
-    let mut thing =
-        PropertyList { list_id: world.fresh_id("pl"), given: given(arguments), property_count: 0 };
+    let (list_id, given) = (world.fresh_id("pl"), form.given.clone());
+    let mut thing = PropertyList { list_id, given, property_count: 0 };
     thing.property_count = thing.resolve().len() as u64;
     let (owner, account) = (work.admitted.owner(), work.admitted.account_id());
     let new = New { id: &thing.list_id, owner, account, state: "", now: work.ask.now };
@@ -34,16 +37,16 @@ pub(super) fn create(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// `get_property_list`.
-pub(super) fn get(work: &Work<'_>) -> Result<Reply, Stop> {
-    let kept = require(work, id(work))?;
+pub(super) fn get(work: &Work<'_>, form: &GetPropertyList) -> Result<Reply, Stop> {
+    let kept = require(work, &form.list_id)?;
     let mut body = json!({"list": published(&kept)});
-    let resolve = work.ask.arguments.get("resolve").and_then(Value::as_bool).unwrap_or(true);
+    let resolve = form.resolve.unwrap_or(true);
     if let Some(members) = body.as_object_mut().filter(|_| resolve) {
-        let arguments = &work.ask.arguments;
         let (usual, most) = IDENTIFIERS;
         let scope = format!("{} {}", kept.thing.list_id, kept.record.revision);
         let found = kept.thing.resolve();
-        let Page { items, pagination } = page::sized(found, arguments, &scope, usual, most)?;
+        let asked = form.pagination.as_ref();
+        let Page { items, pagination } = page::sized(found, asked, &scope, usual, most)?;
         let fresh = jiff::SignedDuration::from_hours(FRESH_HOURS);
         let until = work.ask.now.checked_add(fresh).unwrap_or(work.ask.now);
         members.insert("identifiers".to_owned(), json!(items));
@@ -55,19 +58,18 @@ pub(super) fn get(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// `list_property_lists`.
-pub(super) fn list(work: &Work<'_>) -> Result<Reply, Stop> {
+pub(super) fn list(work: &Work<'_>, form: &ListPropertyLists) -> Result<Reply, Stop> {
     let reach = &work.admitted.reach;
     let mut lists: Vec<Kept<PropertyList>> = reach.all(work.shelf, &Query::default())?;
     if let Some(account) = work.admitted.account_id() {
         lists.retain(|list| list.record.account.as_deref() == Some(account));
     }
-    let part = work.ask.arguments.get("name_contains").and_then(Value::as_str);
-    if let Some(part) = part.map(str::to_lowercase) {
+    if let Some(part) = form.name_contains.as_ref().map(|part| part.to_lowercase()) {
         lists.retain(|list| list.thing.name().to_lowercase().contains(&part));
     }
     let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
     let Page { items, pagination } =
-        page::sized(lists, &work.ask.arguments, &scope, 50, page::MOST)?;
+        page::sized(lists, form.pagination.as_ref(), &scope, 50, page::MOST)?;
     let body = json!({
         "lists": items.iter().map(published).collect::<Vec<_>>(),
         "pagination": pagination,
@@ -76,26 +78,21 @@ pub(super) fn list(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// `update_property_list`.
-pub(super) fn update(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
-    let mut kept = require(work, id(work))?;
-    Refusal::of_all(unapplied(arguments))?;
-    kept.thing.given.extend(given(arguments));
+pub(super) fn update(work: &Work<'_>, form: &UpdatePropertyList) -> Result<Reply, Stop> {
+    let mut kept = require(work, &form.list_id)?;
+    Refusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
+    kept.thing.given.extend(form.given.clone());
     kept.thing.property_count = kept.thing.resolve().len() as u64;
     work.shelf.change(&mut kept, work.ask.now)?;
     Ok(Reply::completed("the property list is changed", json!({"list": published(&kept)})))
 }
 
 /// `delete_property_list`.
-pub(super) fn delete(work: &Work<'_>) -> Result<Reply, Stop> {
-    let kept = require(work, id(work))?;
+pub(super) fn delete(work: &Work<'_>, form: &DeletePropertyList) -> Result<Reply, Stop> {
+    let kept = require(work, &form.list_id)?;
     work.shelf.remove(kept.record.kind, &kept.record.id)?;
     let body = json!({"deleted": true, "list_id": kept.thing.list_id});
     Ok(Reply::completed("the property list is gone", body))
-}
-
-fn id<'a>(work: &'a Work<'_>) -> &'a str {
-    work.ask.arguments.get("list_id").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The code names no kind of thing, and so no field is named either (`U-3`).
@@ -103,16 +100,9 @@ fn require(work: &Work<'_>, id: &str) -> Result<Kept<PropertyList>, Stop> {
     work.admitted.reach.require(work.shelf, id, Code::ReferenceNotFound, None)
 }
 
-fn given(arguments: &Map<String, Value>) -> Map<String, Value> {
-    let member = |name: &str| Some((name.to_owned(), arguments.get(name)?.clone()));
-    PropertyList::GIVEN.into_iter().filter_map(member).collect()
-}
-
 /// Filters that need to know more of a property than its identifier: a list that ignored them would
 /// contain what the caller has excluded. And an address for changes, to which nothing would be sent.
-fn unapplied(arguments: &Map<String, Value>) -> Vec<Error> {
-    let filters = arguments.get("filters").and_then(Value::as_object);
-    let named = filters.into_iter().flat_map(Map::keys);
+fn unapplied(filters: &Map<String, Value>, webhook: Option<&str>) -> Vec<Error> {
     let error = |name: &String| {
         let message = "this seller knows properties by their identifiers alone and cannot apply \
                        this filter; exclude_identifiers it can";
@@ -120,9 +110,8 @@ fn unapplied(arguments: &Map<String, Value>) -> Vec<Error> {
         error.suggestion = Some("leave this filter out".to_owned());
         error
     };
-    let filters = named.filter(|name| *name != "exclude_identifiers").map(error);
-    let address = arguments.get("webhook_url").and_then(Value::as_str);
-    let unsent = address.filter(|address| !address.is_empty()).map(|_| {
+    let filters = filters.keys().filter(|name| *name != "exclude_identifiers").map(error);
+    let unsent = webhook.filter(|address| !address.is_empty()).map(|_| {
         let message = "this seller does not announce changes of property lists";
         let mut error = refuse::at(Code::UnsupportedFeature, "webhook_url", message);
         error.suggestion =

@@ -2,25 +2,30 @@
 //! `si_terminate_session`. What is said is put together from the data of the offering; there is no
 //! model that writes.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use self::offering::Offering;
-use super::{Reply, Work};
 use crate::buy::MediaBuy;
+use crate::forms::sessions::{GetOffering, InitiateSession, Reason, SendMessage, TerminateSession};
 use crate::refuse::{self, Stop};
+use crate::reply::Reply;
 use crate::session::{LIFE, Session, Status};
 use crate::shelf::{Kept, New};
+use crate::work::Work;
 
 mod offering;
 
 /// For how many seconds what is said of an offering holds.
 const FRESH_SECONDS: u32 = 300;
 
+/// How many products of an offering are shown when nothing is asked for.
+const PRODUCTS: u64 = 5;
+
 /// `si_get_offering`.
-pub(super) fn show(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
-    let offering = named(work, text(arguments, "offering_id").unwrap_or_default())?;
+pub(super) fn show(work: &Work<'_>, form: &GetOffering) -> Result<Reply, Stop> {
+    let offering = named(work, &form.offering_id)?;
     let unavailable = offering.unavailable(work.ask.now);
     let mut body = json!({
         "available": unavailable.is_none(),
@@ -38,9 +43,9 @@ pub(super) fn show(work: &Work<'_>) -> Result<Reply, Stop> {
                 members.insert("alternative_offering_ids".to_owned(), json!(others));
             }
         }
-        if arguments.get("include_products").and_then(Value::as_bool) == Some(true) {
-            let found = offering.products(text(arguments, "intent").unwrap_or_default());
-            let most = arguments.get("product_limit").and_then(Value::as_u64).unwrap_or(5);
+        if form.include_products {
+            let found = offering.products(form.intent.as_deref().unwrap_or_default());
+            let most = form.product_limit.unwrap_or(PRODUCTS);
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             members.insert("total_matching".to_owned(), json!(found.len()));
             let found: Vec<_> = found.into_iter().take(most).collect();
@@ -51,22 +56,18 @@ pub(super) fn show(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// `si_initiate_session`.
-pub(super) fn initiate(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
-    let identity = arguments.get("identity");
-    let consent = identity.and_then(|identity| identity.get("consent_granted"));
-    let person = identity.and_then(|identity| identity.get("user"));
-    if consent.and_then(Value::as_bool) != Some(true) && person.is_some() {
+pub(super) fn initiate(work: &Work<'_>, form: &InitiateSession) -> Result<Reply, Stop> {
+    if !form.identity.consent_granted && form.identity.user.is_some() {
         let message = "nothing about a person is taken without consent; leave user out, or set \
                        consent_granted when consent was given";
         return Err(refuse::invalid("identity.user", message).into());
     }
-    if let Some(id) = text(arguments, "media_buy_id") {
+    if let Some(id) = &form.media_buy_id {
         let reach = &work.admitted.reach;
         reach.require::<MediaBuy>(work.shelf, id, Code::MediaBuyNotFound, Some("media_buy_id"))?;
     }
-    let intent = text(arguments, "intent").unwrap_or_default();
-    let offering = match text(arguments, "offering_id") {
+    let intent = form.intent.as_str();
+    let offering = match &form.offering_id {
         Some(id) => Some(named(work, id)?),
         None => Offering::best(work, intent),
     };
@@ -97,15 +98,14 @@ pub(super) fn initiate(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// `si_send_message`.
-pub(super) fn send(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
-    let mut kept = require(work)?;
+pub(super) fn send(work: &Work<'_>, form: &SendMessage) -> Result<Reply, Stop> {
+    let mut kept = require(work, &form.session_id)?;
     if kept.thing.status.is_terminal() {
         let message = "the conversation has ended; open another with si_initiate_session";
         return Err(refuse::at(Code::SessionTerminated, "session_id", message).into());
     }
-    let action = arguments.get("action_response").and_then(|action| action.get("action"));
-    let said = text(arguments, "message").or_else(|| action.and_then(Value::as_str));
+    let action = form.action_response.as_ref().and_then(|response| response.action.as_deref());
+    let said = form.message.as_deref().or(action);
     let id = kept.thing.offering_id.clone();
     let offering = id.and_then(|id| Offering::all(work).find(|offering| offering.id() == id));
     kept.thing.turns = kept.thing.turns.saturating_add(1);
@@ -121,14 +121,13 @@ pub(super) fn send(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// `si_terminate_session`.
-pub(super) fn terminate(work: &Work<'_>) -> Result<Reply, Stop> {
-    let mut kept = require(work)?;
-    let reason = text(&work.ask.arguments, "reason").unwrap_or_default();
+pub(super) fn terminate(work: &Work<'_>, form: &TerminateSession) -> Result<Reply, Stop> {
+    let mut kept = require(work, &form.session_id)?;
     // Ending what has ended changes nothing.
     if !kept.thing.status.is_terminal() {
-        let reached = matches!(reason, "handoff_transaction" | "handoff_complete");
+        let reached = form.reason.is_aim();
         kept.thing.status = if reached { Status::Complete } else { Status::Terminated };
-        kept.thing.reason = Some(reason.to_owned());
+        kept.thing.reason = Some(form.reason.name().to_owned());
         work.shelf.change(&mut kept, work.ask.now)?;
     }
     let mut body = json!({
@@ -139,7 +138,7 @@ pub(super) fn terminate(work: &Work<'_>) -> Result<Reply, Stop> {
     let id = kept.thing.offering_id.clone();
     let offering = id.and_then(|id| Offering::all(work).find(|offering| offering.id() == id));
     let checkout = offering.as_ref().and_then(|offering| offering.text("checkout_url"));
-    let sold = kept.thing.reason.as_deref() == Some("handoff_transaction");
+    let sold = kept.thing.reason.as_deref() == Some(Reason::HandoffTransaction.name());
     if let (Some(url), Some(members)) = (checkout.filter(|_| sold), body.as_object_mut()) {
         members.insert("acp_handoff".to_owned(), json!({"checkout_url": url}));
     }
@@ -147,8 +146,7 @@ pub(super) fn terminate(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// The caller's conversation. One that has expired is not found, like one that never was.
-fn require(work: &Work<'_>) -> Result<Kept<Session>, Stop> {
-    let id = text(&work.ask.arguments, "session_id").unwrap_or_default();
+fn require(work: &Work<'_>, id: &str) -> Result<Kept<Session>, Stop> {
     let absent = || refuse::not_found(Code::SessionNotFound, Some("session_id"));
     let found = work.admitted.reach.find::<Session>(work.shelf, id)?;
     let alive = found.filter(|session| !session.thing.is_expired(work.ask.now));
@@ -165,8 +163,4 @@ fn add_sponsored(body: &mut Value, offering: Option<&Offering<'_>>, work: &Work<
     if let (Some(offering), Some(members)) = (offering, body.as_object_mut()) {
         members.insert("sponsored_context".to_owned(), offering.sponsored(work));
     }
-}
-
-fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    arguments.get(name).and_then(Value::as_str)
 }

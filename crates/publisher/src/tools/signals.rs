@@ -1,36 +1,27 @@
 //! Signals: `get_signals` and `activate_signal`. The publisher's signals are its own, and can be
 //! used where it sells: the only place where one is activated is this agent.
 
-use serde_json::{Map, Value, json};
-use tradepost_wire::adcp::Tool;
+use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Error;
 
-use super::{Reply, Work, unsupported};
-use crate::catalogue::text;
+use crate::forms::signals::{Destination, DestinationKind};
 use crate::refuse::Stop;
-use crate::shelf::{Broken, own_id};
+use crate::shelf::own_id;
+use crate::work::Work;
+use crate::world::Broken;
 
 mod activate;
 mod find;
 
 use activate::Activation;
-
-/// Does the work of these tools.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    if work.ask.tool == Tool::GetSignals {
-        find::perform(work)
-    } else if work.ask.tool == Tool::ActivateSignal {
-        activate::perform(work)
-    } else {
-        Err(unsupported().into())
-    }
-}
+pub(super) use activate::perform as activate;
+pub(super) use find::perform as find;
 
 /// Whether a destination is this agent, the only one where a signal can be used.
-fn is_here(work: &Work<'_>, destination: &Map<String, Value>) -> bool {
-    let address = text(destination, "agent_url").trim_end_matches('/');
+fn is_here(work: &Work<'_>, destination: &Destination) -> bool {
+    let address = destination.agent_url.as_deref().unwrap_or_default().trim_end_matches('/');
     let own = work.publisher.profile.catalogue.agent_url.trim_end_matches('/');
-    text(destination, "type") == "agent" && address.eq_ignore_ascii_case(own)
+    destination.kind == DestinationKind::Agent && address.eq_ignore_ascii_case(own)
 }
 
 /// The id of the record of a signal's activation for the request's account.

@@ -2,52 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
-use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::rules::typed;
 
-use super::{Reply, Work, page};
+use super::page;
+use crate::forms::Direction;
+use crate::forms::tasks::{Filters, GetTaskStatus, ListTasks, Sort, SortField};
 use crate::refuse::{self, Stop};
+use crate::reply::Reply;
 use crate::shelf::{Kept, Query};
 use crate::task::Task;
 use crate::task::end::record_id;
+use crate::work::Work;
 
 /// The protocol that every task so far belongs to.
 const PROTOCOL: &str = "media-buy";
 
-/// Does the work of these tools.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    if work.ask.tool == Tool::GetTaskStatus { status(work) } else { list(work) }
-}
-
 /// `get_task_status`. What is not there and what is another's is one answer (`N-2`, `U-3`): the name of
 /// the member says what kind of thing it is, so that it is left out.
-fn status(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
-    let id = arguments.get("task_id").and_then(Value::as_str).unwrap_or_default();
-    let Some(kept) = find(work, id)? else {
+pub(super) fn status(work: &Work<'_>, form: &GetTaskStatus) -> Result<Reply, Stop> {
+    let Some(kept) = find(work, &form.task_id)? else {
         return Err(refuse::not_found(Code::ReferenceNotFound, None).into());
     };
     let task = &kept.thing;
-    let wants = |name: &str| arguments.get(name).and_then(Value::as_bool).unwrap_or_default();
     let mut body = row(&kept);
     body.insert("protocol".to_owned(), PROTOCOL.into());
-    if let Some(error) = task.errors.first() {
-        let mut shown = Map::new();
-        for name in ["code", "message", "details"] {
-            if let Some(value) = error.get(name) {
-                shown.insert(name.to_owned(), value.clone());
-            }
-        }
+    if let Some(error) = task.errors.first().and_then(Value::as_object) {
+        let shown = typed::kept(error, &["code", "message", "details"]);
         body.insert("error".to_owned(), Value::Object(shown));
     }
-    if wants("include_result")
+    if form.include_result
         && let Some(result) = &task.result
     {
         body.insert("result".to_owned(), result.clone().into());
     }
-    if wants("include_history") {
+    if form.include_history {
         body.insert("history".to_owned(), task.history.clone().into());
     }
     Ok(Reply::completed("how the task stands", Value::Object(body)))
@@ -83,22 +73,20 @@ fn row(kept: &Kept<Task>) -> Map<String, Value> {
 }
 
 /// `list_tasks`.
-fn list(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
-    let none = Map::new();
-    let filters = arguments.get("filters").and_then(Value::as_object).unwrap_or(&none);
+pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
+    let filters = form.filters.as_ref();
     let mut tasks = work.admitted.reach.all::<Task>(work.shelf, &Query::default())?;
     if let Some(account) = &work.admitted.account {
         tasks.retain(|kept| kept.record.account.as_deref() == Some(&account.record.id));
     }
-    tasks.retain(|kept| fits(kept, filters));
-    let (field, direction) = sort(arguments, &mut tasks);
+    tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
+    let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for kept in &tasks {
         *counts.entry(kept.thing.status.clone()).or_default() += 1;
     }
     let total = tasks.len();
-    let page = page::of(tasks, arguments, "tasks")?;
+    let page = page::of(tasks, form.pagination.as_ref(), "tasks")?;
     let rows: Vec<Value> = page
         .items
         .iter()
@@ -114,7 +102,7 @@ fn list(work: &Work<'_>) -> Result<Reply, Stop> {
             "returned": rows.len(),
             "domain_breakdown": {PROTOCOL: total},
             "status_breakdown": counts,
-            "filters_applied": filters.keys().collect::<Vec<_>>(),
+            "filters_applied": filters.iter().flat_map(|it| it.sent.keys()).collect::<Vec<_>>(),
             "sort_applied": {"field": field, "direction": direction},
         },
         "tasks": rows,
@@ -124,58 +112,43 @@ fn list(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// Whether a task is among those that are asked for.
-fn fits(kept: &Kept<Task>, filters: &Map<String, Value>) -> bool {
+fn fits(kept: &Kept<Task>, filters: &Filters) -> bool {
     let task = &kept.thing;
-    let words = |one: &str, many: &str| -> Option<Vec<&str>> {
-        let single = filters.get(one).and_then(Value::as_str);
-        let several = filters.get(many).and_then(Value::as_array);
-        (single.is_some() || several.is_some()).then(|| {
-            let several = several.into_iter().flatten().filter_map(Value::as_str);
-            single.into_iter().chain(several).collect()
-        })
+    let among = |one: &Option<String>, many: &Option<Vec<String>>, word: &str| {
+        let mut words = one.iter().chain(many.iter().flatten());
+        (one.is_none() && many.is_none()) || words.any(|known| known == word)
     };
-    let among = |one: &str, many: &str, word: &str| {
-        words(one, many).is_none_or(|words| words.contains(&word))
-    };
-    let moment = |name: &str| -> Option<Timestamp> {
-        filters.get(name).and_then(Value::as_str)?.parse().ok()
-    };
-    let ids = filters.get("task_ids").and_then(Value::as_array);
-    let about = filters.get("context_contains").and_then(Value::as_str);
-    let hook = filters.get("has_webhook").and_then(Value::as_bool);
     let (created, updated) = (kept.record.created_at, kept.record.updated_at);
-    among("status", "statuses", &task.status)
-        && among("task_type", "task_types", &task.task_type)
-        && among("protocol", "protocols", PROTOCOL)
-        && moment("created_after").is_none_or(|after| created > after)
-        && moment("created_before").is_none_or(|before| created < before)
-        && moment("updated_after").is_none_or(|after| updated > after)
-        && moment("updated_before").is_none_or(|before| updated < before)
-        && ids.is_none_or(|ids| ids.iter().any(|id| id.as_str() == Some(&task.task_id)))
-        && hook.is_none_or(|hook| hook == task.push.is_some())
-        && about.is_none_or(|about| {
+    among(&filters.status, &filters.statuses, &task.status)
+        && among(&filters.task_type, &filters.task_types, &task.task_type)
+        && among(&filters.protocol, &filters.protocols, PROTOCOL)
+        && filters.created_after.is_none_or(|after| created > after)
+        && filters.created_before.is_none_or(|before| created < before)
+        && filters.updated_after.is_none_or(|after| updated > after)
+        && filters.updated_before.is_none_or(|before| updated < before)
+        && filters.task_ids.as_ref().is_none_or(|ids| ids.contains(&task.task_id))
+        && filters.has_webhook.is_none_or(|hook| hook == task.push.is_some())
+        && filters.context_contains.as_ref().is_none_or(|about| {
             let context = task.context.as_ref().map(ToString::to_string).unwrap_or_default();
             let subject = task.subject.as_deref().unwrap_or_default();
             context.contains(about) || subject.contains(about)
         })
 }
 
-/// Puts tasks in the order that is asked for: the newest first when none is.
-fn sort<'a>(arguments: &'a Map<String, Value>, tasks: &mut [Kept<Task>]) -> (&'a str, &'a str) {
-    let asked = arguments.get("sort");
-    let word = |name: &str| asked.and_then(|asked| asked.get(name)).and_then(Value::as_str);
-    let field = word("field").unwrap_or("created_at");
-    let direction = word("direction").unwrap_or("desc");
+/// Puts tasks in the order that is asked for: the newest first when none is. All are of one protocol.
+fn sort(asked: Option<&Sort>, tasks: &mut [Kept<Task>]) -> (SortField, Direction) {
+    let field = asked.and_then(|asked| asked.field).unwrap_or(SortField::CreatedAt);
+    let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
+    let key = |kept: &Kept<Task>| match field {
+        SortField::UpdatedAt => kept.record.updated_at.to_string(),
+        SortField::Status => kept.thing.status.clone(),
+        SortField::TaskType => kept.thing.task_type.clone(),
+        SortField::CreatedAt | SortField::Protocol => kept.record.created_at.to_string(),
+    };
     tasks.sort_by(|one, other| {
-        let key = |kept: &Kept<Task>| match field {
-            "updated_at" => kept.record.updated_at.to_string(),
-            "status" => kept.thing.status.clone(),
-            "task_type" => kept.thing.task_type.clone(),
-            _ => kept.record.created_at.to_string(),
-        };
         key(one).cmp(&key(other)).then(one.record.place.cmp(&other.record.place))
     });
-    if direction == "desc" {
+    if direction == Direction::Desc {
         tasks.reverse();
     }
     (field, direction)

@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use tradepost_publisher::account::{Account, Grant};
-use tradepost_publisher::profile::{Authorization, Billing, Onboarding, Profile, Review};
+use tradepost_publisher::agent::{Authorization, Billing};
+use tradepost_publisher::profile::{Onboarding, Profile, Review};
 use tradepost_wire::adcp::Tool;
 
 use crate::support::{Desk, profile};

@@ -2,9 +2,8 @@
 
 use expect_test::expect;
 use serde_json::json;
-use tradepost_wire::adcp::Tool;
-
 use tradepost_publisher::profile::{Profile, RequestSigning, Signing};
+use tradepost_wire::adcp::Tool;
 
 use crate::support::{Desk, profile};
 

@@ -49,10 +49,14 @@ fn a_small_catalogue_is_read_with_the_addresses_of_its_formats() {
 fn what_is_no_object_of_json_is_said_to_be_none() {
     expect![[r#"
         : must be an object
-        : is no JSON: EOF while parsing an object at line 1 column 1
+        : is not JSON at line 1 column 1
         /agent_url: must be a text that is not empty
     "#]]
     .assert_eq(&(mistakes("[]") + &mistakes("{") + &mistakes("{}")));
+    expect![[r#"
+        /products/0/name: is there twice; readers differ in which they take
+    "#]]
+    .assert_eq(&mistakes(r#"{"products":[{"name":"a","name":"b"}]}"#));
 }
 
 #[test]

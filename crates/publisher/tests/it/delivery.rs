@@ -4,6 +4,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use tradepost_publisher::buy::{Status, force};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::support::shop::{Shop, errors, package};
 
@@ -272,7 +273,7 @@ fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
     let mut said = String::new();
     for from in [PendingCreatives, PendingStart, Active, Paused, Completed, Rejected, Canceled] {
         let mut ways = Vec::new();
-        for to in Status::ALL {
+        for to in Status::ALL.iter().copied() {
             let shop = Shop::new();
             let creatives = if from == PendingCreatives {
                 Value::Null

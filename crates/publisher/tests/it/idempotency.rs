@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 use expect_test::expect;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use tradepost_publisher::refuse::Stop;
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Broken, Job, Shelf, Vault};
-use tradepost_publisher::tools::Reply;
+use tradepost_publisher::shelf::{Job, Shelf, Vault};
+use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{Lane, Later};
 use tradepost_wire::adcp::{Answer, Tool};
 
@@ -339,7 +338,7 @@ impl Vault for Waiting {
         self.vault.read(job)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<Reply, Stop>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
         self.begun.lock().unwrap().send(()).unwrap();
         self.go.lock().unwrap().recv().unwrap();
         self.vault.write(job)
@@ -425,10 +424,10 @@ fn a_request_that_breaks_leaves_the_key_free() {
             self.0.read(job)
         }
 
-        fn write(&self, job: Job) -> Later<'_, Result<Reply, Stop>> {
+        fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
             if !std::mem::replace(&mut *self.1.lock().unwrap(), true) {
                 let broken = Broken::new("writing", "disk full at /var/lib/secret.db");
-                return Box::pin(std::future::ready(Err(broken.into())));
+                return Box::pin(std::future::ready(Err(broken)));
             }
             self.0.write(job)
         }
@@ -439,31 +438,33 @@ fn a_request_that_breaks_leaves_the_key_free() {
         Tool::SyncAccounts,
         opening(KEY, "a.example"),
         &expect![[r#"
-        {
-          "status": "failed",
-          "message": "the seller cannot serve this request for the moment",
-          "adcp_error": {
-            "code": "SERVICE_UNAVAILABLE",
-            "message": "the seller cannot serve this request for the moment",
-            "recovery": "transient",
-            "suggestion": "send the same request again later, backing off",
-            "details": {
-              "error_id": "err_1"
-            }
-          },
-          "errors": [
             {
-              "code": "SERVICE_UNAVAILABLE",
+              "status": "failed",
               "message": "the seller cannot serve this request for the moment",
-              "recovery": "transient",
-              "suggestion": "send the same request again later, backing off",
-              "details": {
-                "error_id": "err_1"
-              }
-            }
-          ],
-          "adcp_version": "3.1"
-        }"#]],
+              "adcp_error": {
+                "code": "SERVICE_UNAVAILABLE",
+                "message": "the seller cannot serve this request for the moment",
+                "recovery": "transient",
+                "suggestion": "send the same request again later, backing off",
+                "retry_after": 5,
+                "details": {
+                  "error_id": "err_1"
+                }
+              },
+              "errors": [
+                {
+                  "code": "SERVICE_UNAVAILABLE",
+                  "message": "the seller cannot serve this request for the moment",
+                  "recovery": "transient",
+                  "suggestion": "send the same request again later, backing off",
+                  "retry_after": 5,
+                  "details": {
+                    "error_id": "err_1"
+                  }
+                }
+              ],
+              "adcp_version": "3.1"
+            }"#]],
     );
     assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "done");
 }

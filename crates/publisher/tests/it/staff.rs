@@ -5,13 +5,14 @@ use std::sync::mpsc;
 use expect_test::{Expect, expect};
 use serde_json::{Map, Value, json};
 use tradepost_publisher::account::{Account, Status as Standing};
+use tradepost_publisher::agent::{Authorization, Billing};
 use tradepost_publisher::creative::{Creative, Status as Review};
-use tradepost_publisher::profile::{Authorization, Billing};
 use tradepost_publisher::shelf::{Kind, New, Query, own_id};
 use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
 use tradepost_publisher::task::Task;
 use tradepost_publisher::task::end::{Office, record_id};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::support::Desk;
 use crate::support::shop::{ACCOUNT, Shop, errors, package};
@@ -134,10 +135,10 @@ fn people_decide_along_the_published_ways_and_no_others() {
         });
         lines.push_str(&format!("{} {state}: {}\n", matter.name(), cells.join(" ")));
     };
-    for status in Standing::ALL {
+    for status in Standing::ALL.iter().copied() {
         row(Matter::Account, status.name(), &|id| put_account(&desk, id, status));
     }
-    for status in Review::ALL {
+    for status in Review::ALL.iter().copied() {
         row(Matter::Creative, status.name(), &|id| put_creative(&desk, "acc_1", id, status));
     }
     for status in

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use expect_test::Expect;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
+use tradepost_publisher::agent::{Billing, BuyerAgent, Standing};
 use tradepost_publisher::ask::{Ask, Caller};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{Billing, BuyerAgent, Onboarding, Profile, Signing, Standing};
+use tradepost_publisher::profile::{Onboarding, Profile, Signing};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Broken, Shelf, Vault};
-use tradepost_publisher::tools::Reply;
+use tradepost_publisher::shelf::{Shelf, Vault};
+use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
@@ -135,12 +136,12 @@ impl Desk {
 
     /// Puts something on the shelf, past the publisher.
     pub(crate) fn put(&self, job: impl FnOnce(&dyn Shelf) -> Result<(), Broken> + Send + 'static) {
-        let done = self.vault.write(Box::new(move |shelf| {
-            job(shelf)?;
-            Ok(Reply::completed("", Value::Object(Map::new())))
-        }));
+        let vault: &dyn Vault = &*self.vault;
+        // A shelf in memory runs a job once.
+        let job = Mutex::new(Some(job));
+        let job = move |shelf: &dyn Shelf| job.lock().unwrap().take().unwrap()(shelf);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(done).unwrap();
+        runtime.block_on(vault.act(job)).unwrap();
     }
 
     /// Who has a credential of this name: the agent that it is mapped to, if any.

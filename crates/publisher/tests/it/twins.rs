@@ -11,13 +11,11 @@ use std::sync::{Arc, Mutex};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tradepost_publisher::account::Account;
-use tradepost_publisher::profile::{Billing, Profile};
-use tradepost_publisher::refuse::Stop;
+use tradepost_publisher::agent::Billing;
+use tradepost_publisher::profile::Profile;
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{
-    Broken, Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose, own_id,
-};
-use tradepost_publisher::tools::Reply;
+use tradepost_publisher::shelf::{Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose, own_id};
+use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::Later;
 use tradepost_wire::adcp::{Tool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -104,7 +102,7 @@ impl Vault for Recorder {
         self.vault.read(&mut |shelf| job(&Recorded { shelf, calls }))
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<Reply, Stop>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
         self.calls.lock().unwrap().push("write".to_owned());
         let calls = Arc::clone(&self.calls);
         self.vault.write(Box::new(move |shelf| job(&Recorded { shelf, calls: &calls })))

@@ -164,6 +164,22 @@ fn what_is_over_is_neither_changed_nor_canceled() {
         .assert_eq(&shown.to_string());
 }
 
+/// JSON Schema has `2.0` and `2e0` be integers, so that they lock as `2` does.
+#[test]
+fn a_revision_counts_in_whatever_notation_it_is_written() {
+    let (shop, id) = shop();
+    let change = |revision: &str| {
+        let revision: Value = serde_json::from_str(revision).unwrap();
+        shop.update(&id, json!({"paused": true, "revision": revision}))
+    };
+    for other in ["7", "7.0", "7e0"] {
+        let answer = change(other);
+        assert_eq!(answer["adcp_error"]["code"], "CONFLICT", "{other} {answer}");
+    }
+    let answer = change("1.0");
+    assert_eq!(answer["revision"], 2, "{answer}");
+}
+
 #[test]
 fn what_cannot_be_changed_is_said_at_its_place() {
     let (shop, id) = shop();

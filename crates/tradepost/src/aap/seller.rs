@@ -6,34 +6,43 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tradepost_dealer::consent::Evidence;
+use tradepost_dealer::inventory::Inventory;
+use tradepost_dealer::lead::{self, Conversation, Submission};
+use tradepost_dealer::skills;
+use tradepost_keys::private::SigningKey;
+use tradepost_server::agent::{
+    Agent, Binding, Blame, Caller, Incoming, Outcome, PAUSE, ProfileRefusal, Sent, Trouble,
+};
+use tradepost_server::auth::{Authenticator, Denied, Means};
+use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::{Fault, LATE};
+use tradepost_server::limit::{self, Exceeded, Limiter};
+use tradepost_server::permission::{self, Permission};
+use tradepost_store::{Store, Transaction};
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
-use tradepost_wire::a2a::{Content, Operation, SendMessage};
+use tradepost_wire::a2a::{Content, Operation, Request, SendMessage};
 use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::card::{self, PublishedCard};
-use super::inventory::Inventory;
-use super::lead::Submission;
-use super::skills;
-use crate::auth::{Authenticator, Denied};
-use crate::clock::Clock;
+use super::answer;
+use super::card;
+use super::conversation::Conversations;
 use crate::config::{Dealer, Origin};
-use crate::desk::{Caller, Outcome};
-use crate::fault::Fault;
 use crate::gate;
-use crate::limit::Limiter;
-use crate::signing::key::SigningKey;
-use crate::store::{Store, Transaction};
 
 /// A dealer at work.
 #[derive(Debug)]
 pub struct Seller {
     /// Its configuration.
-    pub dealer: Dealer,
+    pub dealer: Arc<Dealer>,
     /// Its card.
     pub card: PublishedCard,
     store: Arc<Store>,
@@ -42,6 +51,7 @@ pub struct Seller {
     inventory: RwLock<Arc<Inventory>>,
     generation: AtomicI64,
     limiter: Limiter,
+    conversations: Conversations,
     /// Lets callers in.
     pub auth: Authenticator,
 }
@@ -72,13 +82,14 @@ impl Seller {
     pub fn open(
         dealer: Dealer,
         store: &Arc<Store>,
-        clock: &Clock,
+        means: &Means,
         origin: Origin,
     ) -> Result<Self, Fault> {
+        let clock = &means.clock;
         let base_url = base_url(&dealer, origin);
         let card = card::publish(&dealer, &base_url, |hash| {
             let fresh = uuid::Uuid::now_v7().to_string();
-            store.card_identity(&dealer.id, hash, fresh, clock.now())
+            store.card_identity(&dealer.terms.id, hash, fresh, clock.now())
         })?;
         // Signed once: a signature for every request would cost more than the request.
         let card = match &dealer.card_signing {
@@ -87,22 +98,24 @@ impl Seller {
                 .map_err(|why| why.to_string())
                 .and_then(|key| {
                     let signed = card.sign(&key, signing.jku.as_deref(), clock.now());
-                    signed.map_err(|problems| crate::signing::describe(&problems).join("; "))
+                    signed
+                        .map_err(|problems| tradepost_buyer::trust::describe(&problems).join("; "))
                 })
                 .map_err(Fault::on("signing the agent card"))?,
         };
-        let generation = store.inventory_generation(&dealer.id)?;
+        let generation = store.inventory_generation(&dealer.terms.id)?;
         let inventory = load(store, &dealer, clock.now())?;
         Ok(Self {
             card,
             store: Arc::clone(store),
             clock: clock.clone(),
-            profile: Arc::new(skills::profile(&dealer)),
+            profile: Arc::new(skills::profile(&dealer.terms)),
             inventory: RwLock::new(Arc::new(inventory)),
             generation: AtomicI64::new(generation),
-            limiter: Limiter::new(dealer.rate_limit, clock.clone()),
-            auth: Authenticator::open(&dealer.id, dealer.auth.clone(), store, clock)?,
-            dealer,
+            limiter: Limiter::new(dealer.rate_limit.limit(), clock.clone()),
+            conversations: Conversations::open(store, &dealer.terms.id)?,
+            auth: Authenticator::open(&dealer.terms.id, dealer.auth.clone(), means)?,
+            dealer: Arc::new(dealer),
         })
     }
 
@@ -117,29 +130,34 @@ impl Seller {
     ///
     /// # Errors
     /// When the store fails; what was loaded before stays in use.
-    pub fn refresh(&self) -> Result<(), Fault> {
+    fn take_over(&self) -> Result<(), Fault> {
         self.limiter.tidy();
         self.auth.tidy();
-        let generation = self.store.inventory_generation(&self.dealer.id)?;
+        if let Some(retention) = self.dealer.terms.leads.retention {
+            let now = self.clock.now();
+            let since = now.saturating_sub(retention).unwrap_or(Timestamp::MIN);
+            let erased = self.store.erase_old_leads(&self.dealer.terms.id, since, now)?;
+            if erased > 0 {
+                tracing::info!(dealer = %self.dealer.terms.id, erased, "old leads erased");
+            }
+        }
+        let generation = self.store.inventory_generation(&self.dealer.terms.id)?;
         if generation != self.generation.load(Ordering::SeqCst) {
             let inventory = load(&self.store, &self.dealer, self.clock.now())?;
             let listings = inventory.len();
-            tracing::info!(dealer = %self.dealer.id, listings, "inventory replaced");
+            tracing::info!(dealer = %self.dealer.terms.id, listings, "inventory replaced");
             *self.inventory.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(inventory);
             self.generation.store(generation, Ordering::SeqCst);
         }
         Ok(())
     }
 
-    /// Answers a message in one of these versions. `activated` are the extensions that the
-    /// transport names.
-    pub async fn answer(
-        self: &Arc<Self>,
-        caller: &Caller,
-        versions: &[Version],
-        activated: &[String],
-        request: &SendMessage,
-    ) -> Outcome {
+    /// Answers a message in one of these versions, within a time. `activated` are the extensions
+    /// that the transport names. What is being stored when the time is over is stored all the same:
+    /// whoever sends the same again hears so.
+    async fn answer(&self, incoming: &Incoming<'_>, request: &SendMessage) -> Outcome {
+        let Incoming { caller, sent, activated, patience, .. } = *incoming;
+        let versions = versions(&self.dealer, incoming.binding);
         if let Err(refusal) = check_envelope(&self.dealer, request) {
             return Outcome::Protocol(refusal);
         }
@@ -153,49 +171,87 @@ impl Seller {
             })
             .collect();
         let named = [activated, &request.message.extensions];
+        if let Err(refusal) = check_named(versions, named) {
+            return Outcome::Protocol(refusal);
+        }
         let version = choose_version(versions, named, data.first().copied());
+        const WHAT: &str = "answering a message";
         // A panic in a skill is a fault like any other: the caller learns an error id.
-        let handled = AssertUnwindSafe(self.handle(caller, version, &data))
+        let conversation = self.conversations.of(request.message.context_id.as_deref());
+        let handled = AssertUnwindSafe(self.handle((caller, sent), &conversation, version, &data))
             .catch_unwind()
+            .map(|handled| handled.unwrap_or_else(|_| Err(Fault::new(WHAT, "a skill panicked"))));
+        let handled = tokio::time::timeout(patience, handled)
             .await
-            .unwrap_or_else(|_| Err(Fault::new("answering a message", "a skill panicked")));
+            .unwrap_or_else(|_| Err(Fault::new(WHAT, LATE).transient()));
         match handled {
-            Ok(Ok(reply)) => Outcome::Reply(version, reply),
-            Ok(Err(No::Profile(refusal))) => Outcome::Refusal(version, refusal),
+            Ok(Ok(reply)) => {
+                let message = answer::message(version, conversation.id, reply);
+                Outcome::Answer(Box::new(message))
+            }
+            Ok(Err(No::Profile(refusal))) => {
+                Outcome::Profile(Box::new(self.refuse(version, refusal, Blame::Caller)))
+            }
             Ok(Err(No::Denied(denied))) => Outcome::Denied(denied),
-            Err(fault) => Outcome::Fault(version, fault),
+            Err(fault) => Outcome::Profile(Box::new(self.broken(version, &fault))),
         }
     }
 
+    /// Gives a refusal its identity.
+    fn refuse(&self, version: Version, refusal: aap::Refusal, blame: Blame) -> ProfileRefusal {
+        let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
+        let error = refusal.stamp(version, error_id, self.clock.now());
+        answer::refusal(version, error, self.dealer.rate_limit.http_429, blame)
+    }
+
+    /// What is said about a fault of ours, whose cause is in the log alone.
+    fn broken(&self, version: Version, fault: &Fault) -> ProfileRefusal {
+        let blame = if fault.is_transient() { Blame::UsForAMoment } else { Blame::Us };
+        let refusal = self.refuse(version, aap::Refusal::internal_error(PAUSE), blame);
+        tracing::error!(
+            agent = %self.dealer.terms.id,
+            error_id = refusal.error_id.as_deref().unwrap_or_default(),
+            cause = %fault.chain(),
+            "a message could not be answered"
+        );
+        refusal
+    }
+
     async fn handle(
-        self: &Arc<Self>,
-        caller: &Caller,
+        &self,
+        (caller, sent): (&Caller, Sent<'_>),
+        conversation: &Conversation,
         version: Version,
         data: &[&Value],
     ) -> Handled {
-        if let Err(refusal) = self.limiter.admit(&caller.limit_key()) {
-            return Ok(Err(refusal.into()));
+        if let Err(exceeded) = self.limiter.admit(&caller.limit_key()) {
+            return Ok(Err(rate_limited(exceeded).into()));
         }
         let &[data] = data else {
             return Ok(Err(aap::data_part_problem(data.len()).into()));
         };
         let (dealer, now) = (&self.dealer, self.clock.now());
-        let skill = match aap::identify(data, &dealer.skills) {
+        let skill = match aap::identify(data, &dealer.terms.skills) {
             Ok(skill) => skill,
             Err(refusal) => return Ok(Err(refusal.into())),
         };
-        if let Err(denied) = gate::check(&caller.principal, Operation::SendMessage, Some(skill)) {
+        let needed = Some(gate::of_skill(skill).into());
+        let permitted = permission::check(&caller.principal, Operation::SendMessage, needed);
+        if let Err(denied) = permitted {
             return Ok(Err(No::Denied(denied)));
         }
         match aap::parse(skill, version, data, &terms(dealer, now)) {
-            Ok(call) => Ok(self.act(caller, call, now).await?.map_err(No::Profile)),
+            Ok(call) => {
+                Ok(self.act((caller, sent), conversation, call, now).await?.map_err(No::Profile))
+            }
             Err(refusal) => Ok(Err(refusal.into())),
         }
     }
 
     async fn act(
-        self: &Arc<Self>,
-        caller: &Caller,
+        &self,
+        (caller, sent): (&Caller, Sent<'_>),
+        conversation: &Conversation,
         call: Call,
         now: Timestamp,
     ) -> Result<Result<Reply, aap::Refusal>, Fault> {
@@ -204,30 +260,147 @@ impl Seller {
             Call::DealerInformation => Ok(skills::dealer_information(&self.profile)),
             Call::InventoryFacets(filters) => Ok(skills::facets(&inventory, &filters)),
             Call::InventorySearch(search) => {
-                Ok(skills::search(&inventory, &search, self.dealer.search))
+                Ok(skills::search(&inventory, &search, self.dealer.terms.search))
             }
-            Call::InventoryVehicle(query) => skills::vehicle(&self.dealer, &inventory, &query, now),
+            Call::InventoryVehicle(query) => {
+                skills::vehicle(&self.dealer.terms, &inventory, &query, now)
+            }
             Call::LeadSubmit(lead) => {
-                let (seller, principal) = (Arc::clone(self), caller.principal.name.clone());
+                let (dealer, conversation) = (Arc::clone(&self.dealer), conversation.clone());
+                let evidence = evidence(caller, sent, uuid::Uuid::now_v7());
+                let caller = sender(caller);
                 let job = move |tx: &Transaction<'_>| {
                     Submission {
-                        dealer: &seller.dealer,
+                        dealer: &dealer.terms,
                         inventory: &inventory,
-                        principal: &principal,
+                        caller: &caller,
+                        conversation: &conversation,
+                        evidence: &evidence,
                         now,
                         lead: &lead,
                         fresh_id: uuid::Uuid::now_v7,
                     }
                     .submit(tx)
                 };
-                self.store.write(job).await?
+                self.store.take(job).await?
             }
         })
     }
 }
 
+impl Agent for Seller {
+    fn id(&self) -> &str {
+        &self.dealer.terms.id
+    }
+
+    fn card(&self) -> &PublishedCard {
+        &self.card
+    }
+
+    fn auth(&self) -> &Authenticator {
+        &self.auth
+    }
+
+    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            match &incoming.request {
+                Request::SendMessage(send) => self.answer(&incoming, send).await,
+                Request::SendStreamingMessage(_)
+                | Request::GetTask { .. }
+                | Request::ListTasks(_)
+                | Request::CancelTask { .. }
+                | Request::SubscribeToTask { .. }
+                | Request::CreatePushConfig(_)
+                | Request::GetPushConfig { .. }
+                | Request::ListPushConfigs { .. }
+                | Request::DeletePushConfig { .. }
+                | Request::GetExtendedAgentCard => Outcome::Protocol(ProtocolRefusal::new(
+                    Code::UnsupportedOperation,
+                    Code::UnsupportedOperation.title(),
+                )),
+            }
+        })
+    }
+
+    fn answers_on(&self, host: &str) -> bool {
+        let hosts = &self.dealer.hosts;
+        hosts.is_empty() || hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+    }
+
+    /// AAP uses `SendMessage` alone (`R-ENV-02`).
+    fn keeps_tasks(&self) -> bool {
+        false
+    }
+
+    fn requires_version(&self) -> bool {
+        self.dealer.require_version
+    }
+
+    fn extensions(&self, binding: Binding) -> Vec<&str> {
+        versions(&self.dealer, binding).iter().map(|version| version.uri()).collect()
+    }
+
+    fn required(&self, operation: Operation) -> Option<Permission> {
+        let sends = matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage);
+        // A message's skill is known only when it has been read, and is checked there.
+        (!sends).then(|| gate::of_operation(operation))
+    }
+
+    /// AAP has decided for itself what that is (`E-005`).
+    fn other_media_type(&self) -> Code {
+        Code::InvalidRequest
+    }
+
+    /// Whom nobody has read yet is answered in the highest version (C-34).
+    fn refusal(&self, binding: Binding, trouble: &Trouble<'_>) -> Option<ProfileRefusal> {
+        let version = versions(&self.dealer, binding).last().copied()?;
+        Some(match trouble {
+            Trouble::TooOften(exceeded) => {
+                self.refuse(version, rate_limited(*exceeded), Blame::TooOften)
+            }
+            Trouble::Broken(fault) => self.broken(version, fault),
+        })
+    }
+
+    fn example(&self, base_url: &str) -> Option<(String, String)> {
+        let skill =
+            WITHOUT_ARGUMENTS.iter().find(|skill| self.dealer.terms.skills.contains(skill))?;
+        let part = json!({"data": {"type": skill.request_type()}});
+        let message = json!({"messageId": "1", "role": "ROLE_USER", "parts": [part]});
+        let params = json!({"message": message});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+        Some((format!("{base_url}{ENDPOINT_PATH}"), call.to_string()))
+    }
+
+    fn refresh(&self) -> Result<(), Fault> {
+        self.take_over()
+    }
+}
+
+/// The skills that need no arguments, the one that says most first.
+const WITHOUT_ARGUMENTS: [Skill; 3] =
+    [Skill::DealerInformation, Skill::InventorySearch, Skill::InventoryFacets];
+
+/// The versions of its profile that a dealer speaks on a binding.
+fn versions(dealer: &Dealer, binding: Binding) -> &[Version] {
+    match binding {
+        Binding::JsonRpc => &dealer.terms.versions,
+        // Later versions have no such binding.
+        Binding::HttpJson => &[Version::V1_0],
+        // AAP has no such binding.
+        Binding::Grpc => &[],
+    }
+}
+
+fn rate_limited(Exceeded { wait, limit }: Exceeded) -> aap::Refusal {
+    let window = Duration::try_from(limit.window).unwrap_or_default();
+    // Nobody is told to come back at once.
+    aap::Refusal::rate_limited(wait.max(Duration::from_millis(1)), limit.requests, window)
+}
+
 fn load(store: &Store, dealer: &Dealer, now: Timestamp) -> Result<Inventory, Fault> {
-    let (listings, gone) = store.inventory(&dealer.id, now, dealer.tombstone_lifetime)?;
+    let (listings, gone) =
+        store.inventory(&dealer.terms.id, now, dealer.terms.tombstone_lifetime)?;
     Inventory::build(listings, gone).map_err(Fault::on("building the inventory index"))
 }
 
@@ -252,8 +425,8 @@ fn base_url(dealer: &Dealer, origin: Origin) -> String {
 fn terms(dealer: &Dealer, now: Timestamp) -> Terms {
     Terms {
         now,
-        clock_skew: dealer.leads.clock_skew,
-        consent_lifetime: dealer.leads.consent_lifetime,
+        clock_skew: dealer.terms.leads.clock_skew,
+        consent_lifetime: dealer.terms.leads.consent_lifetime,
     }
 }
 
@@ -286,6 +459,21 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), Protocol
     Ok(())
 }
 
+/// Whether any of the profile's versions that a caller names is spoken here: one who names only
+/// others must not be answered in a version that it has not asked for (A2A §4.6.3, X-03).
+fn check_named(versions: &[Version], named: [&[String]; 2]) -> Result<(), ProtocolRefusal> {
+    let mut named = named.into_iter().flatten().filter(|uri| Version::is_profile(uri)).peekable();
+    let spoken: Vec<_> = versions.iter().map(|version| version.uri()).collect();
+    if named.peek().is_none() || named.any(|uri| spoken.contains(&uri.as_str())) {
+        return Ok(());
+    }
+    let spoken = spoken.join(", ");
+    let message =
+        format!("no version named of the Auto Agent Protocol is spoken here; name {spoken}");
+    Err(ProtocolRefusal::new(Code::ExtensionSupportRequired, message)
+        .with("supportedExtensions", spoken))
+}
+
 /// The profile version of a message (C-34). What the transport names counts before what the
 /// message names; where neither names a version that is spoken here, all of them are possible.
 /// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
@@ -304,4 +492,29 @@ pub(crate) fn choose_version(
         return Version::V1_0;
     }
     possible.iter().copied().max().unwrap_or(Version::V1_1)
+}
+
+/// How long a user agent's name may be, in characters.
+const USER_AGENT: usize = 500;
+
+/// What is kept as evidence of how a lead came.
+#[must_use]
+fn evidence(caller: &Caller, sent: Sent<'_>, fresh: uuid::Uuid) -> Evidence {
+    Evidence {
+        principal: caller.principal.name.clone(),
+        address: caller.address.to_canonical().to_string(),
+        user_agent: sent.user_agent.map(|name| name.chars().take(USER_AGENT).collect()),
+        salt: fresh.into_bytes().to_vec(),
+        body: sent.body.to_vec(),
+    }
+}
+
+/// The same caller as a dealer sees it.
+fn sender(caller: &Caller) -> lead::Caller {
+    let principal = &caller.principal;
+    let is_anonymous = principal.is_anonymous();
+    lead::Caller {
+        name: principal.name.clone(),
+        network: is_anonymous.then(|| limit::network(caller.address).to_string()),
+    }
 }

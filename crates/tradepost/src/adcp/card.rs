@@ -4,12 +4,13 @@
 
 use serde_json::{Map, Value, json};
 use tradepost_publisher::publisher::Publisher;
+use tradepost_server::agent::Binding;
+use tradepost_server::card::{self, ENDPOINT_PATH};
 use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Provider, Skill};
 use tradepost_wire::adcp;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::seller::Front;
-use crate::aap::card::{self, ENDPOINT_PATH};
 
 /// The release of the older interface.
 const OLDER: &str = "0.3.0";
@@ -21,7 +22,7 @@ const OLDER_SHORT: &str = "0.3";
 #[must_use]
 pub fn describe(publisher: &Publisher, front: &Front, base_url: &str) -> Value {
     let modes = || vec!["application/json".to_owned(), "text/plain".to_owned()];
-    let interfaces = card::interfaces(base_url, false);
+    let interfaces = card::interfaces(base_url, &[Binding::JsonRpc]);
     let older = interfaces.iter().cloned().map(|mut interface| {
         interface.protocol_version = OLDER_SHORT;
         interface

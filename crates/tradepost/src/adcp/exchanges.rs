@@ -8,9 +8,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
+use tradepost_server::tasks::TaskPage;
 use tradepost_wire::a2a::{ListTasks, Task};
-
-use crate::tasks::TaskPage;
 
 /// How many tasks of one caller are kept.
 const EACH: usize = 32;

@@ -5,25 +5,19 @@
 //! wrong ends the request, whatever other credential came with it, or else whoever can damage a
 //! signature could take it away.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, Method, Uri, header};
+use axum::http::{HeaderMap, Method, Uri};
 use jiff::Timestamp;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
-use tradepost_buyer::receiver::authentic::fields;
-use tradepost_buyer::trust::keyset::PublicKey;
-use tradepost_publisher::profile::{BuyerAgent, RequestSigning};
-use tradepost_wire::adcp::signing::{self, Claim, Fault, Surface};
-use tradepost_wire::http_signature::{BadTarget, Message, Target};
-use tradepost_wire::strict;
+use tradepost_buyer::signed::{self, Checklist, Signed, fields};
+use tradepost_publisher::agent::BuyerAgent;
+use tradepost_publisher::profile::RequestSigning;
+use tradepost_server::fault::Fault as Broken;
+use tradepost_wire::adcp::signing::{Fault, Surface};
+use tradepost_wire::http_signature::{Message, Target};
 
-use super::replay::{Refused, Replay};
-use super::signers::Signers;
-
-/// How many agents' keys of one name are tried.
-const MAX_CANDIDATES: usize = 4;
+use super::replay::Lasting;
 
 /// A request as it came.
 #[derive(Debug, Clone, Copy)]
@@ -36,8 +30,6 @@ pub struct Received<'r> {
     pub headers: &'r HeaderMap,
     /// The body, every byte.
     pub body: &'r [u8],
-    /// Whether the connection is encrypted.
-    pub secure: bool,
 }
 
 /// What a request says about its sender.
@@ -52,126 +44,89 @@ pub enum Standing {
     },
 }
 
+/// Why nobody is believed to have sent a request.
+#[derive(Debug)]
+pub enum Unbelieved {
+    /// Its signature is wrong, or it has none and needs one whatever other credential it has.
+    Signature(Fault),
+    /// Nobody can tell.
+    Unavailable(Broken),
+}
+
 /// Finds out who signs.
 #[derive(Debug)]
 pub struct Identity {
     policy: RequestSigning,
-    signers: Signers,
-    replay: Replay,
-    /// Where agents reach us, when that is configured: a proxy may stand in front.
-    public: Option<Target>,
+    checklist: Checklist<Arc<BuyerAgent>>,
+    /// What was used, also before this process.
+    used: Lasting,
+    /// Where agents reach us; a proxy may stand in front.
+    places: Vec<Target>,
 }
 
 impl Identity {
-    /// On these terms, for what these agents sign. `public_url` is the address under which agents
-    /// reach the publisher, if it is another than where the process listens.
+    /// On these terms, for what these agents sign. `addresses` are those under which agents reach
+    /// the publisher: what was signed for another is not taken here.
     #[must_use]
-    pub fn new(policy: RequestSigning, signers: Signers, public_url: Option<&str>) -> Self {
-        let public = public_url.and_then(|url| Target::read(url).ok());
-        Self { policy, signers, replay: Replay::default(), public }
+    pub fn new(
+        policy: RequestSigning,
+        checklist: Checklist<Arc<BuyerAgent>>,
+        used: Lasting,
+        addresses: &[String],
+    ) -> Self {
+        let places = addresses.iter().filter_map(|address| Target::read(address).ok()).collect();
+        Self { policy, checklist, used, places }
     }
 
     /// Forgets signatures that no longer hold.
     pub fn tidy(&self, now: Timestamp) {
-        self.replay.tidy(now);
+        self.checklist.tidy(now);
     }
 
     /// Who has sent a request.
     ///
     /// # Errors
     /// Why its signature is not believed, or that it has none and needs one whatever other
-    /// credential it has.
-    pub async fn judge(&self, received: &Received<'_>, now: Timestamp) -> Result<Standing, Fault> {
+    /// credential it has; or that nobody can tell.
+    pub async fn judge(
+        &self,
+        received: &Received<'_>,
+        now: Timestamp,
+    ) -> Result<Standing, Unbelieved> {
         let headers = received.headers;
         if !headers.contains_key("signature") && !headers.contains_key("signature-input") {
-            return self.unsigned(received.body);
+            return self.unsigned(received.body).map_err(Unbelieved::Signature);
         }
+        let signed = self.signed(received, now).await.map_err(Unbelieved::Signature)?;
+        let kept = self.used.keep(&signed.used, now).await;
+        kept.map_err(Unbelieved::Unavailable)?;
+        // What two readers would read differently is nothing that somebody has signed.
+        if signed::is_ambiguous(received.body) {
+            return Err(Unbelieved::Signature(Fault::BodyMalformed));
+        }
+        Ok(Standing::Signed(signed.whose))
+    }
+
+    /// Whose signature it is, which is used up by that.
+    async fn signed(
+        &self,
+        received: &Received<'_>,
+        now: Timestamp,
+    ) -> Result<Signed<Arc<BuyerAgent>>, Fault> {
         let target = self.target(received)?;
-        let fields = fields(headers);
+        let fields = fields(received.headers);
         let method = received.method.as_str();
         let message = Message { method, target: &target, fields: &fields };
-        let (digest, has_body) = (self.policy.digest, !received.body.is_empty());
-        let claim = Claim::of(&message, Surface::Request, digest, has_body, now)?;
-        let claim = claim.ok_or(Fault::HeaderMalformed)?;
-        let signer = self.signer(&claim, &message, now).await?;
-        let mut hash = [0; 32];
-        hash.copy_from_slice(&Sha256::digest(received.body));
-        claim.body(&message, &hash)?;
-        let (agent, cap) = signer;
-        let key = key_of(&agent, &claim);
-        let spend = self.replay.take(&key, &claim.nonce, cap, (now, claim.remembered_until()));
-        spend.map_err(refused)?;
-        // What two readers would read differently is nothing that somebody has signed.
-        let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(received.body).is_ok();
-        let plain = std::str::from_utf8(received.body).is_ok_and(|text| strict::read(text).is_ok());
-        if is_json && !plain {
-            return Err(Fault::BodyMalformed);
-        }
-        Ok(Standing::Signed(agent))
+        let signed = self.checklist.check(&message, received.body, now).await?;
+        signed.ok_or(Fault::HeaderMalformed)
     }
 
-    /// Whose signature it is: steps 7 to 10.
-    async fn signer(
-        &self,
-        claim: &Claim,
-        message: &Message<'_>,
-        now: Timestamp,
-    ) -> Result<(Arc<BuyerAgent>, usize), Fault> {
-        let found = self.signers.find(&claim.keyid, now).await?;
-        let base = message.base(&claim.input)?;
-        let mut first = None;
-        for (signer, jwk) in found.into_iter().take(MAX_CANDIDATES) {
-            let verdict = signing::purpose(&jwk, Surface::Request, claim.algorithm)
-                .and_then(|()| {
-                    let revoked = signer.keys.revoked.contains(&claim.keyid)
-                        || jwk.get("revoked").is_some_and(|revoked| revoked != false)
-                        || jwk.get("status").is_some_and(|status| status == "revoked");
-                    if revoked { Err(Fault::KeyRevoked) } else { Ok(()) }
-                })
-                .and_then(|()| {
-                    let key = key_of(&signer.agent, claim);
-                    self.replay.room(&key, signer.keys.cap, now).map_err(refused)
-                })
-                .and_then(|()| {
-                    let key = PublicKey::read(&jwk).ok().flatten();
-                    let key = key.ok_or(Fault::KeyPurposeInvalid)?;
-                    let right = key.verifies(base.as_bytes(), &claim.signature);
-                    if right { Ok(()) } else { Err(Fault::Invalid) }
-                });
-            match verdict {
-                Ok(()) => return Ok((Arc::clone(&signer.agent), signer.keys.cap)),
-                Err(fault) => first = first.or(Some(fault)),
-            }
-        }
-        Err(first.unwrap_or(Fault::KeyUnknown))
-    }
-
-    /// The address that the sender meant: the host that it named, under our own scheme. When our
-    /// address is configured, the two have to name one host, so that what was signed for another
-    /// is not taken here.
+    /// The address that the sender meant, under our own scheme.
     fn target(&self, received: &Received<'_>) -> Result<Target, Fault> {
-        let mut hosts = received.headers.get_all(header::HOST).iter();
-        let named = match (received.uri.authority(), hosts.next()) {
-            (Some(authority), _) => Cow::Borrowed(authority.as_str()),
-            (None, Some(host)) => {
-                // A name that is not ASCII was put there by no client that follows the rules.
-                Cow::Borrowed(host.to_str().map_err(|_| Fault::HeaderMalformed)?)
-            }
-            (None, None) => return Err(Fault::TargetMalformed),
-        };
-        let scheme = match (&self.public, received.secure) {
-            (Some(public), _) => public.scheme(),
-            (None, true) => "https",
-            (None, false) => "http",
-        };
+        let scheme = self.places.first().map_or("https", Target::scheme);
         let path = received.uri.path_and_query().map_or("/", |path| path.as_str());
-        let target =
-            Target::read(&format!("{scheme}://{named}{path}")).map_err(|bad| match bad {
-                BadTarget::Characters => Fault::HeaderMalformed,
-                BadTarget::Authority | BadTarget::Shape => Fault::TargetMalformed,
-            })?;
-        let ours = self.public.as_ref().is_none_or(|us| us.authority() == target.authority());
-        if ours { Ok(target) } else { Err(Fault::TargetMalformed) }
+        let message = (received.uri, received.headers);
+        signed::target(Some(&self.places), scheme, path, message)
     }
 
     fn unsigned(&self, body: &[u8]) -> Result<Standing, Fault> {
@@ -190,18 +145,6 @@ impl Identity {
             (None, None) => false,
         };
         Ok(Standing::Unsigned { needed })
-    }
-}
-
-/// Under which name signatures are counted: keys of two agents may have one.
-fn key_of(agent: &BuyerAgent, claim: &Claim) -> String {
-    format!("{} {}", agent.id, claim.keyid)
-}
-
-fn refused(refused: Refused) -> Fault {
-    match refused {
-        Refused::Replayed => Fault::Replayed,
-        Refused::Full => Fault::RateAbuse,
     }
 }
 

@@ -2,11 +2,9 @@
 //! receivers find them: the key set, and the `brand.json` that names the agent and the key set.
 
 use serde_json::{Value, json};
-use tradepost_wire::adcp::signing::Algorithm;
-
-use crate::fault::Fault;
-use crate::signing::Algorithm as Jws;
-use crate::signing::key::{self, SigningKey};
+use tradepost_keys::Algorithm;
+use tradepost_keys::private::{self as key, SigningKey};
+use tradepost_server::fault::Fault;
 
 /// Where the key set is.
 pub const JWKS_PATH: &str = "/.well-known/jwks.json";
@@ -32,7 +30,7 @@ impl WebhookKey {
     /// When the machine has no random numbers.
     pub fn passing() -> Result<Self, Fault> {
         const WHAT: &str = "making a key for webhooks";
-        let pem = key::generate(Jws::EdDsa)
+        let pem = key::generate(Algorithm::EdDsa)
             .map_err(|_| Fault::new(WHAT, "the machine has no random numbers"))?;
         SigningKey::read(&pem, None).map(Self).map_err(|why| Fault::new(WHAT, why.to_string()))
     }
@@ -46,10 +44,7 @@ impl WebhookKey {
     /// How it signs.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
-        match self.0.algorithm() {
-            Jws::EdDsa => Algorithm::Ed25519,
-            Jws::Es256 => Algorithm::P256,
-        }
+        self.0.algorithm()
     }
 
     /// Signs; `None` when the machine has no random numbers.

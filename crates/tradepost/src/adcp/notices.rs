@@ -15,24 +15,23 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use ring::hmac;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tradepost_buyer::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
-use tradepost_publisher::refuse::Stop;
 use tradepost_publisher::shelf::{Kept, Query, Vault};
 use tradepost_publisher::task::Notice;
-use tradepost_publisher::tools::Reply;
+use tradepost_publisher::world::Broken;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_server::outbox::backoff::{Advice, Schedule};
+use tradepost_server::outbox::pump::{self, Busy, Queue};
+use tradepost_server::outbox::sender::{Failed, HttpSender, Why};
+use tradepost_server::outbox::{Edge, Limits};
+use tradepost_store::PushBusy;
 use tradepost_wire::adcp::signing::{self, Surface, Terms};
 use tradepost_wire::http_signature::{Message, Target, content_digest};
 
 use super::keys::WebhookKey;
-use crate::clock::Clock;
-use crate::fault::Fault;
-use crate::outbox::backoff::{Advice, Schedule};
-use crate::outbox::pump::{self, Busy, Queue};
-use crate::outbox::sender::{Failed, HttpSender, Why};
-use crate::outbox::{Edge, Limits};
-use crate::store::PushBusy;
 
 /// How often a notification is tried: for most of a day.
 const ATTEMPTS: u32 = 24;
@@ -219,17 +218,15 @@ impl Notices {
                 state.clone_into(&mut kept.record.state);
                 shelf.change(&mut kept, now)?;
             }
-            Ok(Reply::completed("noted", json!({})))
+            Ok(())
         };
-        match self.vault.write(Box::new(job)).await {
-            Ok(_) => Ok(()),
-            Err(Stop::Broken(broken)) => Err(Fault::on("noting a delivery")(broken)),
-            Err(Stop::Refused(_)) => Err(Fault::new("noting a delivery", "it was refused")),
-        }
+        self.vault.act::<(), Broken>(job).await.map_err(Fault::on("noting a delivery"))
     }
 
     fn advise(&self, failures: u32, failed: Failed) -> Advice {
-        if failed.why.is_final() && failed.why != Why::Gone {
+        // 409: the receiver has another notification under this key, and keeps that one.
+        let is_taken = failed.why == Why::Status(409);
+        if is_taken || failed.why.is_final() && failed.why != Why::Gone {
             return Advice::GiveUp;
         }
         // 410 ends a webhook of A2A; of AdCP nothing says so, and the receiver may come back.

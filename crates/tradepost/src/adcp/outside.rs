@@ -9,19 +9,19 @@ use tradepost_buyer::Failure;
 use tradepost_buyer::adcp::AdcpClient;
 use tradepost_buyer::refusal::By;
 use tradepost_buyer::transport::{Limits, Transport};
-use tradepost_publisher::shelf::Broken;
+use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
+use tradepost_server::clock::Clock;
+use tradepost_server::egress::{Egress, client};
+use tradepost_server::fault::{Fault, chain};
+use tradepost_server::limit::{Exceeded, Key, Limiter, RateLimit};
 
 use super::upstream::Upstream;
-use crate::clock::Clock;
-use crate::config::{RateLimit, Rates};
-use crate::egress::{Egress, client};
-use crate::fault::Fault;
-use crate::limit::{Key, Limiter};
+use crate::config::{self, Rates};
 
-/// How long a governance agent may take to decide.
+/// How long a governance agent may take to decide, at most.
 const GOVERNANCE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The largest decision, in bytes.
@@ -33,6 +33,8 @@ pub struct Outside {
     publisher: Arc<str>,
     egress: Egress,
     upstream: Option<Upstream>,
+    /// How long a governance agent may take to decide.
+    patience: Duration,
     read: Limiter,
     write: Limiter,
     insert: Limiter,
@@ -42,11 +44,12 @@ impl Outside {
     /// That of the publisher with this id.
     #[must_use]
     pub fn new(publisher: &str, rates: Rates, clock: &Clock, egress: Egress) -> Self {
-        let limiter = |rate| Limiter::new(rate, clock.clone());
+        let limiter = |rate: config::RateLimit| Limiter::new(rate.limit(), clock.clone());
         Self {
             publisher: publisher.into(),
             egress,
             upstream: None,
+            patience: GOVERNANCE_PATIENCE,
             read: limiter(rates.read),
             write: limiter(rates.write),
             insert: limiter(rates.insert),
@@ -59,6 +62,13 @@ impl Outside {
         Self { upstream, ..self }
     }
 
+    /// The same for answers that may take so long: what is asked for them takes less, so that
+    /// something can still be said about its silence.
+    #[must_use]
+    pub fn answering_within(self, patience: Duration) -> Self {
+        Self { patience: (patience / 5 * 4).min(GOVERNANCE_PATIENCE), ..self }
+    }
+
     /// A client for one agent. Nothing is kept of it: what a caller has named must not be used for
     /// another.
     fn client(&self, agent: &GovernanceAgent) -> Result<AdcpClient, Unreached> {
@@ -68,18 +78,15 @@ impl Outside {
         };
         // Judged again: the setting that permitted it may have changed since it was kept.
         let destination = self.egress.read(&agent.url).map_err(|_| Unreached::Silent)?;
-        let build = |secure| client::build(&self.egress, GOVERNANCE_PATIENCE, secure);
+        let build = |secure| client::build(&self.egress, self.patience, secure);
         let plain = build(false).map_err(silent)?;
         let secure = if destination.url.scheme() == "https" {
             build(true).map_err(silent)?
         } else {
             plain.clone()
         };
-        let limits = Limits {
-            timeout: GOVERNANCE_PATIENCE,
-            connect: GOVERNANCE_PATIENCE,
-            max_body: MAX_DECISION,
-        };
+        let limits =
+            Limits { timeout: self.patience, connect: self.patience, max_body: MAX_DECISION };
         let transport = Transport::over(plain, secure, limits);
         let client = AdcpClient::mcp(transport, destination.url.as_str(), fastrand::Rng::new());
         let client = client.map_err(|_| Unreached::Silent)?;
@@ -128,8 +135,8 @@ impl World for Outside {
             Lane::Write => &self.write,
             Lane::Insert => &self.insert,
         };
-        limiter.count(&Key::Credential(principal.to_owned())).map_err(|wait| {
-            let RateLimit { requests, window, http_429: _ } = limiter.limit();
+        limiter.admit(&Key::Credential(principal.to_owned())).map_err(|exceeded| {
+            let Exceeded { wait, limit: RateLimit { requests, window } } = exceeded;
             let whole = |seconds: i64| u32::try_from(seconds).unwrap_or(u32::MAX);
             // Never early: a part of a second counts as a whole one.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
@@ -170,7 +177,7 @@ impl World for Outside {
 
     fn report(&self, broken: &Broken) -> String {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
-        let cause = format!("{broken}: {}", broken.source);
+        let cause = chain(broken);
         tracing::error!(publisher = %self.publisher, %error_id, cause, "a request could not be done");
         error_id
     }

@@ -1,124 +1,71 @@
-//! The signatures that were used, so that none is used twice: a nonce counts once for each key, for
-//! as long as its signature holds. Nothing is forgotten to make room, because that would open the
-//! way for replays just when there are too many; a key that has used up its room has to wait.
+//! Nothing of the signatures that were used is forgotten when the process ends: what is used is on disk
+//! before it is believed.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
+use tradepost_buyer::signed::replay::{Replay, Used};
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
 
-/// How many signatures of one key are remembered at once.
-pub const PER_KEY: usize = 1_000_000;
-
-/// How many are remembered in all.
-const IN_ALL: usize = 2_000_000;
-
-/// Why a signature cannot be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// It was taken before.
-    Replayed,
-    /// There are too many of its key.
-    Full,
+/// What was used at one publisher, on disk.
+#[derive(Debug)]
+pub struct Lasting {
+    store: Arc<Store>,
+    publisher: String,
 }
 
-/// What was used: a hash of each nonce, and until when it is remembered.
-type Used = HashMap<[u8; 16], Timestamp>;
-
-/// Remembers.
-#[derive(Debug, Default)]
-pub struct Replay {
-    keys: Mutex<HashMap<String, Used>>,
-}
-
-impl Replay {
-    /// Whether a key has no room left (step 9a): found out before anything costly is done.
+impl Lasting {
+    /// What was used at a publisher, also before this process.
     ///
     /// # Errors
-    /// That it has none.
-    pub fn room(&self, key: &str, cap: usize, now: Timestamp) -> Result<(), Refused> {
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        match keys.get_mut(key) {
-            Some(used) if used.len() >= cap => {
-                used.retain(|_, until| *until > now);
-                if used.len() >= cap { Err(Refused::Full) } else { Ok(()) }
-            }
-            Some(_) | None => Ok(()),
-        }
+    /// When the store fails.
+    pub fn open(
+        store: &Arc<Store>,
+        publisher: &str,
+        now: Timestamp,
+    ) -> Result<(Self, Replay), Fault> {
+        let replay = store.used_signatures(publisher, now)?.into_iter().collect();
+        Ok((Self { store: Arc::clone(store), publisher: publisher.to_owned() }, replay))
     }
 
-    /// Takes a signature (steps 12 and 13).
+    /// Has what was taken outlast the process.
     ///
     /// # Errors
-    /// Why it is not taken.
-    pub fn take(
-        &self,
-        key: &str,
-        nonce: &str,
-        cap: usize,
-        (now, until): (Timestamp, Timestamp),
-    ) -> Result<(), Refused> {
-        let hash = hash(nonce);
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = keys.get(key);
-        if used.and_then(|used| used.get(&hash)).is_some_and(|until| *until > now) {
-            return Err(Refused::Replayed);
-        }
-        let is_full = |keys: &HashMap<String, Used>| {
-            keys.get(key).is_some_and(|used| used.len() >= cap)
-                || keys.values().map(HashMap::len).sum::<usize>() >= IN_ALL
-        };
-        if is_full(&keys) {
-            forget(&mut keys, now);
-            if is_full(&keys) {
-                return Err(Refused::Full);
-            }
-        }
-        keys.entry(key.to_owned()).or_default().insert(hash, until);
-        Ok(())
+    /// When the store fails. The signature stays taken in this process.
+    pub async fn keep(&self, used: &Used, now: Timestamp) -> Result<(), Fault> {
+        let (publisher, used) = (self.publisher.clone(), used.clone());
+        self.store.write(move |tx| tx.use_signature(&publisher, &used, now)).await
     }
-
-    /// Forgets what no longer holds.
-    pub fn tidy(&self, now: Timestamp) {
-        forget(&mut self.keys.lock().unwrap_or_else(PoisonError::into_inner), now);
-    }
-}
-
-fn forget(keys: &mut HashMap<String, Used>, now: Timestamp) {
-    keys.retain(|_, used| {
-        used.retain(|_, until| *until > now);
-        !used.is_empty()
-    });
-}
-
-fn hash(nonce: &str) -> [u8; 16] {
-    let mut hash = [0; 16];
-    hash.iter_mut().zip(Sha256::digest(nonce)).for_each(|(to, from)| *to = from);
-    hash
 }
 
 #[cfg(test)]
 mod tests {
+    use tradepost_buyer::signed::replay::Refused;
+
     use super::*;
 
     #[test]
-    fn a_signature_is_taken_once_while_it_holds_and_nothing_is_forgotten_for_room() {
+    fn what_is_kept_is_taken_in_the_next_process_while_it_holds_and_at_no_other_publisher() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let replay = Replay::default();
-        let take = |key, nonce, now| replay.take(key, nonce, 2, (at(now), at(now + 10)));
-        assert_eq!(take("k", "a", 0), Ok(()));
-        assert_eq!(take("k", "a", 9), Err(Refused::Replayed));
-        assert_eq!(take("other", "a", 9), Ok(()), "keys do not share nonces");
-        assert_eq!(take("k", "b", 9), Ok(()));
-        assert_eq!(replay.room("k", 2, at(9)), Err(Refused::Full));
-        assert_eq!(take("k", "c", 9), Err(Refused::Full));
-        assert_eq!(take("k", "b", 9), Err(Refused::Replayed), "that it is one is said first");
-        assert_eq!(replay.room("other", 2, at(9)), Ok(()));
-        assert_eq!(replay.room("k", 2, at(10)), Ok(()), "the first no longer holds");
-        assert_eq!(take("k", "c", 10), Ok(()));
-        assert_eq!(take("k", "a", 30), Ok(()), "its window keeps it out by then");
-        replay.tidy(at(100));
-        assert!(replay.keys.lock().unwrap().is_empty());
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(folder.path()).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let keep = |nonce, now| {
+            let (lasting, replay) = Lasting::open(&store, "p", at(now)).unwrap();
+            let used = replay.take("k", nonce, 9, (at(now), at(now + 10))).unwrap();
+            runtime.block_on(lasting.keep(&used, at(now))).unwrap();
+        };
+        keep("a", 0);
+        let take = |publisher, now| {
+            let (_, next) = Lasting::open(&store, publisher, at(now)).unwrap();
+            next.take("k", "a", 9, (at(now), at(now + 10))).map(drop)
+        };
+        assert_eq!(take("p", 9), Err(Refused::Replayed));
+        assert_eq!(take("other", 9), Ok(()));
+        assert_eq!(take("p", 10), Ok(()));
+        keep("b", 20);
+        let left = store.used_signatures("p", at(0)).unwrap();
+        assert_eq!(left.len(), 1, "what no longer holds has gone from the store, too");
     }
 }

@@ -2,39 +2,44 @@
 //! publisher is asked; what comes back is for the bindings to write.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use jiff::SignedDuration;
-use serde_json::{Map, Value};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::ask::{self, Ask};
-use tradepost_publisher::profile::{BuyerAgent, Profile};
-use tradepost_publisher::publisher::{self, Publisher};
+use tradepost_publisher::order;
+use tradepost_publisher::profile::Profile;
+use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refuse;
-use tradepost_publisher::shelf::{Broken, Vault};
+use tradepost_publisher::shelf::Vault;
+use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{Lane, Wait, World};
+use tradepost_server::agent::{self, Agent, Caller, Incoming, Outcome};
+use tradepost_server::auth::{Auth, Authenticator, Means, Principal};
+use tradepost_server::card::{CardIdentity, ENDPOINT_PATH, PublishedCard};
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::{Fault, LATE};
+use tradepost_server::http::{Parcel, Posted};
+use tradepost_server::limit::Key;
+use tradepost_server::permission::{Permission, Scopes};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::request::invalid_param;
-use tradepost_wire::a2a::{Message, Request, Task};
+use tradepost_wire::a2a::{Message, Operation, Request, Task};
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::card;
 use super::exchanges::Exchanges;
+use super::http;
 use super::identity::Identity;
 use super::invocation::{self, Form};
 use super::keys::{self, WebhookKey};
 use super::listing::Listing;
 use super::notices::Notices;
-use crate::aap::card::{self as cards, PublishedCard};
-use crate::auth::{Authenticator, Principal};
-use crate::clock::Clock;
-use crate::config::Auth;
-use crate::desk::{self, Caller, Outcome};
-use crate::fault::Fault;
-use crate::gate::Scopes;
-use crate::limit::Key;
-use crate::store::Store;
 
 /// What stands before an agent's id in the name of who has signed a request. No key and no token has
 /// such a name.
@@ -68,7 +73,7 @@ pub struct Front {
 }
 
 /// How often what nobody needs is thrown away.
-const TIDYING: SignedDuration = SignedDuration::from_hours(1);
+const TIDYING: Duration = Duration::from_hours(1);
 
 /// A publisher at work.
 #[derive(Debug)]
@@ -90,8 +95,10 @@ pub struct PublisherAgent {
     pub notices: Option<Arc<Notices>>,
     tools: Vec<Tool>,
     exchanges: Exchanges,
-    /// When what nobody needs was thrown away last, in seconds since 1970.
-    tidied_at: AtomicI64,
+    /// When what nobody needs was thrown away last, in seconds of the clock's running.
+    tidied_at: AtomicU64,
+    /// How long an answer may take.
+    patience: Duration,
     clock: Clock,
 }
 
@@ -114,20 +121,19 @@ impl PublisherAgent {
         front: Front,
         vault: Arc<dyn Vault>,
         world: Arc<dyn World>,
-        (store, clock): (&Arc<Store>, &Clock),
+        means: &Means,
+        identify: impl FnOnce(&str) -> Result<CardIdentity, Fault>,
         base_url: &str,
     ) -> Result<Self, Fault> {
         let id = profile.id.clone();
         let publisher = Publisher::new(profile, vault, world);
         let describe = |_: &str| card::describe(&publisher, &front, base_url);
-        let card = cards::publish_with(describe, |hash| {
-            store.card_identity(&id, hash, uuid::Uuid::now_v7().to_string(), clock.now())
-        })?;
-        let auth = Authenticator::open(&id, front.auth.clone(), store, clock)?;
+        let card = PublishedCard::new(describe, identify)?;
+        let auth = Authenticator::open(&id, front.auth.clone(), means)?;
         let auth = auth.with_tokens(front.tokens.clone());
         let tools = publisher.tools();
         let listing = OnceLock::new();
-        let (exchanges, clock) = (Exchanges::default(), clock.clone());
+        let (exchanges, clock) = (Exchanges::default(), means.clock.clone());
         let (identity, documents, notices) = (None, None, None);
         Ok(Self {
             publisher,
@@ -140,7 +146,8 @@ impl PublisherAgent {
             listing,
             tools,
             exchanges,
-            tidied_at: AtomicI64::new(0),
+            tidied_at: AtomicU64::new(0),
+            patience: Duration::MAX,
             clock,
         })
     }
@@ -148,7 +155,7 @@ impl PublisherAgent {
     /// The same, whose notifications are signed with this key.
     #[must_use]
     pub fn signing(self, key: &WebhookKey, base_url: &str, notices: Arc<Notices>) -> Self {
-        let endpoints = [("mcp", "/mcp"), ("a2a", cards::ENDPOINT_PATH)];
+        let endpoints = [("mcp", http::mcp::PATH), ("a2a", ENDPOINT_PATH)];
         let brand = keys::brand_json(&self.publisher.profile.name, base_url, &endpoints);
         let documents = Documents { jwks: key.jwks().to_string(), brand: brand.to_string() };
         Self { documents: Some(documents), notices: Some(notices), ..self }
@@ -160,10 +167,10 @@ impl PublisherAgent {
         Self { identity, ..self }
     }
 
-    /// The id in the store and in the log.
+    /// The same, whose answers may take so long.
     #[must_use]
-    pub fn id(&self) -> &str {
-        &self.publisher.profile.id
+    pub fn answering_within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// The tools that it has; the same for every caller (`N-4`).
@@ -184,25 +191,17 @@ impl PublisherAgent {
         Tool::of_name(name).filter(|tool| self.tools.contains(tool))
     }
 
-    /// Takes over what other processes have changed.
-    pub fn refresh(&self) {
-        self.auth.tidy();
-        if let Some(identity) = &self.identity {
-            identity.tidy(self.clock.now());
-        }
-    }
-
-    /// Does what has come due without anybody asking.
-    pub async fn tick(&self) {
+    async fn do_what_is_due(&self) {
         let now = self.clock.now();
         self.publisher.tick(now).await;
         // What staff decide in a process of their own is announced by this one.
         if let Some(notices) = &self.notices {
             notices.wake();
         }
+        let running = self.clock.elapsed().as_secs();
         let due = self.tidied_at.load(Ordering::Relaxed).saturating_add(TIDYING.as_secs());
-        if due <= now.as_second() {
-            self.tidied_at.store(now.as_second(), Ordering::Relaxed);
+        if due <= running {
+            self.tidied_at.store(running, Ordering::Relaxed);
             self.publisher.tidy(now).await;
         }
     }
@@ -232,16 +231,16 @@ impl PublisherAgent {
     async fn attend(&self, ask: Ask) -> Answer {
         let context = ask.arguments.get("context").cloned();
         // A panic in a tool is a fault like any other: the caller learns an error id.
-        match AssertUnwindSafe(self.publisher.answer(ask)).catch_unwind().await {
-            Ok(answer) => answer,
-            Err(_) => {
-                let broken = Broken::new("answering a request", "a tool panicked");
-                let error_id = self.publisher.world.report(&broken);
-                let error = refuse::with(refuse::broke(), "error_id", error_id);
-                let context = context.filter(publisher::may_be_repeated);
-                Answer { context, ..Answer::failed(error, Vec::new()) }
-            }
-        }
+        let answered = AssertUnwindSafe(self.publisher.answer(ask)).catch_unwind();
+        let broken = match tokio::time::timeout(self.patience, answered).await {
+            Ok(Ok(answer)) => return answer,
+            Ok(Err(_)) => Broken::new("answering a request", "a tool panicked"),
+            Err(_) => Broken::new("answering a request", LATE),
+        };
+        let error_id = self.publisher.world.report(&broken);
+        let error = refuse::with(refuse::broke(), "error_id", error_id);
+        let context = context.filter(order::may_be_repeated);
+        Answer { context, ..Answer::failed(error, Vec::new()) }
     }
 
     /// Who calls, as the publisher knows them: the buyer agent to which the credential was given,
@@ -308,17 +307,17 @@ impl PublisherAgent {
     }
 
     /// Performs a request of A2A 1.0.
-    pub async fn perform(&self, caller: &Caller, request: &Request) -> Outcome {
+    async fn answer_request(&self, caller: &Caller, request: &Request) -> Outcome {
         let performed = match request {
             Request::SendMessage(send) => {
                 let sent = self.send(caller, &send.message, Form::Profile).await;
-                sent.map(desk::Answer::Begun)
+                sent.map(agent::Answer::Begun)
             }
-            Request::GetTask { id, .. } => self.task(caller, id).map(desk::Answer::Task),
+            Request::GetTask { id, .. } => self.task(caller, id).map(agent::Answer::Task),
             Request::ListTasks(query) => {
                 let page = self.exchanges.list(&self.caller(caller).tenant(), query);
                 let unknown = || invalid_param("pageToken", "is none that this agent has given");
-                page.ok_or_else(unknown).map(desk::Answer::Tasks)
+                page.ok_or_else(unknown).map(agent::Answer::Tasks)
             }
             Request::CancelTask { id } => Err(self.cancel(caller, id)),
             Request::SendStreamingMessage(_)
@@ -336,10 +335,69 @@ impl PublisherAgent {
     }
 }
 
+impl Agent for PublisherAgent {
+    fn id(&self) -> &str {
+        &self.publisher.profile.id
+    }
+
+    fn card(&self) -> &PublishedCard {
+        &self.card
+    }
+
+    fn auth(&self) -> &Authenticator {
+        &self.auth
+    }
+
+    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move { self.answer_request(incoming.caller, &incoming.request).await })
+    }
+
+    fn answers_on(&self, host: &str) -> bool {
+        let hosts = &self.front.hosts;
+        hosts.is_empty() || hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+    }
+
+    /// A method's name tells the releases of A2A apart.
+    fn requires_version(&self) -> bool {
+        false
+    }
+
+    /// What a credential permits depends on the account (AdCP R-4).
+    fn required(&self, _: Operation) -> Option<Permission> {
+        None
+    }
+
+    fn other_media_type(&self) -> Code {
+        Code::InvalidRequest
+    }
+
+    fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, Parcel>> {
+        Some(Box::pin(http::a2a::answer(self, posted)))
+    }
+
+    fn example(&self, base_url: &str) -> Option<(String, String)> {
+        let params = json!({"name": Tool::GetAdcpCapabilities.name(), "arguments": {}});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        Some((format!("{base_url}{}", http::mcp::PATH), call.to_string()))
+    }
+
+    fn refresh(&self) -> Result<(), Fault> {
+        self.auth.tidy();
+        if let Some(identity) = &self.identity {
+            identity.tidy(self.clock.now());
+        }
+        Ok(())
+    }
+
+    fn tick(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.do_what_is_due())
+    }
+}
+
 /// Under which name a caller's requests are counted: whoever has none, by the address.
 fn name(caller: &Caller) -> String {
     match caller.limit_key() {
         Key::Credential(name) => name,
-        Key::Address(address) => format!("{}@{address}", crate::auth::ANONYMOUS),
+        Key::Address(address) => format!("{}@{address}", tradepost_server::auth::ANONYMOUS),
     }
 }

@@ -4,16 +4,16 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use reqwest::{Client, StatusCode, header};
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use tradepost_publisher::world::{Stale, Supply, Unavailable};
+use tradepost_server::clock::Clock;
+use tradepost_server::egress::client;
+use tradepost_server::fault::Fault;
 
-use crate::clock::Clock;
 use crate::config;
-use crate::egress::client;
-use crate::fault::Fault;
 
 /// What buyers are told it is called.
 const NAME: &str = "ad-server";
@@ -25,7 +25,7 @@ const SETTING: &str = "publishers.upstream.url";
 const MAX_ANSWER: usize = 1024 * 1024;
 
 /// The longest time for which it is left alone, in seconds; the shortest is one second.
-const LONGEST_PAUSE: i64 = 60;
+const LONGEST_PAUSE: u64 = 60;
 
 /// An ad server.
 #[derive(Debug)]
@@ -37,15 +37,15 @@ pub struct Upstream {
     state: Mutex<State>,
 }
 
-/// What is known of it.
+/// What is known of it. When is by the clock's running.
 #[derive(Debug, Default)]
 struct State {
     /// What it said last, and when.
-    known: Option<(Vec<String>, Timestamp)>,
+    known: Option<(Vec<String>, Duration)>,
     /// How often in a row it was asked in vain.
     failures: u32,
     /// Until when it is left alone.
-    paused_until: Option<Timestamp>,
+    paused_until: Option<Duration>,
     /// Why it was asked in vain the last time.
     trouble: Option<Trouble>,
 }
@@ -82,9 +82,9 @@ impl Upstream {
     /// When it cannot be asked and nothing that it said before can still be used.
     pub async fn supply(&self) -> Result<Supply, Unavailable> {
         let mut state = self.state.lock().await;
-        let now = self.clock.now();
+        let now = self.clock.elapsed();
         if let Some((sold_out, at)) = &state.known
-            && now.duration_since(*at) < self.settings.freshness
+            && now.saturating_sub(*at) < span(self.settings.freshness)
         {
             return Ok(supply(sold_out, age(*at, now), None));
         }
@@ -92,7 +92,7 @@ impl Upstream {
             match self.ask().await {
                 Ok(sold_out) => {
                     let fresh = supply(&sold_out, 0, None);
-                    let known = Some((sold_out, self.clock.now()));
+                    let known = Some((sold_out, self.clock.elapsed()));
                     *state = State { known, ..State::default() };
                     return Ok(fresh);
                 }
@@ -101,8 +101,7 @@ impl Upstream {
                     state.failures = state.failures.saturating_add(1);
                     state.trouble = Some(trouble);
                     let pause = pause(state.failures);
-                    let now = self.clock.now();
-                    state.paused_until = Some(now.checked_add(pause).unwrap_or(now));
+                    state.paused_until = Some(self.clock.elapsed().saturating_add(pause));
                 }
             }
         }
@@ -111,9 +110,9 @@ impl Upstream {
 
     /// What it said before, when that can still be used.
     fn earlier(&self, state: &State) -> Result<Supply, Unavailable> {
-        let now = self.clock.now();
+        let now = self.clock.elapsed();
         if let Some((sold_out, at)) = &state.known
-            && now.duration_since(*at) < self.settings.keep
+            && now.saturating_sub(*at) < span(self.settings.keep)
         {
             let target = self.settings.freshness.as_secs().unsigned_abs();
             let stale = Stale { upstream: NAME.to_owned(), freshness_target_seconds: target };
@@ -124,7 +123,7 @@ impl Upstream {
             Some(Trouble::Silent) | None => {
                 let until = state.paused_until.unwrap_or(now);
                 // Never early: a part of a second counts as a whole one.
-                let left = until.duration_since(now) + SignedDuration::from_millis(999);
+                let left = until.saturating_sub(now) + Duration::from_millis(999);
                 let seconds = u32::try_from(left.as_secs()).unwrap_or(1).max(1);
                 Err(Unavailable::Down { retry_after: Some(seconds) })
             }
@@ -161,15 +160,19 @@ fn supply(sold_out: &[String], age_seconds: u64, stale: Option<Stale>) -> Supply
     Supply { sold_out: sold_out.to_vec(), age_seconds, stale }
 }
 
-fn age(at: Timestamp, now: Timestamp) -> u64 {
-    u64::try_from(now.duration_since(at).as_secs()).unwrap_or(0)
+fn age(at: Duration, now: Duration) -> u64 {
+    now.saturating_sub(at).as_secs()
+}
+
+fn span(setting: SignedDuration) -> Duration {
+    Duration::try_from(setting).unwrap_or_default()
 }
 
 /// For how long it is left alone after so many failures in a row: a second, then twice as long each
 /// time.
-fn pause(failures: u32) -> SignedDuration {
-    let doubled = 1_i64.checked_shl(failures.saturating_sub(1)).unwrap_or(LONGEST_PAUSE);
-    SignedDuration::from_secs(if failures > 6 { LONGEST_PAUSE } else { doubled.min(LONGEST_PAUSE) })
+fn pause(failures: u32) -> Duration {
+    let doubled = 1_u64.checked_shl(failures.saturating_sub(1)).unwrap_or(LONGEST_PAUSE);
+    Duration::from_secs(if failures > 6 { LONGEST_PAUSE } else { doubled.min(LONGEST_PAUSE) })
 }
 
 #[cfg(test)]

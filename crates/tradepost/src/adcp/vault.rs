@@ -1,15 +1,14 @@
 //! A publisher's things, in the store.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
-use tradepost_publisher::refuse::Stop;
-use tradepost_publisher::shelf::{Broken, Job, Shelf, Vault};
-use tradepost_publisher::tools::Reply;
+use tradepost_publisher::shelf::{End, Job, Shelf, Vault};
+use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::Later;
-
-use crate::fault::Fault;
-use crate::store::Store;
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
 
 /// The part of the store that belongs to one publisher.
 #[derive(Debug, Clone)]
@@ -64,25 +63,26 @@ impl Vault for StoreVault {
         self.store.read_shelf(&self.publisher, job).map_err(broken)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<Reply, Stop>> {
-        // The store undoes what a job did that fails; why it stopped comes out beside.
-        let stopped = Arc::new(Mutex::new(None));
-        let (note, publisher) = (Arc::clone(&stopped), Arc::clone(&self.publisher));
+    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
+        // The store undoes what a job did that fails.
+        let undone = Arc::new(AtomicBool::new(false));
+        let (note, publisher) = (Arc::clone(&undone), Arc::clone(&self.publisher));
         let written = self.store.write(move |tx| {
-            tx.shelf(&publisher, job).map_err(|stop| {
-                *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
-                Fault::new("working for a publisher", "it stopped")
+            tx.shelf(&publisher, |shelf| match job(shelf) {
+                End::Keep => Ok(()),
+                End::Undo => {
+                    note.store(true, Ordering::Relaxed);
+                    Err(Fault::new("working for a publisher", "it stopped"))
+                }
             })
         });
         Box::pin(async move {
-            let written = written.await.map_err(|fault| {
-                let stop = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
-                stop.unwrap_or_else(|| Stop::Broken(broken(fault)))
-            });
-            if written.is_ok() {
-                self.stir.notify_one();
+            match written.await {
+                Ok(()) => self.stir.notify_one(),
+                Err(_) if undone.load(Ordering::Relaxed) => {}
+                Err(fault) => return Err(broken(fault)),
             }
-            written
+            Ok(())
         })
     }
 }

@@ -1,20 +1,27 @@
-//! `tradepost call`: call a skill of a seller.
+//! `tradepost call`: call a skill of a dealer, or say something to an agent of any kind.
+
+use std::path::PathBuf;
+use std::time::Duration;
 
 use jiff::SignedDuration;
+use tradepost_buyer::Transport;
 use tradepost_buyer::client::{Client, random_ids};
-use tradepost_buyer::discover::discover;
+use tradepost_buyer::discover::{Discovered, discover};
 use tradepost_buyer::failure::{self, Unsent};
+use tradepost_buyer::text::{WORD, plain};
+use tradepost_server::clock::Clock;
 use tradepost_wire::aap::{Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary;
 
+use super::card::trust::{self, Report};
 use super::discover::{block_on, transport};
 use super::output::Failure;
 use super::output::table::Fit;
 use super::{Context, Outcome};
-use crate::clock::Clock;
 
+mod agent;
+mod course;
 mod payload;
-mod retry;
 mod show;
 
 /// The environment variable of the bearer token.
@@ -23,11 +30,14 @@ pub(super) const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The seller's base address, or the address of its card.
+    /// The agent's base address, or the address of its card.
     url: String,
     /// dealer.information, inventory.facets, inventory.search, inventory.vehicle or lead.submit;
-    /// a word that only it has is enough.
-    skill: String,
+    /// a word that only it has is enough. Without it, what --text says is for an agent of any kind.
+    #[arg(required_unless_present_any = ["text", "task"])]
+    skill: Option<String>,
+    #[command(flatten)]
+    words: agent::Words,
     #[command(flatten)]
     payload: payload::Request,
     /// A bearer token; better in the environment variable TRADEPOST_TOKEN, which other users of
@@ -44,11 +54,21 @@ pub struct Arguments {
     /// Send the request even when the card does not list the skill or the seller would refuse it.
     #[arg(long)]
     no_check: bool,
+    /// The public keys that you trust, a JWK set or one JWK: the card must be signed by one of them.
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+    /// Go on with a conversation. A dealer knows by it who chooses one of the times that were
+    /// proposed, or moves a booking; `call` says which one an answer to a lead belongs to.
+    #[arg(long, value_name = "ID")]
+    conversation: Option<String>,
     /// When the failure may pass, wait and send the same request again: at most four requests
-    /// within five minutes, none earlier than the seller says. A lead gets an idempotency key, so
-    /// that the dealer takes it once.
+    /// within the time of --overall, none earlier than the seller says.
     #[arg(long)]
     retry: bool,
+    /// With --retry, how many seconds all requests may take together with the pauses between them.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "retry",
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    overall: u64,
 }
 
 fn version(text: &str) -> Result<Version, String> {
@@ -60,35 +80,57 @@ fn version(text: &str) -> Result<Version, String> {
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let skill = skill(&arguments.skill)?;
+    let Some(name) = &arguments.skill else { return agent::run(&arguments, context) };
+    let skill = skill(name)?;
     let mut payload = arguments.payload.build(skill, &mut std::io::stdin().lock())?;
-    if arguments.retry {
-        retry::give_key(skill, &mut payload);
-    }
+    course::give_key(skill, &mut payload);
     let token = arguments.token.clone().or_else(|| token_variable(context));
     let answer = block_on(async {
         let transport = transport(arguments.timeout);
-        let found = discover(&transport, &arguments.url, None).await?;
+        let found = arguments.discover(&transport).await?;
         let choice = found.card.choose(arguments.aap_version);
         let choice = choice.map_err(|why| failure::Failure::Unsent(Unsent::NotAap(why)))?;
         let mut client = Client::new(transport, &found, choice, random_ids())?;
         if let Some(token) = token {
             client = client.with_token(&token)?;
         }
+        if let Some(conversation) = &arguments.conversation {
+            client = client.within(conversation);
+        }
         if !arguments.no_check {
             client = client.checking(terms);
         }
-        if arguments.retry {
-            return retry::call(&client, skill, payload, context.output).await;
-        }
-        client.call(skill, payload).await.map_err(|failure| of_call(skill, failure))
+        let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
+        course::call(&client, skill, payload, overall, context.output).await
     })?;
+    if let Some(departure) = answer.departure {
+        context.output.talk(format!("warning: {departure}"));
+    }
     if context.output.is_json() {
         context.output.json_text(answer.raw.get());
     } else {
         context.output.line(show::answer(&answer, Fit::Terminal));
     }
+    if let (Skill::LeadSubmit, Some(id)) = (skill, &answer.context_id) {
+        let id = plain(id, WORD);
+        context.output.talk(format!("to change what was asked for: --conversation {id}"));
+    }
     Ok(())
+}
+
+impl Arguments {
+    /// The agent, whose card is signed as it has to be.
+    async fn discover(&self, transport: &Transport) -> Result<Discovered, Failure> {
+        let keys = self.keys.as_deref().map(trust::keys).transpose()?;
+        let found = discover(transport, &self.url, None).await;
+        // Until here nothing but the card was asked for.
+        let found = found.map_err(|failure| Failure::from(failure).without_effect())?;
+        if let Some(keys) = keys {
+            let signed = trust::signed(found.card.raw.get())?;
+            Report::offline(&signed, &keys, Clock::system().now()).judge()?;
+        }
+        Ok(found)
+    }
 }
 
 /// The bearer token of the environment, when there is one.
@@ -118,17 +160,6 @@ fn terms() -> Terms {
         now: Clock::system().now(),
         clock_skew: SignedDuration::from_mins(5),
         consent_lifetime: None,
-    }
-}
-
-/// A failure of the call itself: a lead must not be sent twice by mistake.
-fn of_call(skill: Skill, failure: failure::Failure) -> Failure {
-    let in_doubt = failure.may_have_acted() && skill == Skill::LeadSubmit;
-    let failure = Failure::from(failure);
-    if in_doubt {
-        failure.hint("the lead may have arrived; send it again only with the same idempotency_key")
-    } else {
-        failure
     }
 }
 

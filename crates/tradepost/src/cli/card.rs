@@ -5,11 +5,11 @@ use std::path::Path;
 
 use clap::Subcommand;
 use serde_json::json;
+use tradepost_buyer::trust::describe;
 use tradepost_wire::problem::Problems;
 
 use super::output::Failure;
 use super::{Context, Outcome};
-use crate::signing::describe;
 
 pub mod keygen;
 pub mod sign;

@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tradepost_dealer::settings::Rooftop;
+use tradepost_keys::private::SigningKey;
 use tradepost_publisher::catalogue::Catalogue;
+use tradepost_server::tls;
 use tradepost_wire::catalog::Vocabulary;
 
 use super::output::Failure;
 use super::{Context, Outcome};
 use crate::config::read::{self, Mistake};
 use crate::config::{Config, Dealer, Publisher, Tls};
-use crate::signing::key::SigningKey;
-use crate::tls;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -36,11 +37,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     context.output.line(format!("{} is valid", arguments.path.display()));
     for dealer in &config.dealers {
         let rooftops: Vec<_> =
-            dealer.rooftops.iter().map(|rooftop| rooftop.profile.name.as_str()).collect();
+            dealer.terms.rooftops.iter().map(|rooftop| rooftop.profile.name.as_str()).collect();
         context.output.line(format!(
             "dealer {} ({}): {} {}: {}",
-            dealer.id,
-            dealer.name,
+            dealer.terms.id,
+            dealer.terms.name,
             rooftops.len(),
             if rooftops.len() == 1 { "rooftop" } else { "rooftops" },
             rooftops.join(", "),
@@ -57,7 +58,42 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         None => format!("listens on {}", config.server.listen),
         Some(files) => format!("listens on {}, over TLS{}", config.server.listen, end_of(files)),
     });
+    for warning in warnings(&config) {
+        context.output.talk(format!("warning: {warning}"));
+    }
     Ok(())
+}
+
+/// What is permitted and will be regretted.
+pub(super) fn warnings(config: &Config) -> Vec<String> {
+    let of_rooftop = |dealer: &Dealer, rooftop: &Rooftop| {
+        let profile = &rooftop.profile;
+        let missing = [
+            (profile.phones.is_empty(), "phones: customers who are late or in doubt cannot call"),
+            (
+                profile.timezone.is_none(),
+                "timezone: times are shown in UTC, and nothing can be booked",
+            ),
+            (
+                rooftop.appointments.types.is_empty(),
+                "appointments.types: no test drive and no visit is ever confirmed, a person has to \
+                 arrange each",
+            ),
+            (profile.address.is_none(), "address: nobody learns where to come"),
+        ];
+        let (dealer, rooftop) = (&dealer.terms.id, &profile.name);
+        let say = |(_, what)| format!("dealer {dealer}, rooftop {rooftop} has no {what}");
+        missing.into_iter().filter(|(is_missing, _)| *is_missing).map(say).collect::<Vec<_>>()
+    };
+    let of_dealer = |dealer: &Dealer| {
+        dealer
+            .terms
+            .rooftops
+            .iter()
+            .flat_map(|rooftop| of_rooftop(dealer, rooftop))
+            .collect::<Vec<_>>()
+    };
+    config.dealers.iter().flat_map(of_dealer).collect()
 }
 
 /// When our certificate ends, for people.
@@ -89,7 +125,7 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     let why_not = |dealer: &Dealer| {
         let signing = dealer.card_signing.as_ref()?;
         let why = SigningKey::load(&signing.key_file, signing.kid.as_deref()).err()?;
-        Some(format!("dealer {}: {why}", dealer.id))
+        Some(format!("dealer {}: {why}", dealer.terms.id))
     };
     let tls = config.server.tls.as_ref().and_then(|files| tls::load(files).err());
     let tls = tls.as_deref().map(unusable_tls);
@@ -123,8 +159,8 @@ fn publisher_keys(publisher: &Publisher) -> Vec<String> {
     let own = own.and_then(|file| SigningKey::load(&file.key_file, file.kid.as_deref()).err());
     let own = own.map(|why| format!("publisher {id}: {why}"));
     let of_agents = publisher.signers.iter().filter_map(|(agent, keys)| {
-        let why = keys.source.check().err()?;
-        Some(format!("publisher {id}, agent {agent}: {}", why.chain()))
+        let why = keys.source.check(|path| std::fs::read_to_string(path)).err()?;
+        Some(format!("publisher {id}, agent {agent}: the file with its keys: {why}"))
     });
     own.into_iter().chain(of_agents).collect()
 }
@@ -199,13 +235,13 @@ pub(super) fn failure(path: &Path, mistakes: &[Mistake]) -> Failure {
 
 fn summary(config: &Config) -> Value {
     let dealers = config.dealers.iter().map(|dealer| {
-        let rooftops = dealer.rooftops.iter().map(|rooftop| &rooftop.profile.name);
+        let rooftops = dealer.terms.rooftops.iter().map(|rooftop| &rooftop.profile.name);
         json!({
-            "id": dealer.id,
-            "name": dealer.name,
+            "id": dealer.terms.id,
+            "name": dealer.terms.name,
             "hosts": dealer.hosts,
-            "versions": dealer.versions.iter().map(|v| v.name()).collect::<Vec<_>>(),
-            "skills": dealer.skills.iter().map(|s| s.name()).collect::<Vec<_>>(),
+            "versions": dealer.terms.versions.iter().map(|v| v.name()).collect::<Vec<_>>(),
+            "skills": dealer.terms.skills.iter().map(|s| s.name()).collect::<Vec<_>>(),
             "rooftops": rooftops.collect::<Vec<_>>(),
         })
     });
@@ -214,6 +250,7 @@ fn summary(config: &Config) -> Value {
         "listen": config.server.listen.to_string(),
         "tls": config.server.tls.is_some(),
         "dealers": dealers.collect::<Vec<_>>(),
+        "warnings": warnings(config),
     })
 }
 
@@ -267,5 +304,24 @@ mod tests {
         let rooftop = summary.pointer("/dealers/0/rooftops/1");
         assert_eq!(rooftop, Some(&json!("Larkspur Motors Ridgemont")));
         assert_eq!(summary.pointer("/valid"), Some(&json!(true)));
+        assert_eq!(summary.pointer("/warnings"), Some(&json!([])));
+    }
+
+    #[test]
+    fn what_a_dealer_will_regret_is_warned_of() {
+        let config = load_text(crate::cli::init::TEMPLATE.as_bytes()).unwrap();
+        assert_eq!(
+            warnings(&config),
+            [
+                "dealer my-dealership, rooftop My Dealership has no phones: customers who are late \
+                 or in doubt cannot call",
+                "dealer my-dealership, rooftop My Dealership has no timezone: times are shown in \
+                 UTC, and nothing can be booked",
+                "dealer my-dealership, rooftop My Dealership has no appointments.types: no test \
+                 drive and no visit is ever confirmed, a person has to arrange each",
+                "dealer my-dealership, rooftop My Dealership has no address: nobody learns where to \
+                 come",
+            ]
+        );
     }
 }

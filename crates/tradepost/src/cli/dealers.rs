@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use tradepost_store::Store;
+
 use super::check_config;
 use super::output::Failure;
 use crate::config::{Config, read};
-use crate::store::Store;
 
 /// The folder that holds all state, when no other is named.
 pub const DATA: &str = "tradepost-data";
@@ -14,7 +15,7 @@ pub const DATA: &str = "tradepost-data";
 pub const CONFIG: &str = "tradepost.toml";
 
 /// A configuration file or the demo.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Source {
     /// The configuration file.
     #[arg(long, value_name = "FILE", default_value = CONFIG)]
@@ -37,12 +38,12 @@ impl Source {
     }
 }
 
-/// Opens the store in a data folder, and creates what is missing.
+/// Opens the store in a data folder, in which a server may be running, and creates what is missing.
 ///
 /// # Errors
 /// When the folder cannot be used.
 pub fn open(data: &Path) -> Result<Store, Failure> {
-    Store::open(data).map_err(|fault| {
+    Store::attach(data).map_err(|fault| {
         Failure::new(1, format!("cannot use the data folder {}: {}", data.display(), fault.chain()))
             .hint("name a folder that you may write with --data")
     })

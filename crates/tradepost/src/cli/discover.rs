@@ -8,6 +8,7 @@ use tradepost_buyer::card::{Choice, NotAap};
 use tradepost_buyer::discover::{Discovered, discover, endpoint};
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_buyer::transport::{Limits, Transport};
+use tradepost_server::clock::Clock;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;
 
@@ -15,7 +16,6 @@ use super::card::trust::{self, Report};
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::{Context, Outcome};
-use crate::clock::Clock;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]

@@ -4,19 +4,19 @@
 //! plausible one is stored. A truncated upload must not empty the shop window.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read};
+use std::io::{self, Cursor, IsTerminal as _, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
+use tradepost_dealer::import::{self, Feed, Report, Sorted, Target};
+use tradepost_server::clock::Clock;
+use tradepost_store::{Replacement, Store};
 
 use super::output::table::{Column, Fit, rows};
 use super::output::{Failure, Output};
 use super::{Context, Outcome, dealers};
-use crate::aap::import::{self, Feed, Report, Target};
-use crate::clock::Clock;
 use crate::config::{Config, Dealer};
-use crate::store::{Replacement, Store};
 
 /// How many skipped rows people are shown; programs get all that the report keeps.
 const SHOWN: usize = 20;
@@ -32,18 +32,34 @@ pub struct Arguments {
     /// Whose inventory it is; not needed when the configuration has one dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
+    /// The feed is of several dealers: each gets the rows that name it or one of its rooftops.
+    #[arg(long, conflicts_with = "dealer")]
+    split: bool,
     #[command(flatten)]
     dealers: dealers::Source,
     /// The folder in which `serve` keeps its data.
     #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
     data: PathBuf,
     /// Refuse the feed when more than this share of the units on offer would vanish.
-    #[arg(long, value_name = "PERCENT", default_value_t = 50,
+    #[arg(long, value_name = "PERCENT", default_value_t = 25,
           value_parser = clap::value_parser!(u8).range(0..=100))]
     max_drop: u8,
+    /// Take a feed although it looks incomplete, or most rows lack what buyers search by.
+    #[arg(long)]
+    force: bool,
+    /// Show which column fed each field, and how full it is.
+    #[arg(long)]
+    explain: bool,
     /// Report what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
+}
+
+/// What an import does to one dealer's inventory.
+struct Change<'a> {
+    dealer_id: &'a str,
+    feed: Feed,
+    replacement: Replacement,
 }
 
 /// Runs it.
@@ -52,46 +68,88 @@ pub struct Arguments {
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let config = arguments.dealers.load(&context.environment)?;
-    let dealer = pick(&config, arguments.dealer.as_deref())?;
-    let bytes = bytes_of(&arguments.file)?;
-    let feed = parse(&bytes, &Target::of(dealer))?;
-    let replacement = replace(&dealer.id, &feed, &arguments)?;
-    let document = document(&dealer.id, arguments.dry_run, replacement, &feed.report);
-    if context.output.is_json() {
-        context.output.document(&document);
+    let dealers = if arguments.split {
+        config.dealers.iter().collect()
     } else {
-        print(context.output, &dealer.id, arguments.dry_run, replacement, &feed.report);
+        vec![pick(&config, arguments.dealer.as_deref())?]
+    };
+    let targets: Vec<Target> =
+        dealers.into_iter().map(|dealer| Target::of(&dealer.terms)).collect();
+    let Sorted { feeds, unplaced } = parse(&arguments.file, &targets)?;
+    // In a file of many dealers, those without a row keep what they have.
+    let named = targets
+        .iter()
+        .zip(feeds)
+        .filter(|(_, feed)| !arguments.split || feed.report.rows > 0)
+        .map(|(target, feed)| (target.dealer_id.as_str(), feed));
+    let named: Vec<(&str, Feed)> = named.collect();
+    if arguments.explain && !context.output.is_json() {
+        // Before anything is refused: who is refused wants to know which columns were understood.
+        for (dealer_id, feed) in &named {
+            let tables = explanation(Fit::Terminal, &feed.report).join("\n\n");
+            context.output.line(format!("{dealer_id}\n{tables}\n"));
+        }
+    }
+    let changes = replace(named, &unplaced, &arguments)?;
+    if context.output.is_json() {
+        context.output.document(&document(&changes, &unplaced, arguments.dry_run, arguments.split));
+    } else {
+        print(context.output, &changes, &unplaced, &arguments);
     }
     Ok(())
 }
 
-/// Stores the feed, unless it looks like an accident.
-fn replace(dealer_id: &str, feed: &Feed, arguments: &Arguments) -> Result<Replacement, Failure> {
+/// Stores the feeds, unless one of them looks like an accident.
+fn replace<'a>(
+    feeds: Vec<(&'a str, Feed)>,
+    unplaced: &Report,
+    arguments: &Arguments,
+) -> Result<Vec<Change<'a>>, Failure> {
     let now = Clock::system().now();
     // Opening creates, and a dry run leaves nothing behind.
     let has_store = !arguments.dry_run || Store::exists(&arguments.data);
     let store = has_store.then(|| dealers::open(&arguments.data)).transpose()?;
-    let replace = |store: &Store, dry_run| {
+    let replace = |store: &Store, dealer_id: &str, feed: &Feed, dry_run| {
         store
             .replace_inventory(dealer_id, &feed.units, now, dry_run)
             .map_err(|fault| Failure::fault(&fault))
     };
-    let planned = match &store {
-        Some(store) => replace(store, true)?,
-        None => Replacement { added: feed.report.accepted, ..Replacement::default() },
-    };
-    if let Some(refused) = refusal(&planned, arguments.max_drop, &feed.report) {
-        let document = document(dealer_id, true, planned, &feed.report);
-        return Err(Failure { data: Some(document), ..refused });
+    if feeds.is_empty() {
+        let failure = Failure::usage("no row names a configured dealer; nothing was changed")
+            .hint("list what the feed calls a rooftop in its feed_names in the configuration");
+        return Err(Failure { lines: reasons(unplaced), ..failure });
     }
-    match store {
-        Some(store) if !arguments.dry_run => replace(&store, false),
-        Some(_) | None => Ok(planned),
+    let mut changes = Vec::with_capacity(feeds.len());
+    for (dealer_id, feed) in feeds {
+        let replacement = match &store {
+            Some(store) => replace(store, dealer_id, &feed, true)?,
+            None => Replacement { added: feed.report.accepted, ..Replacement::default() },
+        };
+        changes.push(Change { dealer_id, feed, replacement });
     }
+    for change in &changes {
+        let report = &change.feed.report;
+        if let Some(refused) = refusal(&change.replacement, arguments, report) {
+            let message = if arguments.split {
+                format!("{}: {}", change.dealer_id, refused.message)
+            } else {
+                refused.message
+            };
+            let data = Some(document(&changes, unplaced, true, arguments.split));
+            return Err(Failure { message, data, ..refused });
+        }
+    }
+    if let Some(store) = store.filter(|_| !arguments.dry_run) {
+        for change in &mut changes {
+            change.replacement = replace(&store, change.dealer_id, &change.feed, false)?;
+        }
+    }
+    Ok(changes)
 }
 
 /// Why a feed must not be stored, if so.
-fn refusal(planned: &Replacement, max_drop: u8, report: &Report) -> Option<Failure> {
+fn refusal(planned: &Replacement, arguments: &Arguments, report: &Report) -> Option<Failure> {
+    let max_drop = arguments.max_drop;
     let mut failure = if report.rows == 0 {
         Failure::usage("the feed has no rows; nothing was changed")
             .hint("look whether the right file was uploaded, and whether it was complete")
@@ -99,6 +157,11 @@ fn refusal(planned: &Replacement, max_drop: u8, report: &Report) -> Option<Failu
         let message = "none of the feed's rows can be offered; nothing was changed";
         Failure::usage(message)
             .hint("correct the rows as described, or look whether the right file was uploaded")
+    } else if !arguments.force && !report.doubts.is_empty() {
+        Failure::usage("the feed looks incomplete; nothing was changed").hint(
+            "look whether the right file was uploaded to its end and see with --explain which \
+             columns were understood; take it as it is with --force",
+        )
     } else if is_too_much(planned, max_drop) {
         Failure::usage(format!(
             "{} of the {} units on offer would vanish, more than {max_drop} percent; nothing was \
@@ -109,25 +172,34 @@ fn refusal(planned: &Replacement, max_drop: u8, report: &Report) -> Option<Failu
     } else {
         return None;
     };
-    let rows = |count| if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
     let sold = (report.accepted == 0 && report.sold > 0)
-        .then(|| format!("{} marked as sold", rows(report.sold)));
-    failure.lines =
-        sold.into_iter()
-            .chain(
-                report.reasons.iter().map(|entry| {
-                    format!("{} skipped: {}", rows(entry.count), entry.kind.summary())
-                }),
-            )
-            .chain(
-                report
-                    .skips
-                    .iter()
-                    .take(MENTIONED)
-                    .map(|skip| format!("{} {}: {}", report.place(), skip.line, skip.message)),
-            )
-            .collect();
+        .then(|| format!("{} marked as sold", count(report.sold)));
+    failure.lines = report
+        .doubts
+        .iter()
+        .cloned()
+        .chain(sold)
+        .chain(reasons(report))
+        .chain(
+            report
+                .skips
+                .iter()
+                .take(MENTIONED)
+                .map(|skip| format!("{} {}: {}", report.place(), skip.line, skip.message)),
+        )
+        .collect();
     Some(failure)
+}
+
+fn count(rows: usize) -> String {
+    if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") }
+}
+
+fn reasons(report: &Report) -> Vec<String> {
+    let line = |entry: &import::report::Count<import::Reason>| {
+        format!("{} skipped: {}", count(entry.count), entry.kind.summary())
+    };
+    report.reasons.iter().map(line).collect()
 }
 
 /// Whether more than `max_drop` percent of the units on offer would vanish.
@@ -137,12 +209,12 @@ fn is_too_much(planned: &Replacement, max_drop: u8) -> bool {
 
 pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Dealer, Failure> {
     let found = match (id, config.dealers.as_slice()) {
-        (Some(id), dealers) => dealers.iter().find(|dealer| dealer.id == id),
+        (Some(id), dealers) => dealers.iter().find(|dealer| dealer.terms.id == id),
         (None, [only]) => Some(only),
         (None, _) => None,
     };
     found.ok_or_else(|| {
-        let ids: Vec<&str> = config.dealers.iter().map(|d| d.id.as_str()).collect();
+        let ids: Vec<&str> = config.dealers.iter().map(|d| d.terms.id.as_str()).collect();
         let message = match id {
             Some(_) => "the configuration has no dealer with this id",
             None => "the configuration has several dealers",
@@ -151,35 +223,33 @@ pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Deale
     })
 }
 
-fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
-    // One byte more than is permitted tells a large file from one that is too large.
-    let limit = import::MAX_BYTES as u64 + 1;
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else {
-        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| {
+fn parse(path: &Path, targets: &[Target]) -> Result<Sorted, Failure> {
+    let failed = |error: io::Error| {
         Failure::usage(format!("cannot read the feed {}: {error}", path.display()))
             .hint("name a readable file, or - for standard input")
-    })?;
-    Ok(bytes)
-}
-
-fn parse(bytes: &[u8], target: &Target) -> Result<Feed, Failure> {
-    let bar = ProgressBar::with_draw_target(None, draw_target());
+    };
+    if path == Path::new("-") {
+        // What flows cannot be read a second time, so it is kept.
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
+        return read(Cursor::new(bytes), targets);
+    }
+    let file = File::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let bar = ProgressBar::with_draw_target(Some(size), draw_target());
     let template = "{msg} {wide_bar} {bytes}/{total_bytes}";
     bar.set_style(
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     bar.set_message("reading");
-    let feed = import::read_with(bytes, target, Clock::system().now(), &mut |done, total| {
-        bar.set_length(total as u64);
-        bar.set_position(done as u64);
-    });
+    let sorted = read(bar.wrap_read(file), targets);
     bar.finish_and_clear();
-    feed.map_err(|unreadable| Failure::usage(unreadable.message).hint(unreadable.hint))
+    sorted
+}
+
+fn read(source: impl Read + Seek, targets: &[Target]) -> Result<Sorted, Failure> {
+    import::read(source, targets, Clock::system().now())
+        .map_err(|unreadable| Failure::usage(unreadable.message).hint(unreadable.hint))
 }
 
 fn draw_target() -> ProgressDrawTarget {
@@ -190,42 +260,97 @@ fn draw_target() -> ProgressDrawTarget {
     }
 }
 
-fn document(dealer_id: &str, dry_run: bool, replacement: Replacement, report: &Report) -> Value {
-    json!({
-        "dealer": dealer_id,
-        "dry_run": dry_run,
-        "inventory": {
-            "before": replacement.before,
-            "added": replacement.added,
-            "changed": replacement.changed,
-            "unchanged": replacement.unchanged,
-            "removed": replacement.removed,
-        },
-        "report": report,
-    })
+fn document(changes: &[Change<'_>], unplaced: &Report, dry_run: bool, split: bool) -> Value {
+    let of = |change: &Change<'_>| {
+        let replacement = change.replacement;
+        json!({
+            "dealer": change.dealer_id,
+            "dry_run": dry_run,
+            "inventory": {
+                "before": replacement.before,
+                "added": replacement.added,
+                "changed": replacement.changed,
+                "unchanged": replacement.unchanged,
+                "removed": replacement.removed,
+            },
+            "report": change.feed.report,
+        })
+    };
+    match changes {
+        [only] if !split => of(only),
+        _ => json!({
+            "dealers": changes.iter().map(of).collect::<Vec<_>>(),
+            "dry_run": dry_run,
+            "unplaced": unplaced,
+        }),
+    }
 }
 
-fn print(
-    output: Output,
-    dealer_id: &str,
-    dry_run: bool,
-    replacement: Replacement,
-    report: &Report,
-) {
-    output.line(tables(Fit::Terminal, replacement, report).join("\n\n"));
-    if report.skipped > SHOWN {
-        let more = report.skipped - SHOWN;
-        output.talk(format!("{more} more skipped; --json lists them"));
+fn print(output: Output, changes: &[Change<'_>], unplaced: &Report, arguments: &Arguments) {
+    for change in changes {
+        let report = &change.feed.report;
+        output.line(tables(Fit::Terminal, change.replacement, report).join("\n\n"));
+        if report.skipped > SHOWN {
+            let more = report.skipped - SHOWN;
+            output.talk(format!("{more} more skipped; --json lists them"));
+        }
+        if !report.ignored_columns.is_empty() {
+            output.talk(format!("ignored columns: {}", report.ignored_columns.join(", ")));
+        }
+        for doubt in &report.doubts {
+            output.talk(format!("taken by --force: {doubt}"));
+        }
+        let done = if arguments.dry_run {
+            "nothing was changed: this was a dry run"
+        } else {
+            "the inventory was replaced"
+        };
+        output.talk(format!("{}: {done}", change.dealer_id));
     }
-    if !report.ignored_columns.is_empty() {
-        output.talk(format!("ignored columns: {}", report.ignored_columns.join(", ")));
+    for reason in reasons(unplaced) {
+        output.talk(format!("of no dealer that is known: {reason}"));
     }
-    let done = if dry_run {
-        "nothing was changed: this was a dry run"
-    } else {
-        "the inventory was replaced"
-    };
-    output.talk(format!("{dealer_id}: {done}"));
+}
+
+/// Which column fed each field, and what fed nothing.
+fn explanation(fit: Fit, report: &Report) -> Vec<String> {
+    let fields: Vec<_> = report
+        .fields
+        .iter()
+        .filter(|field| field.has > 0 || !field.columns.is_empty())
+        .map(|field| {
+            let columns: Vec<String> = field
+                .columns
+                .iter()
+                .map(|column| format!("{} ({})", column.column, column.filled))
+                .collect();
+            let share = (field.has * 100).checked_div(report.accepted).unwrap_or_default();
+            vec![
+                field.field.to_owned(),
+                format!("{share}%"),
+                field.has.to_string(),
+                columns.join(", "),
+            ]
+        })
+        .collect();
+    let headings = [
+        Column::Text("field"),
+        Column::Number("full"),
+        Column::Number("units"),
+        Column::Text("from column (rows)"),
+    ];
+    let mut tables = vec![rows(fit, &headings, &fields)];
+    let unused: Vec<_> = report
+        .unused_columns
+        .iter()
+        .filter(|column| column.filled > 0)
+        .map(|column| vec![column.filled.to_string(), column.column.clone()])
+        .collect();
+    if !unused.is_empty() {
+        let headings = [Column::Number("rows"), Column::Text("column that fed nothing")];
+        tables.push(rows(fit, &headings, &unused));
+    }
+    tables
 }
 
 /// What people read about an import.
@@ -296,19 +421,45 @@ mod tests {
         Report { rows, accepted, ..Report::default() }
     }
 
+    /// The arguments with which a feed is imported, after those that name it.
+    fn arguments(more: &[&str]) -> Arguments {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            arguments: Arguments,
+        }
+        let line = ["import", "feed.csv"].iter().chain(more);
+        <Line as clap::Parser>::try_parse_from(line).unwrap().arguments
+    }
+
+    fn target() -> Target {
+        let rooftop = import::Rooftop { name: "Acme".into(), feed_names: Vec::new(), fees: 0 };
+        Target { dealer_id: "acme".into(), name: "Acme".into(), rooftops: vec![rooftop] }
+    }
+
+    fn feed(text: &str) -> Feed {
+        let now = "2026-11-20T17:00:00Z".parse().unwrap();
+        let sorted = import::read(Cursor::new(text), &[target()], now).unwrap();
+        sorted.feeds.into_iter().next().unwrap()
+    }
+
     #[test]
     fn a_feed_is_refused_only_when_more_than_the_permitted_share_vanishes() {
         for (before, removed, max_drop, refused) in [
-            (0, 0, 0, false),
-            (100, 50, 50, false),
-            (100, 51, 50, true),
-            (3, 2, 50, true),
-            (100, 1, 0, true),
-            (100, 100, 100, false),
+            (0, 0, Some(0), false),
+            (100, 25, None, false),
+            (100, 26, None, true),
+            (100, 50, Some(50), false),
+            (100, 51, Some(50), true),
+            (3, 2, Some(50), true),
+            (100, 1, Some(0), true),
+            (100, 100, Some(100), false),
         ] {
             let planned = planned(before, removed);
-            let failure = refusal(&planned, max_drop, &report(9, 9));
-            assert_eq!(failure.is_some(), refused, "{planned:?} {max_drop}");
+            let option = max_drop.map(|percent: u8| format!("--max-drop={percent}"));
+            let arguments = arguments(&option.iter().map(String::as_str).collect::<Vec<_>>());
+            let failure = refusal(&planned, &arguments, &report(9, 9));
+            assert_eq!(failure.is_some(), refused, "{planned:?} {max_drop:?}");
             if let Some(failure) = failure {
                 assert_eq!(failure.exit, 2);
                 assert!(failure.hint.unwrap().contains("--max-drop"));
@@ -318,30 +469,94 @@ mod tests {
 
     #[test]
     fn a_feed_without_an_offer_is_refused_whatever_may_vanish() {
-        let failure = refusal(&planned(0, 0), 100, &report(9, 0)).unwrap();
+        let arguments = arguments(&["--max-drop=100", "--force"]);
+        let failure = refusal(&planned(0, 0), &arguments, &report(9, 0)).unwrap();
         assert_eq!(failure.exit, 2);
         assert!(failure.message.contains("none of the feed's rows"));
         let sold = Report { sold: 9, ..report(9, 0) };
-        let failure = refusal(&planned(0, 0), 100, &sold).unwrap();
+        let failure = refusal(&planned(0, 0), &arguments, &sold).unwrap();
         assert_eq!(failure.lines, ["9 rows marked as sold"]);
-        let failure = refusal(&planned(0, 0), 100, &report(0, 0)).unwrap();
+        let failure = refusal(&planned(0, 0), &arguments, &report(0, 0)).unwrap();
         assert_eq!(failure.message, "the feed has no rows; nothing was changed");
     }
 
     #[test]
+    fn a_feed_that_looks_incomplete_is_refused_with_what_was_found_and_taken_by_force() {
+        const HEADING: &str = "Stock,VIN,Make,Model,Type,Price\n";
+        const ROW: &str = "A1,1HGCV1F33NA000003,Honda,Accord,Used,20000\n";
+        const OTHER: &str = "A2,1HGCV1F35NA000004,Honda,Accord,Used,20000\n";
+        for (text, found) in [
+            (format!("{HEADING}{ROW}"), ""),
+            (format!("{HEADING}{ROW}A2,1HGCV1F35NA000004,Hon"), "ends in the middle of line 3"),
+            (
+                format!("{HEADING}{ROW}A2,,Honda,\"Accord,Used,1\n"),
+                "opens in line 3 is never closed",
+            ),
+            (format!("{}{}", HEADING.replace("Type", "Kind"), ROW), "understood as the condition"),
+            (format!("{}{}", HEADING.replace("VIN", "Frame"), ROW), "understood as the VIN"),
+            (
+                format!("{HEADING}{}{}", ROW.replace("Honda", ""), OTHER.replace("Honda", "")),
+                "2 of 2 units have no make, from \"Make\"",
+            ),
+            (format!("{HEADING}{}{OTHER}", ROW.replace("Honda", "")), ""),
+            (format!("{HEADING}{}", ROW.replace("Accord", " - ")), "1 of 1 units have no model"),
+            (format!("{HEADING}{}", ROW.replace("20000", "0")), "1 of 1 units have no price"),
+            (format!("{HEADING}{}", ROW.replace("20000", "20000 EUR")), "have no price"),
+            (format!("{HEADING}{}", ROW.replace("20000", "Call us")), ""),
+            (
+                r#"[{"stock":"A1","vin":"1HGCV1F33NA000003","make":"Honda","model":"Accord",
+                    "condition":"used","price":1000},{"stock":"A2""#
+                    .to_owned(),
+                "middle of the JSON, at line 2",
+            ),
+        ] {
+            let feed = feed(&text);
+            let failure = refusal(&planned(0, 0), &arguments(&[]), &feed.report);
+            let lines = failure.map(|failure| failure.lines).unwrap_or_default();
+            assert_eq!(lines.is_empty(), found.is_empty(), "{text}: {lines:?}");
+            let first = lines.first().cloned().unwrap_or_default();
+            assert!(first.contains(found), "{text}: {first}");
+            let forced = refusal(&planned(0, 0), &arguments(&["--force"]), &feed.report);
+            assert!(forced.is_none(), "{text}");
+        }
+    }
+
+    #[test]
     fn people_read_the_counts_the_first_skipped_rows_and_every_kind_of_warning() {
-        let target = Target { dealer_id: "acme".into(), rooftops: vec![("Acme".into(), 0)] };
         let mut text = String::from("Stock,Status,Year,Price\nA1,,soon,20000\n");
         for index in 0..SHOWN + 5 {
             text.push_str(&format!("B{index},In Production,,\n"));
         }
-        let now = "2026-11-20T17:00:00Z".parse().unwrap();
-        let report = import::read(text.as_bytes(), &target, now).unwrap().report;
-        let text = tables(Fit::Unbounded, planned(7, 3), &report);
+        let text = tables(Fit::Unbounded, planned(7, 3), &feed(&text).report);
         let [summary, changes, skips, warnings] = text.as_slice() else { panic!("{text:?}") };
         assert!(summary.contains("26") && summary.contains("25"), "{summary}");
         assert!(changes.contains('7') && changes.contains('3'), "{changes}");
         assert_eq!(skips.matches("in_production").count(), SHOWN, "{skips}");
         assert!(warnings.contains("line 2") && warnings.contains("model year"), "{warnings}");
+    }
+
+    #[test]
+    fn an_explanation_shows_what_fed_each_field_and_what_fed_nothing() {
+        let feed = feed(
+            "Stock,Type,Internet_Price,SellingPrice,Invoice,Paint,Image[0].URL,Photo 2\n\
+             A1,Used,,20000,1,Red,https://a.example/1.jpg,https://a.example/2.jpg\n\
+             A2,N/A,NULL,21000,2,,,\n",
+        );
+        assert_eq!(feed.units[0].vehicle.photos.len(), 2);
+        let text = explanation(Fit::Unbounded, &feed.report).join("\n\n");
+        expect_test::expect![[r#"
+            FIELD       FULL  UNITS  FROM COLUMN (ROWS)
+            stock       100%      2  Stock (2)
+            vehicle_id  100%      2
+            rooftop     100%      2
+            condition    50%      1  Type (1)
+            status      100%      2
+            price       100%      2  Internet_Price (0), SellingPrice (2)
+            photos       50%      1  Image[0].URL (1), Photo 2 (1)
+
+            ROWS  COLUMN THAT FED NOTHING
+               2  Invoice
+               1  Paint"#]]
+        .assert_eq(&text);
     }
 }

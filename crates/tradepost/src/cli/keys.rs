@@ -8,18 +8,18 @@ use clap::Subcommand;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _, civil};
 use serde_json::{Value, json};
+use tradepost_server::auth::key::{Fresh, is_name};
+use tradepost_server::clock::Clock;
+use tradepost_store::{ApiKey, Store};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format;
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::{Context, Outcome, dealers, import};
-use crate::auth::key::{Fresh, is_name};
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::config::read::parse_duration;
 use crate::gate::Scope;
-use crate::store::{ApiKey, Store};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -104,12 +104,12 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     let (seller_id, takes_keys) = seller(&config, arguments)?;
     let expires_at = arguments.expires.as_deref().map(|text| end(text, now)).transpose()?;
     // The server may never have run: its folder is made here then.
-    let store = Store::open(&arguments.place.data).map_err(|fault| Failure::fault(&fault))?;
+    let store = Store::attach(&arguments.place.data).map_err(|fault| Failure::fault(&fault))?;
     let fresh = Fresh::generate().map_err(|fault| Failure::fault(&fault))?;
-    let scopes: BTreeSet<_> = arguments.scopes.iter().copied().collect();
+    let scopes: BTreeSet<_> = arguments.scopes.iter().map(|scope| (*scope).into()).collect();
     let key = ApiKey {
         id: fresh.id,
-        dealer_id: seller_id.clone(),
+        agent_id: seller_id.clone(),
         name: arguments.name.clone(),
         hash: fresh.hash,
         scopes: Some(scopes).filter(|scopes| !scopes.is_empty()),
@@ -167,7 +167,7 @@ fn seller(config: &Config, arguments: &Create) -> Result<(String, bool), Failure
         Some(known) => Ok((known.profile.id.clone(), known.front.auth.api_keys)),
         None => {
             let dealer = import::pick(config, arguments.dealer.as_deref())?;
-            Ok((dealer.id.clone(), dealer.auth.api_keys))
+            Ok((dealer.terms.id.clone(), dealer.auth.api_keys))
         }
     }
 }
@@ -189,7 +189,7 @@ fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {
         .map(|key| {
             vec![
                 key.id.clone(),
-                key.dealer_id.clone(),
+                key.agent_id.clone(),
                 key.name.clone(),
                 names(key).map_or_else(|| "all".to_owned(), |names| names.join(" ")),
                 state(key, now).to_owned(),
@@ -222,7 +222,7 @@ fn revoke(id: &str, place: &Place, context: &Context, now: Timestamp) -> Outcome
 fn document(key: &ApiKey, now: Timestamp) -> Value {
     json!({
         "id": key.id,
-        "dealer": key.dealer_id,
+        "dealer": key.agent_id,
         "name": key.name,
         "scopes": names(key),
         "state": state(key, now),
@@ -233,7 +233,7 @@ fn document(key: &ApiKey, now: Timestamp) -> Value {
     })
 }
 
-fn names(key: &ApiKey) -> Option<Vec<&'static str>> {
+fn names(key: &ApiKey) -> Option<Vec<&str>> {
     Some(key.scopes.as_ref()?.iter().map(|scope| scope.name()).collect())
 }
 
@@ -285,7 +285,7 @@ fn open(place: &Place) -> Result<Store, Failure> {
         let message = format!("there is no folder {}", place.data.display());
         return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
     }
-    Store::open(&place.data).map_err(|fault| Failure::fault(&fault))
+    Store::attach(&place.data).map_err(|fault| Failure::fault(&fault))
 }
 
 #[cfg(test)]

@@ -3,17 +3,25 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use export::Entry;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
+use serde_json::json;
+use tradepost_dealer::adf;
+use tradepost_dealer::consent::Hash;
+use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
+use tradepost_dealer::settings::Dealer;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
 use tradepost_wire::format;
 
 use super::output::Failure;
 use super::output::table::Fit;
 use super::{Context, Outcome, check_config, dealers};
-use crate::aap::adf;
-use crate::config::{Dealer, read};
-use crate::store::{LeadRecord, Store};
+use crate::config::read;
 
+mod consent;
 pub mod export;
 #[cfg(test)]
 mod tests;
@@ -29,7 +37,12 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List the leads, newest first.
-    List(Selection),
+    List {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        selection: Selection,
+    },
     /// Show all that is known about a lead, consent included.
     Show {
         /// The lead.
@@ -38,7 +51,44 @@ enum Command {
         place: Place,
     },
     /// Write leads to standard output for other programs.
-    Export(Export),
+    Export(Box<Export>),
+    /// Release leads that are held back: they are leads like all others then.
+    Release {
+        /// The leads.
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Note that the customer has withdrawn the consent: nobody may contact them any more.
+    Revoke {
+        /// The leads.
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Erase what is kept of a customer, but for the hashes of the consent.
+    Erase {
+        #[command(flatten)]
+        customer: consent::Customer,
+        /// Only leads of this dealer.
+        #[arg(long, value_name = "ID")]
+        dealer: Option<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Check the chain of hashes of the consents, and what is kept against it.
+    Verify {
+        /// Only this dealer's.
+        #[arg(long, value_name = "ID")]
+        dealer: Option<String>,
+        /// A hash that was written down earlier and must be in the chain.
+        #[arg(long, value_name = "HASH", value_parser = consent::head)]
+        head: Option<Hash>,
+        #[command(flatten)]
+        place: Place,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -50,26 +100,62 @@ struct Place {
 
 #[derive(Debug, clap::Args)]
 struct Selection {
-    #[command(flatten)]
-    place: Place,
     /// Only leads of this dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
-    /// Only leads received since this date (UTC) or moment.
+    /// Only leads that this rooftop takes care of.
+    #[arg(long, value_name = "NAME")]
+    rooftop: Option<String>,
+    /// Only leads in this state.
+    #[arg(long, value_enum, default_value_t = State::Received)]
+    state: State,
+    /// Only leads that are new or have changed since this date (UTC) or moment.
     #[arg(long, value_name = "DATE", value_parser = since)]
     since: Option<Timestamp>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum State {
+    /// Those that are not held back.
+    Received,
+    /// Those that are held back.
+    Held,
+    /// Those whose consent the customer has withdrawn.
+    Revoked,
+    /// Those that are erased.
+    Erased,
+    /// All of them.
+    All,
+}
+
+impl State {
+    fn has(self, state: LeadState) -> bool {
+        match self {
+            Self::Received => state == LeadState::Received,
+            Self::Held => state == LeadState::Held,
+            Self::Revoked => state == LeadState::Revoked,
+            Self::Erased => state == LeadState::Erased,
+            Self::All => true,
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 struct Export {
+    /// The leads; without any, those that the options select.
+    #[arg(value_name = "ID", conflicts_with_all = ["dealer", "rooftop", "state", "since"])]
+    ids: Vec<String>,
+    #[command(flatten)]
+    place: Place,
     #[command(flatten)]
     selection: Selection,
     /// The format.
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
-    /// Include submissions that repeat an earlier lead; each has its own consent.
+    /// Write each change of a lead, as the lead was after it: submissions that repeat it, each with
+    /// its own consent, appointments that moved, releases.
     #[arg(long)]
-    duplicates: bool,
+    changes: bool,
     /// The configuration that describes the dealers, for adf. Without it a dealer is named by its
     /// id and has no contact.
     #[arg(long, value_name = "FILE")]
@@ -134,57 +220,120 @@ enum NoVehicle {
 /// When the store cannot be read, or there is no such lead.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     match arguments.command {
-        Command::List(selection) => {
-            let leads = select(&open(&selection.place)?, &selection)?;
-            if context.output.is_json() {
-                context.output.raw(export::json(&leads).as_bytes());
-            } else if leads.is_empty() {
-                context.output.talk("no leads");
-            } else {
-                context.output.line(text::table(Fit::Terminal, &leads));
-            }
-        }
+        Command::List { place, selection } => list(&open(&place)?, &selection, context),
         Command::Show { id, place } => {
-            let submissions = open(&place)?.lead(&id).map_err(|fault| Failure::fault(&fault))?;
-            if submissions.is_empty() {
-                return Err(Failure::usage("there is no such lead")
-                    .hint("`tradepost leads list` names them"));
-            }
+            let history = history(&open(&place)?, &id)?;
             if context.output.is_json() {
-                context.output.raw(export::json(&submissions).as_bytes());
+                context.output.raw(export::json(&[Entry::now(history, None)]).as_bytes());
             } else {
-                context.output.line(text::details(&submissions).trim_end());
+                let now = Clock::system().now();
+                context.output.line(text::details(&history, now).trim_end());
             }
+            Ok(())
         }
-        Command::Export(arguments) => write(&arguments, context)?,
+        Command::Export(arguments) => write(&arguments, context),
+        Command::Release { ids, place } => {
+            let store = open(&place)?;
+            let of = Done { word: "released", not: "not_held", state: "held" };
+            each(ids, &of, context, |id| store.release_lead(id, Clock::system().now()))
+        }
+        Command::Revoke { ids, place } => {
+            let store = open(&place)?;
+            let of = Done { word: "revoked", not: "not_in_force", state: "received" };
+            each(ids, &of, context, |id| store.revoke_consent(id, Clock::system().now()))
+        }
+        Command::Erase { place, customer, dealer } => {
+            consent::erase(&open(&place)?, &customer, dealer.as_deref(), context)
+        }
+        Command::Verify { place, dealer, head } => {
+            consent::verify(&open(&place)?, dealer.as_deref(), head, context)
+        }
+    }
+}
+
+fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
+    let (leads, held) = select(store, selection)?;
+    if context.output.is_json() {
+        context.output.raw(export::json(&entries(store, &leads, selection.since)?).as_bytes());
+    } else if leads.is_empty() {
+        context.output.talk("no leads");
+    } else {
+        context.output.line(text::table(Fit::Terminal, &leads, Clock::system().now()));
+    }
+    if held > 0 && selection.state == State::Received {
+        let (noun, verb) = if held == 1 { ("lead", "is") } else { ("leads", "are") };
+        context.output.talk(format!("{held} more {noun} {verb} held back: add --state held"));
     }
     Ok(())
+}
+
+/// What is done with each of some leads, in words.
+struct Done {
+    word: &'static str,
+    /// For programs: the leads with which it was not done.
+    not: &'static str,
+    /// The state in which leads have to be.
+    state: &'static str,
+}
+
+/// Does something with each of some leads, which it may not be possible with.
+fn each(
+    ids: Vec<String>,
+    of: &Done,
+    context: &Context,
+    act: impl Fn(String) -> Result<bool, Fault>,
+) -> Outcome {
+    let mut missing = Vec::new();
+    let mut done = Vec::new();
+    for id in ids {
+        match act(id.clone()).map_err(|fault| Failure::fault(&fault))? {
+            true => done.push(id),
+            false => missing.push(id),
+        }
+    }
+    let document = json!({of.word: done, of.not: missing});
+    if context.output.is_json() && missing.is_empty() {
+        context.output.document(&json!({of.word: done}));
+    } else {
+        done.iter().for_each(|id| context.output.line(format!("{} {id}", of.word)));
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::usage(format!("not all of these leads are {}", of.state))
+        .hint(format!("`tradepost leads list --state {}` names those that are", of.state));
+    Err(Failure { data: Some(document), lines: missing, ..failure })
 }
 
 /// Exports.
 fn write(arguments: &Export, context: &Context) -> Outcome {
     // The configuration first: its mistakes should not wait for the store.
     let dealers = dealers(arguments, context)?;
-    let store = open(&arguments.selection.place)?;
-    let mut leads = select(&store, &arguments.selection)?;
-    if arguments.duplicates {
-        let mut all = Vec::new();
-        for lead in &leads {
-            let submissions = store.lead(&lead.lead_id);
-            all.extend(submissions.map_err(|fault| Failure::fault(&fault))?);
-        }
-        leads = all;
+    let store = open(&arguments.place)?;
+    let since = arguments.selection.since;
+    let mut entries = if arguments.ids.is_empty() {
+        let (leads, _) = select(&store, &arguments.selection)?;
+        entries(&store, &leads, since)?
+    } else {
+        let of = |id: &String| Ok(Entry::now(history(&store, id)?, None));
+        arguments.ids.iter().map(of).collect::<Result<Vec<_>, Failure>>()?
+    };
+    if arguments.changes {
+        entries = entries.into_iter().flat_map(|entry| entry.changes(since)).collect();
     }
     match arguments.format {
-        Format::Json => context.output.raw(export::json(&leads).as_bytes()),
+        Format::Json => context.output.raw(export::json(&entries).as_bytes()),
         Format::Csv => {
-            let csv = export::csv(&leads).map_err(|error| Failure::fault(&error))?;
+            let csv = export::csv(&entries).map_err(|error| Failure::fault(&error))?;
             context.output.raw(&csv);
         }
-        Format::Adf => match adf::write(&leads, &dealers, &arguments.options()) {
-            Some(document) => context.output.raw(document.as_bytes()),
-            None => context.output.talk("no leads, and ADF has no empty document"),
-        },
+        Format::Adf => {
+            let prospects: Vec<_> = entries.iter().map(Entry::prospect).collect();
+            match adf::write(&prospects, &dealers, &arguments.options()) {
+                Some(document) => context.output.raw(document.as_bytes()),
+                None => context.output.talk("no leads, and ADF has no empty document"),
+            }
+        }
     }
     Ok(())
 }
@@ -215,11 +364,12 @@ impl Export {
 }
 
 fn dealers(arguments: &Export, context: &Context) -> Result<Vec<Dealer>, Failure> {
-    match &arguments.config {
-        Some(path) => Ok(check_config::load(path, &context.environment)?.dealers),
-        None if arguments.demo => Ok(read::demo().dealers),
-        None => Ok(Vec::new()),
-    }
+    let dealers = match &arguments.config {
+        Some(path) => check_config::load(path, &context.environment)?.dealers,
+        None if arguments.demo => read::demo().dealers,
+        None => Vec::new(),
+    };
+    Ok(dealers.into_iter().map(|dealer| dealer.terms).collect())
 }
 
 fn open(place: &Place) -> Result<Store, Failure> {
@@ -231,13 +381,33 @@ fn open(place: &Place) -> Result<Store, Failure> {
     dealers::open(&place.data)
 }
 
-fn select(store: &Store, selection: &Selection) -> Result<Vec<LeadRecord>, Failure> {
+fn history(store: &Store, id: &str) -> Result<LeadHistory, Failure> {
+    let history = store.lead_history(id).map_err(|fault| Failure::fault(&fault))?;
+    history.ok_or_else(|| {
+        Failure::usage("there is no such lead").hint("`tradepost leads list` names them")
+    })
+}
+
+fn entries(
+    store: &Store,
+    leads: &[LeadRecord],
+    since: Option<Timestamp>,
+) -> Result<Vec<Entry>, Failure> {
+    leads.iter().map(|lead| Ok(Entry::now(history(store, &lead.lead_id)?, since))).collect()
+}
+
+/// The leads that are meant, and how many of those that are otherwise meant are held back.
+fn select(store: &Store, selection: &Selection) -> Result<(Vec<LeadRecord>, usize), Failure> {
     let mut leads =
         store.leads(selection.dealer.as_deref()).map_err(|fault| Failure::fault(&fault))?;
-    if let Some(since) = selection.since {
-        leads.retain(|lead| lead.received_at >= since);
-    }
-    Ok(leads)
+    leads.retain(|lead| {
+        let rooftop = lead.submission.rooftop.as_deref().unwrap_or_default().to_lowercase();
+        selection.since.is_none_or(|since| lead.changed_at >= since)
+            && selection.rooftop.as_ref().is_none_or(|name| name.to_lowercase() == rooftop)
+    });
+    let held = leads.iter().filter(|lead| lead.state == LeadState::Held).count();
+    leads.retain(|lead| selection.state.has(lead.state));
+    Ok((leads, held))
 }
 
 fn since(text: &str) -> Result<Timestamp, String> {

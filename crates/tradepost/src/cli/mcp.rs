@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tradepost_bridge::server::{Door, PATH, router, serve_stdio};
+use tradepost_bridge::{Bridge, Options};
+use tradepost_server::clock::Clock;
+use tradepost_server::http;
 
 use super::output::Failure;
 use super::serve::{start_log, stop_signal};
 use super::{Context, Outcome, call};
-use crate::bridge::server::{Door, PATH, router, serve_stdio};
-use crate::bridge::{Bridge, Options};
-use crate::clock::Clock;
 use crate::config::Server;
-use crate::http;
 
 /// Where it listens when nothing else is said.
 const ADDRESS: &str = "127.0.0.1:8090";
@@ -56,7 +56,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     // The library logs whole messages, which hold personal data.
     let log_filter = format!("{},rmcp=off", arguments.log);
     let server = Server { log_filter, log_json: false, ..Server::default() };
-    start_log(&server)?;
+    let _log = start_log(&server)?;
     let bridge = Arc::new(bridge(&arguments, context)?);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -93,10 +93,11 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
     getrandom::fill(&mut secret).map_err(|error| {
         Failure::new(1, format!("reading the operating system's randomness: {error}"))
     })?;
+    let clock = Clock::system();
     let options = Options {
         agent_name: arguments.agent_name.clone(),
         patience: Duration::from_secs(arguments.timeout),
-        clock: Clock::system(),
+        now: Arc::new(move || clock.now()),
         secret,
     };
     let dealers = arguments.dealers.iter().map(|address| (address.clone(), token.clone()));
@@ -118,6 +119,6 @@ async fn serve_http(
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     // Scripts wait for this line.
     context.output.line(format!("listening on http://{address}{PATH}"));
-    http::server::serve(listener, router(bridge, door), server, stop).await;
+    http::server::serve(listener, router(bridge, door), &server.http(), stop).await;
     Ok(())
 }

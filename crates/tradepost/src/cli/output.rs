@@ -11,15 +11,19 @@
 //! | 6 | the seller refused: conflict (idempotency key, appointment time) |
 //! | 7 | the seller refused: try again later (rate limited, internal error) |
 //! | 8 | the seller refused: skill, operation or version not supported |
-//! | 9 | the seller refused for another reason |
+//! | 9 | the seller refused for another reason; of `adcp call`: rows failed |
 //! | 10 | no usable answer: unreachable, timed out, or not of the protocol; of `probe`: a MUST is broken |
 //! | 11 | the card is not to be trusted: not signed, by no trusted key, or forged |
+//! | 12 | of `call --text` and `adcp call`: the agent waits for an answer or a credential |
+//! | 13 | of `call --text` and `adcp call`: the task goes on |
+//! | 14 | of `probe`: no grade, because fewer than half of the MUSTs could be looked at |
+//! | 130 | of `call`, `adcp call` and `probe`: stopped by a signal; what may have happened, or was seen, is said all the same |
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tradepost_buyer::text::escape_json;
 
 pub mod seller;
@@ -27,6 +31,18 @@ pub mod table;
 
 /// The exit code for a card that is not to be trusted.
 pub const UNTRUSTED: u8 = 11;
+
+/// The exit code for a task that waits for its caller.
+pub const WAITS: u8 = 12;
+
+/// The exit code for a task that goes on.
+pub const GOES_ON: u8 = 13;
+
+/// The exit code of a probe that saw too little for a grade.
+pub const UNGRADED: u8 = 14;
+
+/// The exit code of a call that a signal ended, as shells have it for Ctrl-C.
+pub const INTERRUPTED: u8 = 130;
 
 /// Where a command's output goes, and in which form.
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +111,22 @@ impl Failure {
     #[must_use]
     pub fn told(exit: u8, message: impl Into<String>) -> Self {
         Self { told: true, ..Self::new(exit, message) }
+    }
+
+    /// Adds facts for programs, in place of those of the same name.
+    #[must_use]
+    pub fn with_facts(mut self, facts: Map<String, Value>) -> Self {
+        match &mut self.data {
+            Some(Value::Object(data)) => data.extend(facts),
+            Some(_) | None => self.data = Some(facts.into()),
+        }
+        self
+    }
+
+    /// Of a request that only read: however it ended, it cannot have had an effect.
+    #[must_use]
+    pub fn without_effect(self) -> Self {
+        self.with_facts([("may_have_acted".to_owned(), false.into())].into_iter().collect())
     }
 
     /// Adds what to do about it.

@@ -1,20 +1,27 @@
 //! `tradepost probe`: find out how well an agent keeps to its specifications.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tradepost_buyer::probe::check::Profile;
-use tradepost_buyer::probe::report::Report;
-use tradepost_buyer::probe::{self, Options, Progress, html, junit};
+use clap::ValueEnum as _;
+use progress::Bar;
+use tradepost_probe::check::Profile;
+use tradepost_probe::report::Report;
+use tradepost_probe::{Options, Progress, github, html, junit, markdown, probe_until, rehearse};
+use tradepost_server::clock::Clock;
 
 use super::discover::{block_on, transport};
 use super::output::seller::NO_ANSWER;
-use super::output::{Failure, Output};
+use super::output::{Failure, INTERRUPTED, Output, UNGRADED};
+use super::serve::stop_signal;
 use super::{Context, Outcome};
-use crate::clock::Clock;
 
+mod progress;
 mod text;
 mod waivers;
+
+/// The environment variable of the address under which whoever probes can be reached.
+const CONTACT_VARIABLE: &str = "TRADEPOST_PROBE_CONTACT";
 
 /// The environment variables of the bearer tokens.
 const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
@@ -44,6 +51,29 @@ pub enum Format {
     Junit,
     /// For people, in a browser: one file that needs nothing else.
     Html,
+    /// For people, as the summary of a job or as a comment.
+    Markdown,
+    /// Annotations of GitHub Actions: an error for each MUST, a warning for each SHOULD.
+    Github,
+}
+
+/// A further report: its form and its file.
+#[derive(Debug, Clone)]
+struct Also {
+    format: Format,
+    path: PathBuf,
+}
+
+impl std::str::FromStr for Also {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, path) = text.split_once('=').ok_or("write FORMAT=FILE, as junit=probe.xml")?;
+        if path.is_empty() {
+            return Err("the name of the file is missing behind the =".to_owned());
+        }
+        Ok(Self { format: Format::from_str(format, false)?, path: path.into() })
+    }
 }
 
 /// Its arguments.
@@ -60,6 +90,12 @@ pub struct Arguments {
     /// Write the report to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write another report besides, as junit=probe.xml; may be given several times.
+    #[arg(long, value_name = "FORMAT=FILE")]
+    also: Vec<Also>,
+    /// Read the card, send nothing else, and say what would be sent.
+    #[arg(long, conflicts_with_all = ["out", "also"])]
+    dry_run: bool,
     /// Send leads too, valid ones among them, marked as tests. The dealer keeps them.
     #[arg(long)]
     allow_leads: bool,
@@ -85,82 +121,137 @@ pub struct Arguments {
     /// Requests in all at most.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     budget: u32,
+    /// How many seconds the run may take; then what was seen is reported, the rest as skipped.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    deadline: Option<u64>,
+    /// Where you can be reached, a URL or an e-mail address, for the User-Agent of every request;
+    /// also TRADEPOST_PROBE_CONTACT.
+    #[arg(long, value_name = "ADDRESS", value_parser = contact)]
+    contact: Option<String>,
     /// How many seconds an answer may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
 }
 
+/// An address for `User-Agent`: in its comment, so that nothing may end that.
+fn contact(text: &str) -> Result<String, String> {
+    let fits = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'(' | b')' | b'\\' | b';');
+    let is_address =
+        text.starts_with("https://") || text.starts_with("http://") || text.contains('@');
+    if !text.is_empty() && text.len() <= 200 && text.bytes().all(fits) && is_address {
+        Ok(text.to_owned())
+    } else {
+        Err("give a URL or an e-mail address, without spaces and parentheses".to_owned())
+    }
+}
+
 /// Runs it.
 ///
 /// # Errors
-/// What went wrong, with the exit code; that a MUST is broken.
+/// What went wrong, with the exit code; that a MUST is broken, that too little could be looked at, or
+/// that a signal ended the run.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let options = options(&arguments, context)?;
+    let transport = transport(arguments.timeout);
+    if arguments.dry_run {
+        let is_json = match arguments.format {
+            None => context.output.is_json(),
+            Some(Format::Json) => true,
+            Some(Format::Text) => false,
+            Some(Format::Junit | Format::Html | Format::Markdown | Format::Github) => {
+                let failure = Failure::usage("a dry run has no such form");
+                return Err(failure.hint("use --format text or json"));
+            }
+        };
+        let rehearsal = block_on(rehearse(transport, &arguments.url, options))?;
+        if is_json {
+            context.output.document(&rehearsal);
+        } else {
+            context.output.line(text::rehearsal(&rehearsal).trim_end());
+        }
+        return Ok(());
+    }
+    let waived: Vec<_> = options.waivers.iter().map(|waiver| waiver.check.clone()).collect();
+    let bar = Bar::new();
+    let mut progress = |progress: &Progress<'_>| bar.show(progress);
+    let mut is_stopped = false;
+    let report = block_on(async {
+        let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+        let stop = async {
+            stop.await;
+            is_stopped = true;
+        };
+        let probed = probe_until(transport, &arguments.url, options, &mut progress, stop).await;
+        probed.map_err(Failure::from)
+    });
+    bar.clear();
+    let report = report?;
+    for check in waived {
+        let used = report.findings.iter().any(|it| it.check.id == check && it.waived.is_some());
+        if !used && report.stopped.is_none() {
+            context.output.talk(format!("the waiver of {check} is not needed"));
+        }
+    }
+    write(&report, &arguments, context.output)?;
+    if is_stopped {
+        Err(Failure::told(INTERRUPTED, "stopped by a signal"))
+    } else if report.breaks_a_must() {
+        Err(Failure::told(NO_ANSWER, "a MUST is broken"))
+    } else if report.grade.is_none() {
+        context.output.talk(format!("no grade: {}", report.meaning()));
+        Err(Failure::told(UNGRADED, "too little could be looked at"))
+    } else {
+        Ok(())
+    }
+}
+
+fn options(arguments: &Arguments, context: &Context) -> Result<Options, Failure> {
     let waivers = arguments.waivers.as_deref().map(waivers::read).transpose()?.unwrap_or_default();
     let variable = |name: &str| {
         let mut variables = context.environment.iter();
         let found = variables.find(|(known, value)| known == name && !value.is_empty());
         found.map(|(_, value)| value.clone())
     };
-    let options = Options {
-        profile: match arguments.profile {
-            Wanted::Auto => None,
-            Wanted::A2a => Some(Profile::A2a),
-            Wanted::Aap => Some(Profile::Aap),
-            Wanted::Adcp => Some(Profile::Adcp),
-        },
-        token: arguments.token.clone().or_else(|| variable(TOKEN_VARIABLE)),
-        token_b: arguments.token_b.clone().or_else(|| variable(TOKEN_B_VARIABLE)),
-        allow_leads: arguments.allow_leads,
-        allow_messages: !arguments.no_messages,
-        allow_writes: arguments.allow_writes,
-        rate: arguments.rate,
-        budget: arguments.budget,
-        now: Clock::system().now(),
-        run_id: uuid::Uuid::now_v7().simple().to_string(),
-        waivers,
+    let run_id = uuid::Uuid::now_v7().simple().to_string();
+    let mut options = Options::new(Clock::system().now(), run_id);
+    options.profile = match arguments.profile {
+        Wanted::Auto => None,
+        Wanted::A2a => Some(Profile::A2a),
+        Wanted::Aap => Some(Profile::Aap),
+        Wanted::Adcp => Some(Profile::Adcp),
     };
-    let waived: Vec<_> = options.waivers.iter().map(|waiver| waiver.check.clone()).collect();
-    let bar = bar();
-    let mut progress = |progress: &Progress<'_>| {
-        bar.set_length(progress.total as u64);
-        bar.set_position(progress.done as u64);
-        bar.set_message(progress.finding.check.id);
-    };
-    let transport = transport(arguments.timeout);
-    let report = block_on(probe::probe(transport, &arguments.url, options, &mut progress))?;
-    bar.finish_and_clear();
-    for check in waived {
-        let used = report.findings.iter().any(|it| it.check.id == check && it.waived.is_some());
-        if !used {
-            context.output.talk(format!("the waiver of {check} is not needed"));
+    options.token = arguments.token.clone().or_else(|| variable(TOKEN_VARIABLE));
+    options.token_b = arguments.token_b.clone().or_else(|| variable(TOKEN_B_VARIABLE));
+    options.contact = match (&arguments.contact, variable(CONTACT_VARIABLE)) {
+        (Some(given), _) => Some(given.clone()),
+        (None, Some(text)) => {
+            let mistake = |why| Failure::usage(format!("{CONTACT_VARIABLE}: {why}"));
+            Some(contact(&text).map_err(mistake)?)
         }
-    }
-    write(&report, &arguments, context.output)?;
-    if report.breaks_a_must() {
-        return Err(Failure::told(NO_ANSWER, "a MUST is broken"));
-    }
-    Ok(())
+        (None, None) => None,
+    };
+    options.allow_leads = arguments.allow_leads;
+    options.allow_messages = !arguments.no_messages;
+    options.allow_writes = arguments.allow_writes;
+    options.rate = arguments.rate;
+    options.budget = arguments.budget;
+    options.deadline = arguments.deadline.map(Duration::from_secs);
+    options.waivers = waivers;
+    Ok(options)
 }
 
 fn write(report: &Report, arguments: &Arguments, output: Output) -> Outcome {
     let usual = if output.is_json() { Format::Json } else { Format::Text };
     let format = arguments.format.unwrap_or(usual);
-    let document = match format {
-        Format::Text => text::summary(report),
-        Format::Json => {
-            let json = serde_json::to_string_pretty(report);
-            json.map_err(|error| Failure::fault(&error))?
-        }
-        Format::Junit => junit::write(report),
-        Format::Html => html::write(report),
-    };
+    for also in &arguments.also {
+        save(&also.path, &written(report, also.format)?)?;
+    }
+    let document = written(report, format)?;
     match &arguments.out {
         Some(path) => {
-            std::fs::write(path, document.as_bytes()).map_err(|error| {
-                Failure::new(1, format!("cannot write {}: {error}", path.display()))
-            })?;
-            output.talk(format!("grade {}; see {}", report.grade.letter(), path.display()));
+            save(path, &document)?;
+            output.talk(format!("{}; see {}", report.verdict(), path.display()));
         }
         None if format == Format::Json => output.json_text(&document),
         None => output.line(document.trim_end()),
@@ -168,10 +259,45 @@ fn write(report: &Report, arguments: &Arguments, output: Output) -> Outcome {
     Ok(())
 }
 
-/// The progress, where somebody looks at it.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg:32!}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
+fn written(report: &Report, format: Format) -> Result<String, Failure> {
+    Ok(match format {
+        Format::Text => text::summary(report),
+        Format::Json => {
+            let json = serde_json::to_string_pretty(report);
+            json.map_err(|error| Failure::fault(&error))?
+        }
+        Format::Junit => junit::write(report),
+        Format::Html => html::write(report),
+        Format::Markdown => markdown::write(report),
+        Format::Github => github::write(report),
+    })
+}
+
+fn save(path: &Path, document: &str) -> Outcome {
+    let written = std::fs::write(path, document.as_bytes());
+    written.map_err(|error| Failure::new(1, format!("cannot write {}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contact_is_an_address_that_fits_the_header() {
+        for address in ["https://dealer.example/bots", "ops@dealer.example"] {
+            assert_eq!(contact(address).as_deref(), Ok(address));
+        }
+        for text in ["", "dealer", "https://a.example/ x", "a@b)", "https://a.example/\u{e9}"] {
+            assert!(contact(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_further_report_is_a_form_and_a_file() {
+        let also: Also = "junit=a=b.xml".parse().unwrap();
+        assert_eq!((also.format, also.path), (Format::Junit, PathBuf::from("a=b.xml")));
+        for text in ["junit", "junit=", "pdf=a"] {
+            assert!(text.parse::<Also>().is_err(), "{text}");
+        }
+    }
 }

@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
+use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::Authorization;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
 use tradepost_publisher::task::end::Office;
+use tradepost_server::clock::Clock;
+use tradepost_store::Store;
 
 use self::offline::Offline;
 use super::output::Failure;
 use super::{Context, Outcome, check_config, dealers};
 use crate::adcp::vault::StoreVault;
-use crate::clock::Clock;
 use crate::config::{Config, read};
-use crate::store::Store;
 
 mod list;
 mod offline;

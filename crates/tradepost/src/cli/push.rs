@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tradepost_server::clock::Clock;
+use tradepost_store::{PushPlace, Store};
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::{Context, Outcome, dealers};
-use crate::clock::Clock;
-use crate::store::{PushPlace, Store};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]

@@ -13,18 +13,25 @@ use axum::routing::get;
 use jiff::SignedDuration;
 use serde_json::json;
 use tokio::sync::Notify;
-use tradepost_buyer::receiver::authentic::{Authenticity, Keys, Signatures};
+use tradepost_buyer::Url;
+use tradepost_buyer::receiver::authentic::{Authenticity, Keys, Signatures, Webhooks};
 use tradepost_buyer::receiver::metrics::Metrics;
+use tradepost_buyer::receiver::webhooks::PER_KEY;
 use tradepost_buyer::receiver::{self, MAX_BODY, Receiver};
+use tradepost_buyer::signed::signers::{self, Agent, Signers, Source};
+use tradepost_server::clock::Clock;
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_server::http::{self, Peer};
+use tradepost_store::inbox::{DurableInbox, Fate, Kept};
+use tradepost_wire::adcp::signing::Surface;
+use tradepost_wire::http_signature::Target;
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, dealers};
-use crate::clock::Clock;
+use crate::adcp::published::Web;
 use crate::config::Server;
-use crate::http::{self, Peer};
-use crate::store::inbox::{DurableInbox, Fate, Kept};
 
 mod handle;
 mod watch;
@@ -44,17 +51,28 @@ pub struct Arguments {
     /// The path of the webhook.
     #[arg(long, value_name = "PATH", default_value = "/webhook", value_parser = path)]
     path: String,
-    /// A file of tokens, one on each line, of which a sender must have one.
+    /// A file of tokens, one on each line, of which a sender must have one. The address of a seller
+    /// may stand in front of a token, and in front of a key, when it alone has it.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// A file of keys, one on each line, with one of which deliveries must have an HMAC.
     #[arg(long, value_name = "FILE")]
     hmac_key_file: Option<PathBuf>,
+    /// The address of an AdCP seller whose webhooks are taken when it has signed them; may be
+    /// repeated. Its brand.json leads to its keys.
+    #[arg(long, value_name = "URL", help_heading = "AdCP")]
+    seller: Vec<String>,
+    /// Where the sellers' brand.json is, if not at each seller's own host.
+    #[arg(long, value_name = "URL", requires = "seller", help_heading = "AdCP")]
+    brand_json: Option<String>,
+    /// The name of a seller's key that must not be used any more; may be repeated.
+    #[arg(long, value_name = "KEY", requires = "seller", help_heading = "AdCP")]
+    revoked: Vec<String>,
     /// A file of public keys, a JWK set, by one of which deliveries must be signed (RFC 9421).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "seller")]
     jwks: Option<PathBuf>,
     /// The address of the webhook as senders know it; what they sign is compared with it.
-    #[arg(long, value_name = "URL", requires = "jwks")]
+    #[arg(long, value_name = "URL")]
     url: Option<Uri>,
     /// The tag that signatures must have, such as adcp/webhook-signing/v1.
     #[arg(long, value_name = "TAG", requires = "jwks")]
@@ -147,6 +165,7 @@ fn list(listing: &Listing, fate: Option<Fate>, context: &Context) -> Outcome {
         Column::Number("no"),
         Column::Text("received"),
         Column::Text("came by"),
+        Column::Text("sender"),
         Column::Text("what"),
         Column::Text("task"),
         Column::Text("state"),
@@ -159,6 +178,7 @@ fn list(listing: &Listing, fate: Option<Fate>, context: &Context) -> Outcome {
             kept.seq.to_string(),
             format!("{:.0}", kept.received_at),
             kept.source.clone(),
+            kept.sender.clone(),
             kept.kind.clone(),
             kept.task_id.clone().unwrap_or_default(),
             kept.state.clone().unwrap_or_default(),
@@ -181,7 +201,7 @@ fn secrets(path: &Path) -> Result<Vec<String>, Failure> {
     Ok(lines.map(str::to_owned).collect())
 }
 
-fn authenticity(arguments: &Arguments) -> Result<Authenticity, Failure> {
+fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Failure> {
     let wrong = |path: &Path, why: &str| Failure::usage(format!("{}: {why}", path.display()));
     let mut required = Authenticity::default();
     if let Some(path) = &arguments.token_file {
@@ -194,27 +214,69 @@ fn authenticity(arguments: &Arguments) -> Result<Authenticity, Failure> {
         let keys: Vec<_> = keys.iter().map(String::as_str).collect();
         required = required.with_hmac(&keys).map_err(|why| wrong(path, why))?;
     }
-    if let Some(path) = &arguments.jwks {
+    let url = arguments.url.as_ref().map(|url| {
+        let read = url.scheme().and_then(|_| Target::read(&url.to_string()).ok());
+        let hint = "--url must be an address with scheme, host and path";
+        read.ok_or_else(|| Failure::usage(hint))
+    });
+    let url = url.transpose()?;
+    let is_adcp = arguments.tag.as_deref() == Some(Surface::Webhook.tag());
+    if !arguments.seller.is_empty() || is_adcp {
+        required = required.with_webhooks(Webhooks::new(sellers(arguments, clock)?, url));
+    } else if let Some(path) = &arguments.jwks {
         let text = secrets(path)?.join("\n");
         let document = serde_json::from_str(&text).map_err(|_| wrong(path, "is not JSON"))?;
         let keys = Keys::read(&document).map_err(|why| wrong(path, why))?;
         let (url, tag) = (arguments.url.clone(), arguments.tag.clone());
-        if url.as_ref().is_some_and(|url| url.scheme().is_none()) {
-            return Err(Failure::usage("--url must be an address with scheme, host and path"));
-        }
         required = required.with_signatures(Signatures { keys, url, tag });
     }
     if required.is_empty() {
-        let hint = "name --token-file, --hmac-key-file or --jwks; all that are named are required";
+        let hint = "name --seller, --token-file, --hmac-key-file or --jwks; all that are named are \
+                    required";
         return Err(Failure::usage("everybody would be believed").hint(hint));
     }
     Ok(required)
 }
 
+/// The sellers of AdCP whose webhooks are taken.
+fn sellers(arguments: &Arguments, clock: &Clock) -> Result<Signers<Arc<str>>, Failure> {
+    let keys = |source| signers::Keys { source, revoked: arguments.revoked.clone(), cap: PER_KEY };
+    let agents: Vec<_> = match &arguments.jwks {
+        // Keys that were handed over are those of one seller, which needs no name.
+        Some(path) => {
+            let keys = keys(Source::File(path.clone()));
+            vec![Agent { whose: Arc::default(), id: "jwks".to_owned(), url: None, keys }]
+        }
+        None => {
+            let agent = |url: &String| Agent {
+                whose: url.as_str().into(),
+                id: url.clone(),
+                url: Some(url.clone()),
+                keys: keys(Source::Published(arguments.brand_json.clone())),
+            };
+            arguments.seller.iter().map(agent).collect()
+        }
+    };
+    // What a seller publishes must not lead into our network. One that is on this machine may lead
+    // to this machine.
+    let local = |url: &String| {
+        let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+        host.is_some_and(|host| watch::is_local(&host))
+    };
+    let egress = Egress::new(Resolver::system(), arguments.seller.iter().all(local));
+    for url in arguments.seller.iter().chain(&arguments.brand_json) {
+        egress.read(url).map_err(|why| Failure::usage(format!("the address of a seller {why}")))?;
+    }
+    Signers::open(Arc::new(Web::new(egress, clock.clone())), agents, |path| {
+        std::fs::read_to_string(path)
+    })
+    .map_err(|why| Failure::usage(format!("the file with the keys: {why}")))
+}
+
 fn listen(arguments: &Arguments, context: &Context) -> Outcome {
-    let authenticity = authenticity(arguments)?;
-    let watched = arguments.watch.read(&context.environment)?;
     let clock = Clock::system();
+    let authenticity = authenticity(arguments, &clock)?;
+    let watched = arguments.watch.read(&arguments.seller, &context.environment)?;
     let inbox = Arc::new(open(&arguments.data, &clock)?);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -223,7 +285,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
     runtime.block_on(async {
         let (listener, address) = bind(arguments.listen).await?;
         let (metrics, news) = (Arc::new(Metrics::default()), Arc::new(Notify::new()));
-        let (time, told) = (clock.clone(), Arc::clone(&news));
+        let (time, told, output) = (clock.clone(), Arc::clone(&news), context.output);
         let receiver = Receiver {
             inbox: Arc::clone(&inbox) as Arc<dyn receiver::Inbox>,
             authenticity,
@@ -232,6 +294,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
             now: Box::new(move || time.now()),
             metrics: Arc::clone(&metrics),
             kept: Box::new(move || told.notify_one()),
+            refused: Box::new(move |why| output.talk(format!("a delivery was refused: {why}"))),
         };
         let router = Router::new()
             .route(METRICS_PATH, get(show_metrics))
@@ -254,9 +317,9 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
             output: context.output,
         };
         let inbox = Arc::clone(&inbox) as Arc<dyn receiver::Inbox>;
-        let server = server(arguments.listen);
+        let settings = server(arguments.listen).http();
         tokio::select! {
-            () = http::server::serve(listener, router, &server, stop) => Ok(()),
+            () = http::server::serve(listener, router, &settings, stop) => Ok(()),
             failure = handler.run() => Err(failure),
             failure = watched.run(&inbox, &metrics, &clock, &news, context.output) => Err(failure),
         }
@@ -271,10 +334,8 @@ fn server(listen: SocketAddr) -> Server {
         read_timeout: SignedDuration::try_from(PATIENCE).unwrap_or(SignedDuration::MAX),
         max_connections: 1_024,
         shutdown_grace: SignedDuration::from_secs(5),
-        log_json: false,
         log_filter: "off".to_owned(),
-        trust_forwarded_for: false,
-        tls: None,
+        ..Server::default()
     }
 }
 

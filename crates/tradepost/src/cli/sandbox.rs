@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
+use tradepost_server::clock::Clock;
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, check_config};
-use crate::clock::Clock;
 use crate::sandbox::report::Report;
 use crate::sandbox::script::{self, Script};
 use crate::sandbox::watch::Level;

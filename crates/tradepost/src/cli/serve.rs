@@ -1,38 +1,41 @@
 //! `tradepost serve`: put one or more dealers online.
 
-use std::fs::{File, TryLockError};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lock::lock;
+use reload::Reload;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tradepost_dealer::demo as dealer_demo;
+use tradepost_keys::private::SigningKey;
+use tradepost_server::background::{keep_going, piece};
+use tradepost_server::clock::Clock;
+use tradepost_server::desk::Desk;
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_server::fault::Fault;
+use tradepost_server::http;
+use tradepost_server::outbox::backoff::Schedule;
+use tradepost_server::outbox::{Edge, Outbox, Settings};
+use tradepost_server::tls::Identity;
+use tradepost_store::Store;
 
 use super::output::Failure;
 use super::{Context, Outcome, check_config, dealers};
-use crate::aap::demo as dealer_demo;
-use crate::clock::Clock;
 use crate::config::{Config, Server, read};
 use crate::conformance::{Conformance, Profile};
-use crate::desk::Desk;
-use crate::egress::{Egress, Resolver};
-use crate::fault::Fault;
-use crate::http;
-use crate::outbox::backoff::Schedule;
-use crate::outbox::{Edge, Outbox, Settings};
-use crate::signing::key::SigningKey;
-use crate::store::Store;
-use crate::tls::Identity;
+use crate::log::Log;
+use crate::wiring::{self, Wiring};
 
 mod demo;
+pub(super) mod lock;
+mod reload;
 
 /// How often the server looks for inventories that `tradepost import` has replaced, and for new
 /// certificates.
 const REFRESH: Duration = Duration::from_secs(1);
-
-/// What a server locks in its data folder.
-const LOCK: &str = "tradepost.lock";
 
 /// The demo inventory is the same everywhere.
 const DEMO_SEED: u64 = 20_260_401;
@@ -111,33 +114,53 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             None => arguments.dealers.load(&context.environment)?,
         },
     };
+    let source = arguments.conformance.is_none() && !arguments.publisher.is_asked_for();
+    let configured = config.server.clone();
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
     }
     check_config::check_keys(&config)?;
     check_config::load_catalogues(&mut config)?;
-    start_log(&config.server)?;
-    let clock = Clock::system();
-    let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
-    let tls = tls.map_err(|mistakes| check_config::unusable_tls(&mistakes))?.map(Arc::new);
-    let store = dealers::open(&arguments.data)?;
-    // Held until the process ends.
-    let _lock = lock(&arguments.data)?;
-    if arguments.dealers.demo {
-        stock_demo(&config, &store, &clock, arguments.demo_size)
-            .map_err(|fault| Failure::fault(&fault))?;
+    // Dropped last, so that what is said at the end is written.
+    let log = Arc::new(start_log(&config.server)?);
+    if source {
+        for warning in check_config::warnings(&config) {
+            tracing::warn!(warning, "the configuration has something that will be regretted");
+        }
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::fault(&error))?;
+    // Before anything that takes time, because until then the signal would end the process.
+    let hangups = {
+        let _entered = runtime.enter();
+        signal(SignalKind::hangup()).map_err(|error| Failure::fault(&error))?
+    };
+    let clock = Clock::system();
+    let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
+    let tls = tls.map_err(|mistakes| check_config::unusable_tls(&mistakes))?.map(Arc::new);
+    // Held until the process ends, and before the schema is touched: another server may be running.
+    let _lock = lock(&arguments.data)?;
+    let store = lock::migrated(&arguments.data)?;
+    if arguments.dealers.demo {
+        stock_demo(&config, &store, &clock, arguments.demo_size)
+            .map_err(|fault| Failure::fault(&fault))?;
+    }
+    let reload = Reload {
+        source: source.then(|| arguments.dealers.clone()),
+        environment: context.environment.clone(),
+        server: configured,
+        tls: tls.clone(),
+        log,
+    };
     let fixture = arguments.conformance.map(|profile| Fixture {
         profile,
         lenient: arguments.lenient,
         signing_key: arguments.signing_key,
         push: arguments.push,
     });
-    runtime.block_on(serve(config, fixture, store, clock, tls, context))
+    runtime.block_on(serve(config, fixture, store, clock, (reload, hangups), context))
 }
 
 /// What the conformance agent is to be like.
@@ -148,33 +171,12 @@ struct Fixture {
     push: PushArguments,
 }
 
-/// Keeps other servers away from the folder: each would count requests for itself.
-fn lock(data: &Path) -> Result<Option<File>, Failure> {
-    let opened = File::options().create(true).truncate(false).write(true).open(data.join(LOCK));
-    let file = opened.map_err(|error| {
-        Failure::new(1, format!("cannot use the data folder {}: {error}", data.display()))
-            .hint("name a folder that you may write with --data")
-    })?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => {
-            let message = format!("another server uses the data folder {}", data.display());
-            Err(Failure::new(1, message).hint("stop it, or name another folder with --data"))
-        }
-        // Some network file systems have no locks.
-        Err(TryLockError::Error(error)) => {
-            tracing::warn!(%error, "the data folder could not be locked");
-            Ok(None)
-        }
-    }
-}
-
 /// Gives the demo dealer its inventory.
 fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Result<(), Fault> {
     let now = clock.now();
     for dealer in &config.dealers {
         store.replace_inventory(
-            &dealer.id,
+            &dealer.terms.id,
             &dealer_demo::units(size, DEMO_SEED, now),
             now,
             false,
@@ -188,21 +190,28 @@ async fn serve(
     conformance: Option<Fixture>,
     store: Store,
     clock: Clock,
-    tls: Option<Arc<Identity>>,
+    (reload, hangups): (Reload, Signal),
     context: &Context,
 ) -> Outcome {
     let (listener, address) = bind(config.server.listen).await?;
+    let operators = match config.server.operator_listen {
+        Some(wanted) => Some(bind(wanted).await?),
+        None => None,
+    };
     let server = config.server.clone();
     let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
-    let (desk, outbox) = open(config, conformance, Arc::new(store), clock, address)
+    let (wiring, outbox) = open(config, conformance, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
-    let desk = Arc::new(desk);
+    let desk = Arc::clone(&wiring.desk);
+    let wiring = Arc::new(wiring);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+    let tls = reload.tls.clone();
     tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone()));
+    tokio::spawn(reload::follow(hangups, Arc::new(reload), Arc::clone(&wiring)));
     // Dropped when deliveries are to stop.
     let (stop_deliveries, deliveries_stopped) = tokio::sync::watch::channel(());
     let grace = Duration::try_from(server.shutdown_grace).unwrap_or_default();
-    let stopped = || {
+    let stopped = move || {
         let mut stopped = deliveries_stopped.clone();
         async move {
             let _ = stopped.changed().await;
@@ -210,10 +219,14 @@ async fn serve(
     };
     let mut deliveries = tokio::task::JoinSet::new();
     if let Some(outbox) = outbox {
-        deliveries.spawn(outbox.run(stopped(), grace));
+        let stopped = stopped.clone();
+        deliveries.spawn(keep_going("webhooks", move || Arc::clone(&outbox).run(stopped(), grace)));
     }
-    for notices in desk.notices() {
-        deliveries.spawn(notices.run(stopped(), grace));
+    for notices in &wiring.notices {
+        let notices = Arc::clone(notices);
+        let stopped = stopped.clone();
+        deliveries
+            .spawn(keep_going("notifications", move || Arc::clone(&notices).run(stopped(), grace)));
     }
     tracing::info!(%address, dealers, publishers, "started");
     // Scripts wait for this line.
@@ -229,11 +242,29 @@ async fn serve(
             desk.close_streams();
         }
     };
-    http::server::serve(listener, http::router(desk), &server, stop).await;
+    // Ends with the process: while the last requests are answered, operators still may look.
+    let watched = operators.map(|(listener, address)| {
+        tracing::info!(%address, "listening for operators");
+        let server = for_operators(&server);
+        let router = http::operator_router(Arc::clone(&desk));
+        tokio::spawn(async move {
+            http::server::serve(listener, router, &server.http(), std::future::pending()).await;
+        })
+    });
+    http::server::serve(listener, wiring::site(desk), &server.http(), stop).await;
+    if let Some(watched) = watched {
+        watched.abort();
+    }
     drop(stop_deliveries);
     while deliveries.join_next().await.is_some() {}
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The listener of those who run the server: a few connections, whoever has them.
+fn for_operators(server: &Server) -> Server {
+    const CONNECTIONS: usize = 64;
+    Server { max_connections: CONNECTIONS, connections_per_address: CONNECTIONS, ..server.clone() }
 }
 
 fn open(
@@ -242,13 +273,14 @@ fn open(
     store: Arc<Store>,
     clock: Clock,
     address: SocketAddr,
-) -> Result<(Desk, Option<Arc<Outbox>>), Fault> {
+) -> Result<(Wiring, Option<Arc<Outbox>>), Fault> {
     let Some(fixture) = conformance else {
-        return Ok((Desk::open(config, store, clock, address)?, None));
+        return Ok((Wiring::open(config, store, clock, address)?, None));
     };
     let base_url = config.server.origin(address).to_string();
     let egress = Egress::new(Resolver::system(), fixture.push.push_allow_loopback);
-    let mut agent = Conformance::open(fixture.profile, &store, &clock, &base_url)?.calling(egress);
+    let means = wiring::means(&store, &clock);
+    let mut agent = Conformance::open(fixture.profile, &store, &means, &base_url)?.calling(egress);
     if fixture.lenient {
         agent = agent.lenient();
     }
@@ -258,26 +290,28 @@ fn open(
         agent = agent.signed(key, clock.now())?;
     }
     let outbox = agent.outbox(fixture.push.settings(), Edge::system());
-    Ok((Desk::open_conformance(config.server, store, clock, agent), outbox))
+    Ok((Wiring::alone(&config.server, store, clock, Arc::new(agent)), outbox))
 }
 
 async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
-    loop {
-        tokio::time::sleep(REFRESH).await;
-        desk.tick().await;
-        let (desk, tls) = (Arc::clone(&desk), tls.clone());
-        // Building an index takes a while; requests must not wait for it.
-        let refreshed = tokio::task::spawn_blocking(move || {
-            if let Some(identity) = tls {
-                identity.refresh();
+    keep_going("what comes due by itself", || async {
+        loop {
+            tokio::time::sleep(REFRESH).await;
+            let (fresh, tls) = (Arc::clone(&desk), tls.clone());
+            // Building an index takes a while; requests must not wait for it.
+            let refreshed = piece("taking over inventories", move || {
+                if let Some(identity) = tls {
+                    identity.refresh();
+                }
+                fresh.refresh()
+            });
+            if let Some(Err(fault)) = refreshed.await {
+                tracing::error!(cause = %fault.chain(), "the inventories could not be refreshed");
             }
-            desk.refresh()
-        })
-        .await;
-        if let Ok(Err(fault)) = refreshed {
-            tracing::error!(cause = %fault.chain(), "the inventories could not be refreshed");
+            desk.tick().await;
         }
-    }
+    })
+    .await;
 }
 
 /// Takes an address; with port 0 the one that it got.
@@ -307,17 +341,6 @@ pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// Logs to standard error, so that standard output stays data.
-pub(super) fn start_log(server: &Server) -> Result<(), Failure> {
-    let filter = tracing_subscriber::EnvFilter::try_new(&server.log_filter)
-        .map_err(|error| Failure::usage(format!("server.log_filter: {error}")))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let started =
-        if server.log_json { log.json().flatten_event(true).try_init() } else { log.try_init() };
-    started.map_err(|error| Failure::new(1, format!("starting the log: {error}")))?;
-    // A panic's message may quote what a caller sent, so only its place is logged.
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        tracing::error!(place, "panicked");
-    }));
-    Ok(())
+pub(super) fn start_log(server: &Server) -> Result<Log, Failure> {
+    Log::start(server).map_err(|error| Failure::new(1, format!("starting the log: {error}")))
 }

@@ -2,13 +2,14 @@
 //! agent does besides and what this caller may do with it.
 
 use serde_json::{Value, json};
+use tradepost_buyer::trust;
+use tradepost_keys::{card as signed, private::SigningKey};
+use tradepost_server::auth::Principal;
+use tradepost_server::fault::Fault;
 use tradepost_wire::a2a::card::{AgentCard, Extension, Skill};
 use tradepost_wire::catalog::Vocabulary as _;
 
-use crate::auth::Principal;
-use crate::fault::Fault;
 use crate::gate::Scope;
-use crate::signing::{self, key::SigningKey};
 
 /// The extension in whose parameters a caller finds its name and its scopes.
 const CALLER: &str = "urn:tradepost:caller";
@@ -45,8 +46,8 @@ pub(super) fn card(
     }
     let mut card = serde_json::to_value(public).map_err(Fault::on("writing the extended card"))?;
     if let Some(key) = key {
-        let signature = signing::sign(&card, key, None)
-            .map_err(|problems| signing::describe(&problems).join("; "))
+        let signature = signed::sign(&card, key, None)
+            .map_err(|problems| trust::describe(&problems).join("; "))
             .map_err(Fault::on("signing the extended card"))?;
         if let Some(members) = card.as_object_mut() {
             members.insert("signatures".to_owned(), json!([signature]));

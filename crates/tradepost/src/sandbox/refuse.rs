@@ -1,6 +1,8 @@
 //! Refusals on demand: any code on any skill, complete in the version that is spoken, and with
 //! whatever the script says besides.
 
+use std::time::Duration;
+
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -19,8 +21,8 @@ use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 use super::script::{Page, Words};
 use super::sent::Sent;
 
-/// How long a script's `RATE_LIMITED` asks to wait, in milliseconds, unless it says.
-const WAIT: u64 = 1_000;
+/// How long a script's `RATE_LIMITED` asks to wait, unless it says.
+const WAIT: Duration = Duration::from_secs(1);
 
 /// An answer of which everything is known.
 #[derive(Debug, Clone)]
@@ -115,7 +117,7 @@ fn refusal(code: Code, sent: &Sent, now: Timestamp) -> Refusal {
             Refusal::from_problems(problems)
         }
         Code::VehicleNotFound => {
-            Refusal::vehicle_not_found(&identifiers, crate::aap::demo::DEALER_ID)
+            Refusal::vehicle_not_found(&identifiers, tradepost_dealer::demo::DEALER_ID)
         }
         Code::VehicleUnavailable => {
             let named = |name| {
@@ -148,7 +150,7 @@ fn refusal(code: Code, sent: &Sent, now: Timestamp) -> Refusal {
             Refusal::idempotency_conflict(tradepost_wire::problem::clip(key), now)
         }
         Code::RateLimited => Refusal::rate_limited(WAIT, 1, WAIT),
-        Code::InternalError => Refusal::internal_error(),
+        Code::InternalError => Refusal::internal_error(Duration::from_secs(1)),
     }
 }
 

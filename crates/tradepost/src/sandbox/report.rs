@@ -12,7 +12,7 @@ use tradepost_wire::format::rfc3339;
 
 use super::refuse::Whole;
 use super::script::Script;
-use super::watch::{Exchange, Finding, Found, Level, Watch};
+use super::watch::{Doubt, Exchange, Finding, Found, Level, Watch};
 use super::{damage, short, target_name};
 
 /// A report.
@@ -24,6 +24,7 @@ pub struct Report {
     counts: Vec<(Finding, u64)>,
     findings: Vec<Found>,
     exchanges: Vec<Exchange>,
+    in_doubt: Vec<Doubt>,
 }
 
 impl Report {
@@ -37,6 +38,7 @@ impl Report {
             counts: watch.counts().to_vec(),
             findings: watch.findings().cloned().collect(),
             exchanges: watch.exchanges().cloned().collect(),
+            in_doubt: watch.in_doubt(),
         }
     }
 
@@ -89,6 +91,12 @@ impl Report {
                 "told": exchange.told.as_ref().map(|told| told.name()),
             })
         });
+        let in_doubt = self.in_doubt.iter().map(|doubt| {
+            json!({
+                "exchange": doubt.exchange, "intent": short(&doubt.intent),
+                "attempts": doubt.attempts, "idempotency_key": doubt.keyed, "taken": doubt.taken,
+            })
+        });
         json!({
             "scenario": self.script,
             "since": rfc3339(self.since),
@@ -96,6 +104,7 @@ impl Report {
             "well_behaved": self.is_well_behaved(),
             "wrong": self.count(Level::Wrong),
             "unwise": self.count(Level::Unwise),
+            "in_doubt": in_doubt.collect::<Vec<_>>(),
             "counts": counts.collect::<Vec<_>>(),
             "findings": findings.collect::<Vec<_>>(),
             "exchanges": exchanges.collect::<Vec<_>>(),
@@ -124,6 +133,7 @@ impl Report {
                 let _ = writeln!(out, "  and {} more", all.len() - SHOWN);
             }
         }
+        self.doubts(&mut out);
         let (wrong, unwise) = (self.count(Level::Wrong), self.count(Level::Unwise));
         let _ = match (wrong, unwise) {
             (0, 0) => writeln!(out, "\nwell-behaved: nothing found"),
@@ -131,6 +141,24 @@ impl Report {
             (wrong, unwise) => writeln!(out, "\nbadly behaved: {wrong} wrong, {unwise} unwise"),
         };
         out
+    }
+
+    /// Says of each lead or message that ended in doubt what its buyer has to find out.
+    fn doubts(&self, out: &mut String) {
+        for Doubt { exchange, attempts, keyed, taken, .. } in &self.in_doubt {
+            let times = if *attempts == 1 { "time" } else { "times" };
+            let seller = if *taken { "has" } else { "does not have" };
+            let way = if *keyed {
+                "send it again under its key, or say that it may have arrived"
+            } else {
+                "say that it may have arrived; without a key it cannot be sent again safely"
+            };
+            let _ = writeln!(
+                out,
+                "\nin doubt: request {exchange} was sent {attempts} {times}, and nothing \
+                 final was said\n  the seller {seller} it, which the buyer cannot know; {way}"
+            );
+        }
     }
 
     /// As an answer: JSON, or text for who asks for it by `?format=text` or by `Accept`.

@@ -3,36 +3,15 @@
 
 use jiff::SignedDuration;
 use serde_json::{Map, Value};
+use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code as ProtocolCode;
 use tradepost_wire::aap::{Code, Skill};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::words;
 
 mod read;
 
 pub use read::read;
-
-/// Declares a vocabulary of the script.
-macro_rules! words {
-    (
-        $(#[$meta:meta])*
-        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal ),* $(,)? }
-    ) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum $name { $( $(#[doc = $doc])+ $variant, )* }
-
-        impl Vocabulary for $name {
-            const ALL: &'static [Self] = &[$(Self::$variant),*];
-            const NAMES: &'static [&'static str] = &[$($word),*];
-            fn name(self) -> &'static str {
-                match self { $( Self::$variant => $word, )* }
-            }
-            fn docs(self) -> &'static str {
-                match self { $( Self::$variant => concat!($($doc, "\n"),+), )* }
-            }
-        }
-    };
-}
 
 /// A script.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,10 +20,22 @@ pub struct Script {
     pub name: String,
     /// What it is for, in a sentence.
     pub description: String,
+    /// Whom it plays.
+    pub seller: Seller,
     /// What the buyer may spend.
     pub budget: Budget,
     /// In the order in which they are tried.
     pub rules: Vec<Rule>,
+}
+
+words! {
+    /// Whom a script plays.
+    pub enum Seller {
+        /// A car dealer, who speaks AAP.
+        Dealer = "dealer",
+        /// An agent of A2A without a profile, which keeps tasks.
+        Agent = "agent",
+    }
 }
 
 /// What a well-behaved buyer stays within.
@@ -116,7 +107,7 @@ impl When {
             Some(target) if !self.on.is_empty() => self.on.contains(&target),
             // What no skill was found in is still a message; the card is none.
             Some(Target::Card) => false,
-            Some(Target::Skill(_)) | None => self.on.is_empty(),
+            Some(Target::Skill(_) | Target::Operation(_)) | None => self.on.is_empty(),
         }
     }
 
@@ -134,20 +125,26 @@ impl When {
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// A skill.
+    /// A skill of a dealer.
     Skill(Skill),
+    /// An operation of an agent.
+    Operation(Operation),
     /// The agent card.
     Card,
 }
 
 impl Target {
-    /// The name of the card in scripts; skills have their own.
+    /// The name of the card in scripts; skills and operations have their own.
     pub const CARD: &'static str = "card";
 
     /// The target of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        if name == Self::CARD { Some(Self::Card) } else { Skill::from_name(name).map(Self::Skill) }
+        if name == Self::CARD {
+            return Some(Self::Card);
+        }
+        let operation = || Operation::from_name(name).map(Self::Operation);
+        Skill::from_name(name).map(Self::Skill).or_else(operation)
     }
 
     /// Its name in scripts and reports.
@@ -155,6 +152,7 @@ impl Target {
     pub fn name(self) -> &'static str {
         match self {
             Self::Skill(skill) => skill.name(),
+            Self::Operation(operation) => operation.name(),
             Self::Card => Self::CARD,
         }
     }
@@ -301,6 +299,7 @@ const BUILT_IN: &[&str] = &[
     include_str!("scenarios/locked.toml"),
     include_str!("scenarios/slow.toml"),
     include_str!("scenarios/cardless.toml"),
+    include_str!("scenarios/lost-messages.toml"),
 ];
 
 #[cfg(test)]

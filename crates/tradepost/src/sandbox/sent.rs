@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tradepost_server::http::intake::activated_extensions;
 use tradepost_wire::a2a::{self, Content, Operation, Request};
 use tradepost_wire::aap::{self, Code, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary;
@@ -16,7 +17,6 @@ use tradepost_wire::{canonical, problem};
 use super::script::Target;
 use super::watch::Finding;
 use crate::aap::seller::choose_version;
-use crate::http::intake::activated_extensions;
 
 /// How far a consent may lie in the future before it is called wrong.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -121,6 +121,57 @@ impl Sent {
         sent
     }
 
+    /// A request to an agent without a profile: any operation of A2A. What tells its attempts from others
+    /// is everything but the message's id, by which an agent may know a message again (A2A §3.3.1).
+    #[must_use]
+    pub fn call(parts: &Parts, body: &[u8]) -> Self {
+        let mut sent = Self::nothing(parts);
+        if parts.headers.get(a2a::VERSION_HEADER).is_none() {
+            sent.find(Finding::VersionMissing, "the request names no protocol version");
+        }
+        let envelope = match jsonrpc::read(body) {
+            Ok(envelope) => envelope,
+            Err(reject) => {
+                sent.find(Finding::RequestInvalid, reject.message);
+                return sent;
+            }
+        };
+        sent.id = envelope.id;
+        let Some(operation) = Operation::from_name(&envelope.method) else {
+            sent.find(Finding::RequestInvalid, "the method is none of A2A 1.0");
+            return sent;
+        };
+        sent.target = Some(Target::Operation(operation));
+        match a2a::request::read(operation, envelope.params.as_ref()) {
+            Ok(Request::SendMessage(send) | Request::SendStreamingMessage(send)) => {
+                sent.message_id = Some(send.message.message_id.clone());
+                sent.key.clone_from(&sent.message_id);
+            }
+            Ok(_) => {}
+            Err(refusal) => sent.find(Finding::RequestInvalid, refusal.message),
+        }
+        let mut wanted = envelope.params.unwrap_or_default();
+        sent.data = Some(wanted.clone());
+        if let Some(message) = wanted.get_mut("message").and_then(Value::as_object_mut) {
+            message.shift_remove("messageId");
+        }
+        let named = Value::Array(vec![operation.name().into(), wanted]);
+        sent.intent = Some(Sha256::digest(canonical::to_string(&named)).into());
+        sent
+    }
+
+    /// Whether it may have an effect that must not happen twice: a lead, or a message to an agent.
+    #[must_use]
+    pub fn has_effect(&self) -> bool {
+        matches!(
+            self.target,
+            Some(
+                Target::Skill(Skill::LeadSubmit)
+                    | Target::Operation(Operation::SendMessage | Operation::SendStreamingMessage)
+            )
+        )
+    }
+
     fn nothing(parts: &Parts) -> Self {
         let mut hash = Sha256::new();
         for name in [AUTHORIZATION.as_str(), a2a::VERSION_HEADER, a2a::EXTENSIONS_HEADER] {
@@ -184,7 +235,7 @@ impl Sent {
     pub fn skill(&self) -> Option<Skill> {
         match self.target? {
             Target::Skill(skill) => Some(skill),
-            Target::Card => None,
+            Target::Operation(_) | Target::Card => None,
         }
     }
 

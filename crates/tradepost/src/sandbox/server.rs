@@ -12,9 +12,9 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tradepost_server::http::Peer;
 
 use super::Sandbox;
-use crate::http::Peer;
 
 /// How long the head of a request may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -90,8 +90,9 @@ fn header_wait(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     fn told(status: u16, retry_after: &str, body: &Value) -> String {
         let mut headers = HeaderMap::new();

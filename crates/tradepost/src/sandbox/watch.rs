@@ -14,8 +14,10 @@ use super::script::{Budget, Target};
 use super::sent::{Digest, Sent};
 use super::told::Told;
 
+mod doubt;
 mod finding;
 
+pub use doubt::Doubt;
 pub use finding::{Finding, Level, Row};
 
 /// How many intents, keys, messages, grants and vehicles are remembered of each.
@@ -89,6 +91,12 @@ struct Intent {
     told: Option<Told>,
     circumstances: Digest,
     key: Option<String>,
+    /// Whether it has an effect, as a lead has.
+    has_effect: bool,
+    /// Whether an attempt before the last one left open what the dealer has done.
+    was_open: bool,
+    /// Whether the dealer has done it.
+    taken: bool,
 }
 
 impl Watch {
@@ -120,11 +128,11 @@ impl Watch {
         }
         match sent.target {
             Some(Target::Card) => self.card_read = true,
-            Some(Target::Skill(_)) | None if !self.card_read => {
+            Some(Target::Skill(_) | Target::Operation(_)) | None if !self.card_read => {
                 self.card_read = true;
                 self.find(Finding::CardUnread, number, "a message came before the card was read");
             }
-            Some(Target::Skill(_)) | None => {}
+            Some(Target::Skill(_) | Target::Operation(_)) | None => {}
         }
         let attempt = sent.intent.map_or(1, |intent| self.intent(sent, intent, number, at));
         if sent.skill() == Some(Skill::LeadSubmit) {
@@ -152,8 +160,8 @@ impl Watch {
         }
     }
 
-    /// Remembers what a buyer has been told.
-    pub fn answered(&mut self, number: u64, sent: &Sent, told: &Told, at: Timestamp) {
+    /// Remembers what a buyer has been told, and whether the dealer has done what it asked.
+    pub fn answered(&mut self, number: u64, sent: &Sent, told: &Told, taken: bool, at: Timestamp) {
         if let Some(exchange) = self.exchange(number) {
             exchange.told = Some(told.clone());
         }
@@ -161,6 +169,7 @@ impl Watch {
             && intent.number == number
         {
             (intent.told, intent.last) = (Some(told.clone()), at);
+            intent.taken |= taken;
         }
         let refused_for_good = matches!(told, Told::No { retryable: false, .. });
         // Only what is taken has a key: what was refused is sent corrected, under the same one.
@@ -206,6 +215,9 @@ impl Watch {
             told: None,
             circumstances: sent.circumstances,
             key: sent.key.clone(),
+            has_effect: sent.has_effect(),
+            was_open: false,
+            taken: false,
         };
         let Some(known) = self.intents.get_mut(&digest) else {
             self.intents.insert(digest, fresh);
@@ -215,6 +227,7 @@ impl Watch {
         let (begins_anew, found) = judge(&previous, sent, self.budget, at);
         if !begins_anew {
             (known.attempts, known.first) = (previous.attempts + 1, previous.first);
+            (known.was_open, known.taken) = (previous.is_open(), previous.taken);
             self.retries = self.retries.saturating_add(1);
         }
         let (attempts, elapsed) = (known.attempts, known.first.duration_until(at));
@@ -285,6 +298,16 @@ impl Watch {
         self.counts.sort_unstable();
     }
 
+    /// The leads, and messages to an agent, of which their buyer cannot know whether the seller has
+    /// them, oldest first.
+    #[must_use]
+    pub fn in_doubt(&self) -> Vec<Doubt> {
+        let open = self.intents.values.iter().filter(|(_, it)| it.has_effect && it.is_open());
+        let mut doubts: Vec<_> = open.map(|(digest, intent)| Doubt::of(*digest, intent)).collect();
+        doubts.sort_unstable_by_key(|doubt| doubt.exchange);
+        doubts
+    }
+
     /// How many requests there were.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -340,6 +363,14 @@ fn judge(
             _ => format!("the lead of exchange {before} again, under another key"),
         };
         found.push((Finding::LeadDoubled, message));
+    }
+    if matches!(sent.target, Some(Target::Operation(_)))
+        && sent.has_effect()
+        && other_key
+        && previous.is_open()
+    {
+        let message = format!("the message of exchange {before} again, under another id");
+        found.push((Finding::MessageDoubled, message));
     }
     if begins_anew || refused_for_good {
         return (begins_anew, found);

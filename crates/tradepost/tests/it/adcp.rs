@@ -2,10 +2,12 @@
 
 mod bindings;
 mod card;
+mod client;
 mod codes;
 mod exchanges;
 mod mcp;
 mod notices;
 mod signatures;
-mod staff;
+pub mod staff;
 mod twins;
+mod vectors;

@@ -4,26 +4,57 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use expect_test::{Expect, expect};
+use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tradepost::aap::adf::{ContactValues, NameParts, NoVehicle, Options, Prolog, write};
-use tradepost::config::{Dealer, read};
-use tradepost::store::{AppointmentRecord, LeadRecord};
+use tradepost::config::read;
+use tradepost_dealer::adf::{self, ContactValues, NameParts, NoVehicle, Options, Prolog, Prospect};
+use tradepost_dealer::record::{
+    AppointmentRecord, AppointmentState, LeadRecord, LeadState, SubmissionRecord,
+};
+use tradepost_dealer::settings::Dealer;
 use tradepost_wire::aap::Version;
+use tradepost_wire::aap::lead::AppointmentType;
+use tradepost_wire::catalog::Vocabulary as _;
 
 fn lead(payload: Value) -> LeadRecord {
+    let received_at = "2026-04-30T10:15:11Z".parse().unwrap();
     LeadRecord {
         lead_id: "lead-1".into(),
         dealer_id: "larkspur".into(),
-        received_at: "2026-04-30T10:15:11Z".parse().unwrap(),
-        duplicate: false,
-        version: Version::V1_1,
-        principal: "anonymous".into(),
-        payload,
-        rooftop: Some("Larkspur Motors Fairview".into()),
-        listing: None,
+        received_at,
+        changed_at: received_at,
+        state: LeadState::Received,
+        held_for: None,
+        person: "lead-1".into(),
+        time_zone: Some("America/Los_Angeles".into()),
         appointment: None,
+        submission: SubmissionRecord {
+            received_at,
+            version: Version::V1_1,
+            principal: "anonymous".into(),
+            address: Some("192.0.2.1".into()),
+            payload,
+            rooftop: Some("Larkspur Motors Fairview".into()),
+            listing: None,
+            appointment: None,
+        },
     }
+}
+
+/// A document of leads; those that have changed are sent again.
+fn write(leads: &[LeadRecord], dealers: &[Dealer], options: &Options) -> Option<String> {
+    let prospect = |lead| -> Prospect<'_> {
+        let lead: &LeadRecord = lead;
+        Prospect { lead, is_resent: lead.changed_at > lead.received_at, same_person: &[] }
+    };
+    adf::write(&leads.iter().map(prospect).collect::<Vec<_>>(), dealers, options)
+}
+
+/// Gives a lead an appointment, of its latest submission.
+fn book(lead: &mut LeadRecord, appointment: AppointmentRecord) {
+    lead.submission.appointment = Some(appointment.clone());
+    lead.appointment = Some(appointment);
 }
 
 fn minimal() -> Value {
@@ -90,27 +121,27 @@ fn full() -> LeadRecord {
         }),
     );
     let mut lead = lead(payload);
-    lead.listing = Some(json!({
+    lead.submission.listing = Some(json!({
         "vehicle_id": "fv-77", "vin": "1M8GDM9AXKP042788", "stock": "H1077", "year": 2023,
         "make": "Honda", "model": "CR-V", "trim": "EX", "body": "SUV", "condition": "cpo",
         "price": 26780, "mileage": 21034, "transmission": "CVT",
         "exterior_color": "Blue", "interior_color": "Grey",
     }));
-    lead.appointment = Some(appointment("test_drive", "confirmed"));
+    book(&mut lead, appointment(AppointmentType::TestDrive, AppointmentState::Confirmed));
     lead
 }
 
-fn appointment(kind: &str, status: &str) -> AppointmentRecord {
+fn appointment(kind: AppointmentType, state: AppointmentState) -> AppointmentRecord {
     let at = |text: &str| text.parse().unwrap();
-    let confirmed = status == "confirmed";
+    let confirmed = state == AppointmentState::Confirmed;
     AppointmentRecord {
         appointment_id: "appointment-1".into(),
-        kind: kind.into(),
-        status: status.into(),
+        kind,
+        state,
         requested_at: Some(at("2026-05-03T18:00:00Z")),
         starts_at: confirmed.then(|| at("2026-05-03T18:00:00Z")),
         ends_at: confirmed.then(|| at("2026-05-03T18:45:00Z")),
-        proposed: if status == "proposed" {
+        proposed: if state == AppointmentState::Proposed {
             vec![at("2026-05-03T19:00:00Z"), at("2026-05-04T18:00:00Z")]
         } else {
             Vec::new()
@@ -119,7 +150,7 @@ fn appointment(kind: &str, status: &str) -> AppointmentRecord {
 }
 
 fn dealers() -> Vec<Dealer> {
-    read::demo().dealers
+    read::demo().dealers.into_iter().map(|dealer| dealer.terms).collect()
 }
 
 fn document(lead: &LeadRecord) -> String {
@@ -135,7 +166,7 @@ fn check(lead: &LeadRecord, expected: Expect) {
 fn moments_are_the_same_second_as_in_the_other_formats() {
     let received_at = "2026-04-30T10:15:11.9Z".parse().unwrap();
     let record = LeadRecord { received_at, ..lead(minimal()) };
-    let document = write(&[record], &read::demo().dealers, &Options::default()).unwrap();
+    let document = write(&[record], &dealers(), &Options::default()).unwrap();
     assert_eq!(tradepost_wire::format::rfc3339(received_at), "2026-04-30T10:15:11Z");
     assert!(document.contains("<requestdate>2026-04-30T03:15:11-07:00<"), "{document}");
 }
@@ -338,24 +369,24 @@ fn table() -> Vec<(String, LeadRecord)> {
     add("only an inside colour", json!({"vehicle_of_interest": {"interior_color": "Grey"}}));
     add("a vehicle id only", json!({"vehicle_of_interest": {"vehicle_id": "fv-77"}}));
     add("a record that is no lead", json!({"customer": 7, "consent": [], "trade_in": "no"}));
-    for kind in ["sales", "service", "test_drive", "trade_in"] {
-        for status in ["requested", "proposed", "confirmed", "rejected"] {
+    for kind in AppointmentType::ALL.iter().copied() {
+        for state in AppointmentState::ALL.iter().copied() {
             let request = json!({"appointment": {"appointment_type": kind}});
             let mut lead = lead(with(minimal(), request));
-            lead.appointment = Some(appointment(kind, status));
-            table.push((format!("{kind} {status}"), lead));
+            book(&mut lead, appointment(kind, state));
+            table.push((format!("{kind} {state}"), lead));
         }
     }
     let mut old = lead(with(minimal(), json!({"source_agent": "Helper of v1.0"})));
-    old.version = Version::V1_0;
-    old.payload["consent"]["source_agent"] = "Helper of v1.0".into();
+    old.submission.version = Version::V1_0;
+    old.submission.payload["consent"]["source_agent"] = "Helper of v1.0".into();
     table.push(("v1.0".to_owned(), old));
     let mut elsewhere = lead(minimal());
     elsewhere.dealer_id = "unconfigured & unknown".into();
     table.push(("an unknown dealer".to_owned(), elsewhere));
     let mut nowhere = lead(minimal());
-    nowhere.rooftop = None;
-    nowhere.duplicate = true;
+    nowhere.submission.rooftop = None;
+    nowhere.changed_at += SignedDuration::from_secs(1);
     table.push(("no rooftop, again".to_owned(), nowhere));
     table
 }
@@ -470,7 +501,7 @@ fn contact_values_without_consent_are_withheld_unless_asked_for() {
 #[test]
 fn a_lead_without_a_usable_contact_invents_none() {
     let mut nobody = lead(minimal());
-    nobody.payload["consent"]["allowed_channels"] = json!([]);
+    nobody.submission.payload["consent"]["allowed_channels"] = json!([]);
     let document = document(&nobody);
     assert!(!document.contains("ada@example.com"));
     assert!(document.contains("<phone>unknown</phone>"));
@@ -484,6 +515,27 @@ fn a_customers_text_cannot_pose_as_a_line_of_ours() {
     assert_eq!(lines.len(), 2, "{document}");
     assert!(lines[0].ends_with("<comments>CONSENT: sms only"), "{}", lines[0]);
     assert!(lines[1].starts_with("&gt; CONSENT: email, phone, sms"), "{}", lines[1]);
+}
+
+#[test]
+fn what_else_was_asked_for_and_who_else_it_may_be_stands_in_the_comments() {
+    let mut lead = full();
+    let other = appointment(AppointmentType::TestDrive, AppointmentState::Proposed);
+    let other = AppointmentRecord { appointment_id: "appointment-2".into(), ..other };
+    lead.submission.appointment = Some(other);
+    let same_person = ["lead-7".to_owned(), "lead-8".to_owned()];
+    let sent = Prospect { lead: &lead, is_resent: true, same_person: &same_person };
+    let document = adf::write(&[sent], &dealers(), &Options::default()).unwrap();
+    for line in [
+        "<prospect status=\"resend\">",
+        "APPOINTMENT: test drive, requested for 2026-05-03T11:00:00-07:00; status confirmed, from \
+         2026-05-03T11:00:00-07:00 to 2026-05-03T11:45:00-07:00\n",
+        "ALSO ASKED FOR: test drive, requested for 2026-05-03T11:00:00-07:00; status proposed, \
+         proposed 2026-05-03T12:00:00-07:00, 2026-05-04T11:00:00-07:00\n",
+        "PROBABLY THE SAME PERSON AS IN: lead-7, lead-8<",
+    ] {
+        assert!(document.contains(line), "{line}: {document}");
+    }
 }
 
 #[test]

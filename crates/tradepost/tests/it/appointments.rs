@@ -3,14 +3,14 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tradepost::aap::appointment::{Decision, decide};
-use tradepost::config::Rooftop;
+use tradepost_dealer::appointment::{Decision, decide};
+use tradepost_dealer::settings::Rooftop;
 use tradepost_wire::aap::lead::{AppointmentRequest, AppointmentType};
 
 use crate::support::{at, dealer};
 
 fn rooftop() -> Rooftop {
-    dealer::config().dealers.remove(0).rooftops.remove(0)
+    dealer::config().dealers.remove(0).terms.rooftops.remove(0)
 }
 
 fn request(start: &str) -> AppointmentRequest {
@@ -56,6 +56,30 @@ fn what_fits_into_the_opening_hours_is_confirmed() {
         let decision = decide(&rooftop(), &request(start), now, &[], 3);
         assert_eq!(confirmed(decision).is_some(), fits, "{start}");
     }
+}
+
+#[test]
+fn an_appointment_takes_whole_slots_from_the_opening_on() {
+    let now = at("2026-04-30T12:00:00Z");
+    let ask = |start: &str, minutes: u32| {
+        let request = AppointmentRequest { duration_minutes: Some(minutes), ..request(start) };
+        decide(&rooftop(), &request, now, &[], 1)
+    };
+    // Half hours from 9:00 on.
+    for (start, nearest) in [
+        ("2026-05-01T18:07:31Z", "2026-05-01T18:00:00Z"),
+        ("2026-05-01T18:00:01Z", "2026-05-01T18:00:00Z"),
+        ("2026-05-01T18:20:00Z", "2026-05-01T18:30:00Z"),
+    ] {
+        assert_eq!(proposed(ask(start, 30)), [nearest], "{start}");
+    }
+    for (minutes, end) in [(15, "18:30"), (30, "18:30"), (31, "19:00"), (45, "19:00")] {
+        let period = (at("2026-05-01T18:00:00Z"), at(&format!("2026-05-01T{end}:00Z")));
+        assert_eq!(confirmed(ask("2026-05-01T18:00:00Z", minutes)), Some(period), "{minutes}");
+    }
+    // The last slot of the day has room for one, whatever is said of its length.
+    assert!(confirmed(ask("2026-05-02T01:30:00Z", 30)).is_some());
+    assert!(confirmed(ask("2026-05-02T01:30:00Z", 31)).is_none());
 }
 
 #[test]
@@ -139,6 +163,9 @@ fn what_is_not_offered_is_rejected_and_what_has_no_time_is_requested() {
     let endless =
         AppointmentRequest { duration_minutes: Some(u32::MAX), ..request("2026-05-01T18:00:00Z") };
     assert_eq!(decide(&rooftop, &endless, now, &[], 3), Decision::Requested);
+    rooftop.appointments.types.clear();
+    let anything = decide(&rooftop, &request("2026-05-01T18:00:00Z"), now, &[], 3);
+    assert_eq!(anything, Decision::Requested, "who says nothing refuses nothing");
     rooftop.appointments.types = vec![AppointmentType::Service];
     let decision = decide(&rooftop, &request("2026-05-01T18:00:00Z"), now, &[], 3);
     assert_eq!(decision, Decision::Rejected);

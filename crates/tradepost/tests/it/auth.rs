@@ -3,10 +3,11 @@
 use expect_test::expect;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tradepost::auth::key::Fresh;
 use tradepost::config::{Auth, Config, RateLimit};
 use tradepost::gate::Scope;
-use tradepost::store::ApiKey;
+use tradepost_dealer::record::AppointmentState;
+use tradepost_server::auth::key::Fresh;
+use tradepost_store::ApiKey;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::support::schemas::check;
@@ -29,11 +30,11 @@ fn keys(required: bool) -> impl FnOnce(&mut Config) {
 }
 
 /// Gives a caller a key.
-fn issue(server: &TestServer, name: &str, change: impl FnOnce(&mut ApiKey)) -> String {
+pub fn issue(server: &TestServer, name: &str, change: impl FnOnce(&mut ApiKey)) -> String {
     let fresh = Fresh::generate().unwrap();
     let mut key = ApiKey {
         id: fresh.id,
-        dealer_id: dealer::ID.to_owned(),
+        agent_id: dealer::ID.to_owned(),
         name: name.to_owned(),
         hash: fresh.hash,
         scopes: None,
@@ -53,7 +54,7 @@ fn ask(server: &TestServer, authorization: &str, payload: &Value) -> Response {
     server.post_with(&headers, envelope(payload).to_string())
 }
 
-fn bearer(server: &TestServer, credential: &str, payload: &Value) -> Response {
+pub fn bearer(server: &TestServer, credential: &str, payload: &Value) -> Response {
     ask(server, &format!("Bearer {credential}"), payload)
 }
 
@@ -106,7 +107,7 @@ fn unknown_revoked_malformed_and_wrong_keys_get_the_same_bytes() {
     let former = revoked[3..].split_once('_').unwrap().0;
     assert!(server.store.revoke_api_key(former, at(NOW)).unwrap().is_some());
     // Wherever it ended, too.
-    let elsewhere = issue(&server, "elsewhere", |key| key.dealer_id = "another".to_owned());
+    let elsewhere = issue(&server, "elsewhere", |key| key.agent_id = "another".to_owned());
     let unknown = Fresh::generate().unwrap().text;
     let zeros = "0".repeat(64);
     let refused: Vec<_> = [
@@ -173,7 +174,7 @@ fn an_expired_key_says_so_to_whoever_has_the_secret_and_to_nobody_else() {
 fn a_missing_scope_is_named_and_nothing_is_done() {
     let server = start_with(keys(true));
     let key = issue(&server, "reader", |key| {
-        key.scopes = Some([Scope::DealerRead, Scope::InventoryRead].into());
+        key.scopes = Some([Scope::DealerRead.into(), Scope::InventoryRead.into()].into());
     });
     assert_eq!(bearer(&server, &key, &question()).status, 200);
     let search = json!({"type": "inventory.search.request"});
@@ -212,7 +213,7 @@ fn every_scope_opens_its_own_skills_only() {
     ];
     for held in Scope::ALL {
         let name = held.name().replace(':', "-");
-        let key = issue(&server, &name, |key| key.scopes = Some([*held].into()));
+        let key = issue(&server, &name, |key| key.scopes = Some([(*held).into()].into()));
         for (wanted, request) in &requests {
             let status = bearer(&server, &key, request).status;
             assert_eq!(status, if held == wanted { 200 } else { 403 }, "{held} {request}");
@@ -255,8 +256,13 @@ fn idempotency_keys_and_limits_belong_to_the_caller() {
     assert_eq!(replayed["lead_id"], original["lead_id"]);
     let conflict = bearer(&server, &one, &other).json();
     assert_eq!(conflict["error"]["data"]["code"], "IDEMPOTENCY_CONFLICT");
-    let mut senders: Vec<_> =
-        server.store.leads(None).unwrap().into_iter().map(|lead| lead.principal).collect();
+    let mut senders: Vec<_> = server
+        .store
+        .leads(None)
+        .unwrap()
+        .into_iter()
+        .map(|lead| lead.submission.principal)
+        .collect();
     senders.sort();
     assert_eq!(senders, ["one", "two"]);
     // Both call from one address.
@@ -277,8 +283,8 @@ fn another_callers_lead_of_the_same_customer_is_neither_named_nor_moved() {
     let second = receipt(&bearer(&server, &two, &at("2026-05-02T18:00:00Z")));
     assert_eq!((&first["status"], &second["status"]), (&json!("received"), &json!("received")));
     assert_ne!(first["lead_id"], second["lead_id"], "A-04");
-    let kept = server.store.lead(first["lead_id"].as_str().unwrap()).unwrap();
-    assert_eq!(kept[0].appointment.as_ref().unwrap().status, "confirmed");
+    let kept = server.history(&first["lead_id"]).lead.appointment.unwrap();
+    assert_eq!(kept.state, AppointmentState::Confirmed);
     // The same caller's is a duplicate still (C-19).
     let again = receipt(&bearer(&server, &one, &at("2026-05-03T18:00:00Z")));
     assert_eq!((&again["status"], &again["lead_id"]), (&json!("duplicate"), &first["lead_id"]));
@@ -298,7 +304,7 @@ fn two_keys_of_one_caller_are_one_caller_and_a_name_is_not_taken_by_accident() {
     assert!(server.store.add_api_key(key, true).unwrap());
     let first = receipt(&bearer(&server, &fresh.text, &keyed));
     assert_eq!(
-        (&first["status"], server.store.leads(None).unwrap()[0].principal.as_str()),
+        (&first["status"], server.store.leads(None).unwrap()[0].submission.principal.as_str()),
         (&json!("received"), "acme")
     );
 }
@@ -338,7 +344,7 @@ fn where_keys_are_offered_anonymous_callers_pass_and_wrong_keys_do_not() {
     let wrong = Fresh::generate().unwrap().text;
     assert_eq!(bearer(&server, &wrong, &question()).status, 401, "never anonymous by mistake");
     assert_eq!(receipt(&server.call(&lead()))["status"], "received");
-    assert_eq!(server.store.leads(None).unwrap()[0].principal, "anonymous");
+    assert_eq!(server.store.leads(None).unwrap()[0].submission.principal, "anonymous");
 }
 
 #[test]
@@ -371,7 +377,7 @@ fn the_day_of_the_last_use_is_noted() {
     let eventually = |day: &str| {
         // It is written when there is time; a write that waits for its turn has come after it.
         let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        executor.block_on(server.store.check()).unwrap();
+        executor.block_on(server.store.write(|_| Ok(()))).unwrap();
         assert_eq!(last().as_deref(), Some(day));
     };
     assert_eq!(last(), None);

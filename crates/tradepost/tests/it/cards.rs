@@ -6,10 +6,10 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 use tradepost::gate::Scope;
-use tradepost::signing::Algorithm;
-use tradepost::signing::key::{SigningKey, generate};
-use tradepost::signing::keyset::KeySet;
-use tradepost::signing::verify::{Signed, Verdict};
+use tradepost_keys::Algorithm;
+use tradepost_keys::card::{Signed, Verdict};
+use tradepost_keys::keyset::KeySet;
+use tradepost_keys::private::{SigningKey, generate};
 use tradepost_wire::a2a::error::Code;
 
 use crate::support::bindings::Binding;

@@ -4,8 +4,9 @@ use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use tradepost::cli::init::TEMPLATE;
-use tradepost::config::Config;
 use tradepost::config::read::{demo, read};
+use tradepost::config::{Config, WebOrigin};
+use tradepost_wire::adcp::signing::Digest;
 use tradepost_wire::catalog::Vocabulary;
 
 const MINIMAL: &str = r#"
@@ -50,12 +51,12 @@ fn an_id_a_name_and_a_rooftop_are_enough() {
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.server.max_body_bytes, 256 * 1024);
     let dealer = &config.dealers[0];
-    assert_eq!((dealer.search.default_limit, dealer.search.max_limit), (20, 100));
-    assert_eq!((dealer.versions.len(), dealer.skills.len()), (2, 5));
-    assert_eq!(dealer.tombstone_lifetime, SignedDuration::from_hours(90 * 24));
-    assert_eq!(dealer.leads.idempotency_lifetime, SignedDuration::from_hours(24));
+    assert_eq!((dealer.terms.search.default_limit, dealer.terms.search.max_limit), (20, 100));
+    assert_eq!((dealer.terms.versions.len(), dealer.terms.skills.len()), (2, 5));
+    assert_eq!(dealer.terms.tombstone_lifetime, SignedDuration::from_hours(90 * 24));
+    assert_eq!(dealer.terms.leads.idempotency_lifetime, SignedDuration::from_hours(24));
     assert!(!dealer.require_version && !dealer.strict_output_modes && !dealer.http_json);
-    assert!(dealer.rooftops[0].appointments.types.is_empty());
+    assert!(dealer.terms.rooftops[0].appointments.types.is_empty());
 }
 
 #[test]
@@ -76,8 +77,12 @@ fn http_json_needs_the_version_that_has_it() {
 fn the_demo_is_valid_and_has_its_two_rooftops() {
     let config = demo();
     let dealer = &config.dealers[0];
-    assert_eq!((dealer.id.as_str(), dealer.name.as_str()), ("larkspur", "Larkspur Motors"));
+    assert_eq!(
+        (dealer.terms.id.as_str(), dealer.terms.name.as_str()),
+        ("larkspur", "Larkspur Motors")
+    );
     let rooftops: Vec<_> = dealer
+        .terms
         .rooftops
         .iter()
         .map(|rooftop| {
@@ -99,7 +104,7 @@ fn the_demo_is_valid_and_has_its_two_rooftops() {
             ("Larkspur Motors Ridgemont", "America/Denver", "sales test_drive trade_in".to_owned()),
         ]
     );
-    for rooftop in &dealer.rooftops {
+    for rooftop in &dealer.terms.rooftops {
         assert!(!rooftop.fees.is_empty() && !rooftop.profile.schedules.is_empty());
         for phone in &rooftop.profile.phones {
             assert!(phone.value[5..].starts_with("55501"), "a fictional number");
@@ -173,12 +178,64 @@ closed_on = [2026-12-25, "2026-02-30"]
             30: dealers[0].rooftops[0].schedules.sales.tuesday: must be hours such as "09:00-18:00", or "closed"
             31: dealers[0].rooftops[0].schedules.sales.munday: unknown key; did you mean "monday"?
             34: dealers[0].rooftops[1].name: another rooftop of this dealer has this name already
-            35: dealers[0].rooftops[1].colour: unknown key; the keys here are name, legal_name, website, geo, emails, phones, address, timezone, notes, capabilities, schedules, fees, appointments
+            35: dealers[0].rooftops[1].colour: unknown key; the keys here are name, feed_names, legal_name, website, geo, emails, phones, address, timezone, notes, capabilities, schedules, fees, appointments
             37: dealers[0].rooftops[1].appointments.types: offering appointments needs the rooftop's timezone
             37: dealers[0].rooftops[1].appointments.types: offering these appointments needs a day on which schedules.sales is open
             37: dealers[0].rooftops[1].appointments.types: offering these appointments needs a day on which schedules.service is open
             38: dealers[0].rooftops[1].appointments.closed_on[1]: must be a calendar date, YYYY-MM-DD
         "#]],
+    );
+}
+
+#[test]
+fn whoever_believes_signatures_says_where_it_is_and_wants_the_body_covered() {
+    let with = |more: &str| {
+        format!(
+            "[[publishers]]\nid = \"gazette\"\nname = \"Gazette\"\ndomain = \"gazette.example\"\n\
+             request_signing = {{}}\n{more}"
+        )
+    };
+    check(
+        &with(""),
+        &[],
+        expect![[r#"
+        5: publishers[0].request_signing: needs public_url or hosts: a signature holds for the address that it was made for, and without them nobody can tell whether that is this one
+    "#]],
+    );
+    check(
+        &with("hosts = []"),
+        &[],
+        expect![[r#"
+        5: publishers[0].request_signing: needs public_url or hosts: a signature holds for the address that it was made for, and without them nobody can tell whether that is this one
+    "#]],
+    );
+    for more in ["hosts = [\"ads.example\"]", "public_url = \"https://ads.example\""] {
+        let config = read(&with(more), &[]).unwrap();
+        let signing = config.publishers[0].profile.signing.requests.as_ref().unwrap();
+        assert_eq!(signing.digest, Digest::Required);
+    }
+}
+
+#[test]
+fn web_origins_are_origins() {
+    let with = |origins: &str| {
+        format!(
+            "[server]\nweb_origins = {origins}\n[[dealers]]\nid = \"a\"\nname = \"A\"\n\
+                 [[dealers.rooftops]]\nname = \"A\""
+        )
+    };
+    let origins = |text: &str| read(&with(text), &[]).unwrap().server.web_origins;
+    let named = WebOrigin::Named("https://a.example".to_owned());
+    assert_eq!(origins(r#"["*", "https://A.example/"]"#), [WebOrigin::Any, named]);
+    assert_eq!(origins("[]"), []);
+    check(
+        &with(r#"["null", "https://a.example/path", "a.example"]"#),
+        &[],
+        expect![[r#"
+        2: server.web_origins[0]: must be an absolute web address without query, such as https://agents.example.com
+        2: server.web_origins[1]: must be "*" or an origin such as https://www.example.com
+        2: server.web_origins[2]: must be an absolute web address without query, such as https://agents.example.com
+    "#]],
     );
 }
 
@@ -298,11 +355,14 @@ fn variables_override_the_file() {
     assert_eq!(config.server.listen.to_string(), "0.0.0.0:9000");
     assert!(config.server.log_json);
     let dealer = &config.dealers[0];
-    assert_eq!((dealer.name.as_str(), dealer.agent_version.as_str()), ("Named Otherwise", "2.0"));
+    assert_eq!(
+        (dealer.terms.name.as_str(), dealer.agent_version.as_str()),
+        ("Named Otherwise", "2.0")
+    );
     assert_eq!(dealer.hosts, ["a.example", "b.example"]);
-    assert_eq!(dealer.leads.consent_lifetime, Some(SignedDuration::from_hours(30 * 24)));
-    assert_eq!(dealer.rooftops[0].profile.phones[0].value, "+14155550123");
-    assert_eq!(dealer.rooftops[1].profile.name, "Second");
+    assert_eq!(dealer.terms.leads.consent_lifetime, Some(SignedDuration::from_hours(30 * 24)));
+    assert_eq!(dealer.terms.rooftops[0].profile.phones[0].value, "+14155550123");
+    assert_eq!(dealer.terms.rooftops[1].profile.name, "Second");
 }
 
 #[test]
@@ -316,7 +376,7 @@ fn variables_alone_are_a_configuration() {
         ]),
     )
     .unwrap();
-    assert_eq!(config.dealers[0].id, "7");
+    assert_eq!(config.dealers[0].terms.id, "7");
 }
 
 #[test]
@@ -500,7 +560,7 @@ fn every_example_of_the_template_is_valid() {
     // Where there are several sellers, each has its own host names.
     let text = uncommented.join("\n").replace("#hosts = []", r#"hosts = ["cars.example"]"#);
     let with_examples = read(&text, &[]).unwrap();
-    let rooftop = &with_examples.dealers[0].rooftops[0];
+    let rooftop = &with_examples.dealers[0].terms.rooftops[0];
     assert_eq!(rooftop.profile.schedules.len(), 3);
     assert_eq!(rooftop.profile.address.as_ref().unwrap().city.as_deref(), Some("Fairview"));
     assert_eq!(rooftop.fees.len(), 1);

@@ -1,10 +1,17 @@
 //! The published examples: every example request of both versions is answered as the example
 //! response beside it describes (`R-EX-01`).
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
+use tradepost_dealer::inventory::Inventory;
+use tradepost_dealer::settings::SearchPolicy;
+use tradepost_dealer::skills;
+use tradepost_wire::aap::vehicle::Vocabularies;
+use tradepost_wire::aap::{self, Call, ReplyData, Skill, Terms, Vehicle, Version};
+use tradepost_wire::problem::{At, Problems};
 
-use crate::support::schemas::example;
-use crate::support::{TestServer, start};
+use crate::support::schemas::{example, shared};
+use crate::support::{TestServer, at, start};
 
 /// An example's payload, whatever envelope it is printed in.
 fn payload(example: &Value) -> Value {
@@ -64,6 +71,69 @@ fn inventory_examples_find_the_vehicles_of_their_responses() {
     assert_eq!(server.payload(&payload(&rest))["data"]["total"], 2);
 }
 
+/// Every example in the published schema of a request finds the car that it describes, and not the
+/// one that it does not (`R-EX-01`).
+#[test]
+fn the_examples_of_the_request_schema_find_what_they_describe() {
+    let Some(folder) = shared() else { return };
+    let path = folder.join("spec/aap/v1.1/schemas/inventory-search-request.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let meant = json!({
+        "vehicle_id": "meant", "year": 2024, "make": "Honda", "model": "CR-V", "trim": "EX-L",
+        "condition": "new", "status": "available", "body": "Sport Utility", "price": 38000,
+        "transmission": "Automatic", "fuel": "Gas/Electric Hybrid", "driveline": "All-Wheel Drive",
+        "exterior_color": "Crystal Black Pearl", "interior_color": "Black Leather", "mileage": 12,
+        "rooftop": "Demo Toyota San Francisco", "vin": "1HGCV1F30NA123456", "stock": "H12345",
+        "updated_at": "2026-04-30T07:15:00Z",
+    });
+    let other = json!({
+        "vehicle_id": "other", "year": 2019, "make": "Ford", "model": "F-150", "trim": "XLT",
+        "condition": "used", "status": "available", "body": "truck", "price": 45000,
+        "transmission": "manual", "fuel": "gas", "driveline": "rwd",
+        "exterior_color": "Oxford White", "interior_color": "Tan", "mileage": 90000,
+        "rooftop": "Demo Honda Oakland", "vin": "1FTFW1E50KFA00001", "stock": "F1",
+        "updated_at": "2026-04-30T07:15:00Z",
+    });
+    let vehicles = [meant, other].map(|listing| {
+        let mut problems = Problems::new();
+        Vehicle::read(&listing, &At::Root, &mut problems, Version::V1_1, Vocabularies::Sale)
+            .unwrap()
+    });
+    let inventory = Inventory::build(vehicles.into(), Vec::new()).unwrap();
+    let now = at("2026-04-30T12:00:00Z");
+    let terms = Terms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None };
+    let found = |filters: &Value| {
+        let request = json!({"type": "inventory.search.request", "filters": filters});
+        let call = aap::parse(Skill::InventorySearch, Version::V1_1, &request, &terms).unwrap();
+        let Call::InventorySearch(search) = call else { panic!("{request}") };
+        let policy = SearchPolicy { default_limit: 20, max_limit: 100 };
+        let ReplyData::Page(page) = skills::search(&inventory, &search, policy).data else {
+            panic!("a search is answered with a page");
+        };
+        page.vehicles.iter().map(|vehicle| vehicle.as_json().to_owned()).collect::<String>()
+    };
+    let whole = schema["examples"].as_array().unwrap().iter();
+    let whole = whole.map(|example| example["filters"].clone());
+    let filters = schema["$defs"]["filters"]["properties"].as_object().unwrap();
+    let single = filters.iter().flat_map(|(name, rules)| {
+        let examples = rules["examples"].as_array().into_iter().flatten();
+        examples.map(move |example| json!({(name.as_str()): example}))
+    });
+    let asked: Vec<Value> = whole.chain(single).collect();
+    assert!(asked.len() > 20);
+    for filters in asked {
+        let found = found(&filters);
+        let is = (found.contains("\"meant\""), found.contains("\"other\""));
+        let expected = match filters.to_string().as_str() {
+            r#"{"condition":["used","cpo"]}"# => (false, true),
+            // Bounds that both cars keep.
+            r#"{"price_min":20000}"# | r#"{"year_max":2025}"# => (true, true),
+            _ => (true, false),
+        };
+        assert_eq!(is, expected, "{filters}");
+    }
+}
+
 #[test]
 fn lead_examples_are_received_and_their_appointments_confirmed() {
     for version in ["1.0", "1.1"] {
@@ -87,7 +157,7 @@ fn lead_examples_are_received_and_their_appointments_confirmed() {
             }
             let stored = server.store.leads(None).unwrap();
             let sent = payload(&example(version, name).unwrap());
-            assert_eq!(stored[0].payload, sent, "the whole grant is kept (R-LD-19)");
+            assert_eq!(stored[0].submission.payload, sent, "the whole grant is kept (R-LD-19)");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The gRPC binding: every rule of requirements a2a.md §1.3 that applies to it, against the
 //! conformance agent, by tonic's client, with whole answers.
 
+use client::{Answer, Client, SERVICE};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use tradepost::conformance::Profile;
@@ -12,7 +13,6 @@ use crate::support::conformance::{
     ConformanceServer, at_once, follow_up, message, start_conformance,
 };
 use crate::support::{start, with};
-use client::{Answer, Client, SERVICE};
 
 mod callers;
 mod client;
@@ -211,7 +211,7 @@ fn e_03_every_error_of_a2a_that_can_happen_has_its_row() {
             INVALID_ARGUMENT
             Invalid parameters: message.contextId: must be the task's context, or absent
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message.contextId"}},
               {"@type":"type.googleapis.com/google.rpc.BadRequest",
                 "fieldViolations":[{"field":"message.contextId","description":"must be the task's context, or absent"}]}]
         "#]],
@@ -223,7 +223,9 @@ fn e_03_every_error_of_a2a_that_can_happen_has_its_row() {
         &expect![[r#"
             INVALID_ARGUMENT
             a part has a media type that this agent cannot read
-            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONTENT_TYPE_NOT_SUPPORTED","domain":"a2a-protocol.org"}]
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONTENT_TYPE_NOT_SUPPORTED","domain":"a2a-protocol.org",
+                "metadata":{"supportedMediaTypes":"text/plain, application/json"}}]
         "#]],
     );
     check(
@@ -292,9 +294,10 @@ fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings()
         &answer,
         &expect![[r#"
             INVALID_ARGUMENT
-            Invalid parameters: 5 fields are wrong
+            Invalid parameters: message.role: must be ROLE_USER in a request; message.parts[0]: must have exactly one of text, raw, url, data; message.parts[2]: must have exactly one of text, raw, url, data; message.messageId: missing required property "messageId"; configuration.historyLength: must be >= 0
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                "metadata":{"fields":"message.role, message.parts[0], message.parts[2], message.messageId, configuration.historyLength"}},
               {"@type":"type.googleapis.com/google.rpc.BadRequest",
                 "fieldViolations":[
                   {"field":"message.role","description":"must be ROLE_USER in a request"},
@@ -305,15 +308,15 @@ fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings()
         "#]],
     );
     let other = server.ask(&[], "SendMessage", &bad).json();
-    assert_eq!(answer.details["details"][1], other["error"]["data"][0], "one reader");
+    assert_eq!(answer.details["details"], other["error"]["data"], "one reader");
     check(
         "E-25: nothing at all",
         &client.ask("SendMessage", &json!({})),
         &expect![[r#"
             INVALID_ARGUMENT
-            Invalid parameters: 1 field is wrong
+            Invalid parameters: message: missing required property "message"
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message"}},
               {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message","description":"missing required property \"message\""}]}]
         "#]],
     );
@@ -322,9 +325,9 @@ fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings()
         &client.ask("GetTask", &json!({"id": ""})),
         &expect![[r#"
             INVALID_ARGUMENT
-            Invalid parameters: 1 field is wrong
+            Invalid parameters: id: missing required property "id"
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"id"}},
               {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"id","description":"missing required property \"id\""}]}]
         "#]],
     );
@@ -334,9 +337,10 @@ fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings()
         &client.ask("ListTasks", &list),
         &expect![[r#"
             INVALID_ARGUMENT
-            Invalid parameters: 3 fields are wrong
+            Invalid parameters: status: must be one of TASK_STATE_SUBMITTED, TASK_STATE_WORKING, TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_INPUT_REQUIRED, TASK_STATE_REJECTED, TASK_STATE_AUTH_REQUIRED; pageSize: must be <= 100; historyLength: must be >= 0
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                "metadata":{"fields":"status, pageSize, historyLength"}},
               {"@type":"type.googleapis.com/google.rpc.BadRequest",
                 "fieldViolations":[
                   {"field":"status",
@@ -352,7 +356,7 @@ fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings()
             INVALID_ARGUMENT
             Invalid parameters: pageToken: must be a nextPageToken of the same list
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"pageToken"}},
               {"@type":"type.googleapis.com/google.rpc.BadRequest",
                 "fieldViolations":[{"field":"pageToken","description":"must be a nextPageToken of the same list"}]}]
         "#]],
@@ -364,9 +368,10 @@ fn e_10_e_11_e_25_and_e_26_every_wrong_field_is_named_as_on_the_other_bindings()
         &client.bytes(&[], "ListTasks", moment.into()),
         &expect![[r#"
             INVALID_ARGUMENT
-            Invalid parameters: 1 field is wrong
+            Invalid parameters: statusTimestampAfter: must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                "metadata":{"fields":"statusTimestampAfter"}},
               {"@type":"type.googleapis.com/google.rpc.BadRequest",
                 "fieldViolations":[
                   {"field":"statusTimestampAfter","description":"must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00"}]}]
@@ -494,7 +499,7 @@ fn a_08_the_extended_card_is_for_its_caller_alone() {
 }
 
 #[test]
-fn s_04_a_tenant_is_accepted_in_every_request() {
+fn s_04_a_tenant_is_read_in_every_request_and_refused_as_nobody_declares_one() {
     let (server, client) = start_agent(Profile::Streaming);
     let id = server.task("tck-input-required")["id"].clone();
     for (method, params) in [
@@ -503,7 +508,10 @@ fn s_04_a_tenant_is_accepted_in_every_request() {
         ("ListTasks", json!({"tenant": "t"})),
         ("CancelTask", json!({"tenant": "t", "id": id, "metadata": {"why": null}})),
     ] {
-        assert_eq!(client.ask(method, &params).status, Status::Ok, "{method}");
+        let refused = client.ask(method, &params);
+        assert_eq!(refused.status, Status::InvalidArgument, "{method}");
+        let nobody = with(params, &[("/tenant", json!(""))]);
+        assert_eq!(client.ask(method, &nobody).status, Status::Ok, "{method}");
     }
 }
 

@@ -44,7 +44,7 @@ fn hostile_bodies_get_a_typed_answer() {
         ("a depth bomb", in_payload(&format!("{}{}", "[".repeat(5000), "]".repeat(5000))), -32700),
         ("a depth bomb that never ends", vec![b'['; 200_000], -32700),
         ("an object bomb", in_payload(&r#"{"a":"#.repeat(10_000)), -32700),
-        ("a repeated key", search(r#"{"year_min":"x","year_min":2020}"#), 0),
+        ("a repeated key", search(r#"{"year_min":"x","year_min":2020}"#), -32600),
         ("a huge integer", search(r#"{"price_max":1e400}"#), 0),
         ("a huge year", search(r#"{"year_min":99999999999999999999999999}"#), -32602),
         ("a tiny number", search(r#"{"price_min":1e-999999999}"#), -32602),
@@ -119,7 +119,7 @@ fn a_personal_value_is_never_echoed() {
 /// Sends `bytes` and then waits, without ending the request.
 fn half_a_request(server: &TestServer, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream.write_all(bytes).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();

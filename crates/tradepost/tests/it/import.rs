@@ -1,16 +1,16 @@
 //! Feeds from the file to the store: round trips, a soiled export, removals.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::Write as _;
+use std::io::{Cursor, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tradepost::aap::demo::feed::{self, Dirt};
-use tradepost::aap::demo::{self, DEALER_ID};
-use tradepost::aap::import::{self, Feed, Reason, Unit, Warning};
-use tradepost::store::{Replacement, Store};
+use tradepost_dealer::demo::feed::{self, Dirt};
+use tradepost_dealer::demo::{self, DEALER_ID};
+use tradepost_dealer::import::{self, Feed, Reason, Unit, Warning};
+use tradepost_store::{Replacement, Store};
 use tradepost_wire::aap::vehicle::AnyCondition;
 
 fn now() -> Timestamp {
@@ -18,7 +18,8 @@ fn now() -> Timestamp {
 }
 
 fn read(bytes: &[u8]) -> Feed {
-    let feed = import::read(bytes, &demo::target(), now()).unwrap();
+    let sorted = import::read(Cursor::new(bytes), &[demo::target()], now()).unwrap();
+    let feed = sorted.feeds.into_iter().next().unwrap();
     let report = &feed.report;
     assert_eq!(report.rows, report.accepted + report.sold + report.skipped);
     feed
@@ -66,6 +67,7 @@ fn a_soiled_export_is_read_with_an_honest_report() {
         (Reason::NoIdentifier, soiled.dirt[&Dirt::Nameless]),
         (Reason::InProduction, soiled.dirt[&Dirt::InProduction]),
         (Reason::UnknownStatus, soiled.dirt[&Dirt::OddStatus]),
+        (Reason::AnotherDealer, soiled.dirt[&Dirt::ForeignRooftop]),
         (Reason::TooManyCells, soiled.dirt[&Dirt::Shifted]),
         (Reason::DuplicateVin, soiled.dirt[&Dirt::Repeated]),
         (Reason::DuplicateStock, soiled.dirt[&Dirt::RepeatedStock]),
@@ -88,13 +90,12 @@ fn a_soiled_export_is_read_with_an_honest_report() {
         (Warning::Kilometres, soiled.dirt[&Dirt::Kilometres]),
         (Warning::ModelAndTrim, soiled.dirt[&Dirt::ModelAndTrim]),
         (Warning::BadPhoto, soiled.dirt[&Dirt::RelativePhoto]),
-        (Warning::UnknownRooftop, soiled.dirt[&Dirt::ForeignRooftop]),
         (Warning::UnreadableDate, soiled.dirt[&Dirt::BadDate]),
         (Warning::UnreadableYear, soiled.dirt[&Dirt::BadYear]),
     ] {
         assert_eq!(report.warned_of(kind), count, "{kind}");
     }
-    assert_eq!(report.warnings.len(), 12, "{:?}", report.warnings);
+    assert_eq!(report.warnings.len(), 11, "{:?}", report.warnings);
 
     // What is only spelled differently is understood, and says what it said before.
     let originals: BTreeMap<&str, &Unit> =
@@ -195,7 +196,7 @@ fn a_second_feed_removes_what_it_does_not_name_and_keeps_the_rest() {
 fn the_demo_configuration_charges_the_fees_that_the_demo_inventory_includes() {
     let config = tradepost::config::read::demo();
     let [dealer] = config.dealers.as_slice() else { panic!("the demo has one dealer") };
-    assert_eq!(import::Target::of(dealer), demo::target());
+    assert_eq!(import::Target::of(&dealer.terms), demo::target());
 }
 
 /// Runs `tradepost import --json` with a feed on standard input.
@@ -272,4 +273,84 @@ fn a_mistake_on_the_command_line_is_json_for_those_who_asked_for_it() {
     assert_eq!((exit, &document["error"]["exit_code"]), (Some(2), &json!(2)));
     let message = document["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("invalid value '101'"), "{message}");
+}
+
+const TWO_DEALERS: &str = r#"
+[[dealers]]
+id = "north"
+name = "North Cars"
+hosts = ["north.example"]
+
+[[dealers.rooftops]]
+name = "North Cars Fairview"
+feed_names = ["MP10482"]
+
+[[dealers]]
+id = "south"
+name = "South Cars"
+hosts = ["south.example"]
+
+[[dealers.rooftops]]
+name = "South Cars"
+"#;
+
+#[test]
+fn one_file_is_split_among_dealers_and_none_is_changed_when_one_would_lose_too_much() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("tradepost.toml");
+    std::fs::write(&config, TWO_DEALERS).unwrap();
+    let split = ["--config", config.to_str().unwrap(), "--split"];
+    let row = |stock: &str, dealer: &str| {
+        format!("{stock},1HGCV1F33NA000{stock},Honda,Accord,Used,20000,{dealer}\n")
+    };
+    let file = |rows: &[(&str, &str)]| {
+        let rows: String = rows.iter().map(|(stock, dealer)| row(stock, dealer)).collect();
+        format!("Stock,VIN,Make,Model,Type,Price,Dealer ID\n{rows}")
+    };
+    let whole = file(&[
+        ("001", "MP10482"),
+        ("002", "north"),
+        ("003", "south"),
+        ("004", "south"),
+        ("005", "x"),
+    ]);
+    let (exit, document) = import_command(directory.path(), whole.as_bytes(), &split);
+    assert_eq!(exit, Some(0), "{document}");
+    let added = |index: usize| document["dealers"][index]["inventory"]["added"].clone();
+    assert_eq!((added(0), added(1)), (json!(2), json!(2)));
+    assert_eq!(document["unplaced"]["reasons"][0]["kind"], "another_dealer");
+
+    // South would lose half, so north keeps what it has, too.
+    let half = file(&[("001", "north"), ("002", "north"), ("006", "north"), ("003", "south")]);
+    let (exit, document) = import_command(directory.path(), half.as_bytes(), &split);
+    assert_eq!(exit, Some(2));
+    let message = document["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("south: 1 of the 2 units on offer would vanish"), "{message}");
+    let north = file(&[("001", "north"), ("002", "MP10482")]);
+    let (exit, document) = import_command(directory.path(), north.as_bytes(), &split);
+    assert_eq!(exit, Some(0));
+    assert_eq!(document["dealers"].as_array().unwrap().len(), 1, "south keeps what it has");
+    assert_eq!(document["dealers"][0]["inventory"]["unchanged"], 2);
+
+    let (exit, document) =
+        import_command(directory.path(), file(&[("001", "x")]).as_bytes(), &split);
+    assert_eq!(exit, Some(2));
+    assert!(document["error"]["hint"].as_str().unwrap().contains("feed_names"));
+}
+
+#[test]
+fn a_feed_cut_off_in_the_middle_of_a_row_is_refused_without_force() {
+    let directory = tempfile::tempdir().unwrap();
+    let units = demo::units(240, 11, now());
+    let whole = feed::homenet(&units, b',').unwrap();
+    let cut = &whole[..whole.len() - 200];
+    let demo = ["--demo", "--dealer", DEALER_ID];
+    let (exit, document) = import_command(directory.path(), cut, &demo);
+    assert_eq!(exit, Some(2));
+    assert_eq!(document["error"]["message"], "the feed looks incomplete; nothing was changed");
+    let doubt = document["error"]["report"]["doubts"][0].as_str().unwrap();
+    assert!(doubt.starts_with("the file ends in the middle of line"), "{doubt}");
+    let (exit, _) =
+        import_command(directory.path(), cut, &[demo.as_slice(), &["--force"]].concat());
+    assert_eq!(exit, Some(0));
 }

@@ -1,10 +1,15 @@
 //! What becomes of leads over time: duplicates, bookings that move, and both versions' records.
 
+mod command;
+mod consent;
+mod policy;
+mod sameness;
+
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
-use crate::support::{lead, start, start_with, with};
+use crate::support::{lead, start, start_with, two_dealers, with};
 
 fn appointment(at: &str) -> Value {
     json!({"appointment_type": "test_drive", "appointment_at": at})
@@ -13,18 +18,18 @@ fn appointment(at: &str) -> Value {
 #[test]
 fn an_equivalent_lead_within_a_day_is_a_duplicate_and_its_consent_is_kept() {
     let server = start();
-    let first = server.payload(&lead());
+    let conversation = server.conversation();
+    let first = server.payload_in(&conversation, &lead());
     assert_eq!(first["data"]["status"], "received");
     // The same customer by another spelling of the address; the words do not matter (R-LD-17).
     let again = with(
         lead(),
         &[("/customer/email", json!("ADA@example.com")), ("/message", json!("Hello again."))],
     );
-    let second = server.payload(&again);
+    let second = server.payload_in(&conversation, &again);
     assert_eq!(second["data"]["status"], "duplicate");
     assert_eq!(second["data"]["lead_id"], first["data"]["lead_id"]);
-    let id = first["data"]["lead_id"].as_str().unwrap();
-    let submissions = server.store.lead(id).unwrap();
+    let submissions = server.history(&first["data"]["lead_id"]).submissions;
     assert_eq!(submissions.len(), 2, "every consent is kept (R-LD-19)");
     assert_eq!(submissions[1].payload, again);
     assert_eq!(server.store.leads(None).unwrap().len(), 1);
@@ -34,34 +39,39 @@ fn an_equivalent_lead_within_a_day_is_a_duplicate_and_its_consent_is_kept() {
         with(lead(), &[("/customer/email", json!("grace@example.com"))]),
     ];
     for other in &others {
-        assert_eq!(server.payload(other)["data"]["status"], "received");
+        assert_eq!(server.payload_in(&conversation, other)["data"]["status"], "received");
     }
     server.advance(SignedDuration::from_hours(25));
-    assert_eq!(server.payload(&lead())["data"]["status"], "received");
+    assert_eq!(server.payload_in(&conversation, &lead())["data"]["status"], "received");
 }
 
 #[test]
 fn identifiers_of_one_listing_name_one_vehicle() {
     let server = start();
-    let about = |vehicle: Value| with(lead(), &[("/vehicle_of_interest", vehicle)]);
-    assert_eq!(server.payload(&about(json!({"vin": LISTED_VIN})))["data"]["status"], "received");
+    let conversation = server.conversation();
+    let about = |vehicle: Value| {
+        let lead = with(lead(), &[("/vehicle_of_interest", vehicle)]);
+        server.payload_in(&conversation, &lead)["data"]["status"].clone()
+    };
+    assert_eq!(about(json!({"vin": LISTED_VIN})), "received");
     for same in [json!({"stock": "DT-2611"}), json!({"vehicle_id": "veh_dt_2611"})] {
-        assert_eq!(server.payload(&about(same))["data"]["status"], "duplicate", "C-19");
+        assert_eq!(about(same), "duplicate", "C-19");
     }
 }
 
 #[test]
 fn a_chosen_proposal_is_booked_under_the_same_lead_and_a_move_frees_the_old_time() {
     let server = start_with(|config| {
-        config.dealers[0].rooftops[0].appointments.capacity = 1;
+        config.dealers[0].terms.rooftops[0].appointments.capacity = 1;
     });
+    let conversation = server.conversation();
     let of = |customer: &str, at: &str| {
         let changes = [
             ("/customer/email", json!(customer)),
             ("/vehicle_of_interest", json!({"vin": LISTED_VIN})),
             ("/appointment", appointment(at)),
         ];
-        server.payload(&with(lead(), &changes))["data"].clone()
+        server.payload_in(&conversation, &with(lead(), &changes))["data"].clone()
     };
     let eleven = "2026-05-01T18:00:00Z";
     assert_eq!(of("ada@example.com", eleven)["appointment"]["status"], "confirmed");
@@ -82,13 +92,7 @@ fn a_chosen_proposal_is_booked_under_the_same_lead_and_a_move_frees_the_old_time
 
 #[test]
 fn keys_belong_to_one_dealer() {
-    let server = start_with(|config| {
-        let mut second = config.dealers[0].clone();
-        config.dealers[0].hosts = vec!["one.example".to_owned()];
-        second.id = "second".to_owned();
-        second.hosts = vec!["two.example".to_owned()];
-        config.dealers.push(second);
-    });
+    let server = start_with(two_dealers);
     let send = |host: &str, message: &str| {
         let changes = [("/idempotency_key", json!("k")), ("/message", json!(message))];
         let body = crate::support::envelope(&with(lead(), &changes)).to_string();
@@ -103,7 +107,7 @@ fn keys_belong_to_one_dealer() {
 
 #[test]
 fn a_rooftop_without_a_telephone_names_that_of_another_one() {
-    let server = start_with(|config| config.dealers[0].rooftops[0].profile.phones.clear());
+    let server = start_with(|config| config.dealers[0].terms.rooftops[0].profile.phones.clear());
     let receipt = server.payload(&lead());
     assert_eq!(receipt["data"]["dealer"]["phone"], "+15105550100", "R-LD-26");
 }

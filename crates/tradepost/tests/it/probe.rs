@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tradepost::auth::key::Fresh;
 use tradepost::config::Auth;
 use tradepost::conformance::Profile;
-use tradepost::store::ApiKey;
 use tradepost_buyer::Transport;
-use tradepost_buyer::probe::check::{self, Level};
-use tradepost_buyer::probe::grade::Grade;
-use tradepost_buyer::probe::report::Report;
-use tradepost_buyer::probe::{Options, Waiver, checks, html, junit, probe};
 use tradepost_buyer::transport::Limits;
+use tradepost_probe::check::{self, Level};
+use tradepost_probe::grade::Grade;
+use tradepost_probe::report::Report;
+use tradepost_probe::{Options, Waiver, checks, html, junit, probe};
+use tradepost_server::auth::key::Fresh;
+use tradepost_store::ApiKey;
 use tradepost_wire::aap::Version;
 
 use crate::support::proxy::{self, ChangeAnswer, ChangeRequest, Passing};
@@ -24,29 +24,27 @@ use crate::support::{NOW, TestServer, at, conformance, dealer, start_with};
 
 mod adcp;
 mod broken;
+mod grpc;
 mod publisher;
+mod seen;
 
 /// What the cards of the tests name in place of the server.
 const NAMED: &[&str] = &["https://demo-toyota.example.com", "http://127.0.0.1:8080"];
 
 fn options() -> Options {
-    Options {
-        profile: None,
-        token: None,
-        token_b: None,
-        allow_leads: true,
-        allow_messages: true,
-        allow_writes: true,
-        rate: 0,
-        budget: 2000,
-        now: at(NOW),
-        run_id: "0196865e7b0070008000000000000001".to_owned(),
-        waivers: Vec::new(),
-    }
+    let mut options = Options::new(at(NOW), "0196865e7b0070008000000000000001");
+    (options.allow_leads, options.allow_writes) = (true, true);
+    (options.rate, options.budget) = (0, 2000);
+    options
+}
+
+fn with(mut options: Options, change: impl FnOnce(&mut Options)) -> Options {
+    change(&mut options);
+    options
 }
 
 fn run(address: &str, options: Options) -> Report {
-    let limits = Limits { timeout: Duration::from_secs(20), ..Limits::default() };
+    let limits = Limits { timeout: Duration::from_secs(60), ..Limits::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let transport = Transport::new(limits);
     runtime.block_on(probe(transport, address, options, &mut |_| {})).unwrap()
@@ -73,7 +71,7 @@ fn assert_a(report: &Report) {
         .map(|it| format!("{} on {}: {}", it.check.id, it.on, it.verdict.text()))
         .collect();
     assert!(failures.is_empty(), "{failures:#?}");
-    assert_eq!(report.grade, Grade::A);
+    assert_eq!(report.grade, Some(Grade::A));
 }
 
 /// A key for a caller of the dealer or of the conformance agent.
@@ -81,7 +79,7 @@ fn key(agent: &str, name: &str) -> (ApiKey, String) {
     let fresh = Fresh::generate().unwrap();
     let key = ApiKey {
         id: fresh.id,
-        dealer_id: agent.to_owned(),
+        agent_id: agent.to_owned(),
         name: name.to_owned(),
         hash: fresh.hash,
         scopes: None,
@@ -97,7 +95,7 @@ fn key(agent: &str, name: &str) -> (ApiKey, String) {
 fn our_dealer_has_grade_a_in_every_version_it_speaks() {
     for versions in [vec![Version::V1_0], vec![Version::V1_1], vec![Version::V1_0, Version::V1_1]] {
         let count = versions.len();
-        let server = start_with(|config| config.dealers[0].versions = versions);
+        let server = start_with(|config| config.dealers[0].terms.versions = versions);
         let report = run(&in_front_of(server.address), options());
         assert_a(&report);
         let on = |name: &str| report.findings.iter().filter(|it| it.on.starts_with(name)).count();
@@ -115,7 +113,7 @@ fn our_dealer_has_grade_a_over_http_json_and_when_it_wants_credentials() {
     });
     let (known, token) = key(dealer::ID, "prober");
     assert!(server.store.add_api_key(known, false).unwrap());
-    let options = Options { token: Some(token.clone()), ..options() };
+    let options = with(options(), |it| it.token = Some(token.clone()));
     let report = run(&in_front_of(server.address), options);
     assert_a(&report);
     assert!(report.findings.iter().any(|it| it.on == "HTTP+JSON"));
@@ -139,22 +137,25 @@ fn our_conformance_agent_has_grade_a_for_two_callers() {
     ] {
         let server = conformance::start_conformance(profile);
         let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
-        let options = Options { token: token("a"), token_b: token("b"), ..options() };
+        let options = with(options(), |it| {
+            it.token = token("a");
+            it.token_b = token("b");
+        });
         let report = run(&format!("http://{}", server.address), options);
         assert_a(&report);
         let passed = |id: &str| {
             let found = report.findings.iter().filter(|finding| finding.check.id == id);
             found.filter(|finding| finding.verdict == check::Verdict::Pass).count()
         };
-        assert_eq!(passed("a2a.access.identical"), 2, "{profile:?}");
-        assert_eq!(passed("a2a.kit.third-turn"), 2, "{profile:?}");
+        assert_eq!(passed("a2a.access.identical"), 3, "{profile:?}");
+        assert_eq!(passed("a2a.kit.third-turn"), 3, "{profile:?}");
     }
 }
 
 #[test]
 fn nothing_with_an_effect_is_sent_that_was_not_allowed() {
     let server = start_with(|_| {});
-    let options = Options { allow_leads: false, ..options() };
+    let options = with(options(), |it| it.allow_leads = false);
     let report = run(&in_front_of(server.address), options);
     assert_a(&report);
     assert!(server.store.leads(None).unwrap().is_empty());
@@ -164,7 +165,7 @@ fn nothing_with_an_effect_is_sent_that_was_not_allowed() {
     assert!(!sent.any(|exchange| exchange.request.body.contains("@tradepost-probe.example")));
 
     let server = conformance::start_conformance(Profile::Streaming);
-    let options = Options { allow_messages: false, ..self::options() };
+    let options = with(self::options(), |it| it.allow_messages = false);
     let report = run(&format!("http://{}", server.address), options);
     assert_eq!(server.live(), 0);
     assert_eq!(server.result("ListTasks", &json!({}))["totalSize"], 0);
@@ -174,9 +175,9 @@ fn nothing_with_an_effect_is_sent_that_was_not_allowed() {
 #[test]
 fn a_budget_is_kept_and_what_it_left_out_is_told() {
     let server = start_with(|_| {});
-    let report = run(&in_front_of(server.address), Options { budget: 5, ..options() });
+    let report = run(&in_front_of(server.address), with(options(), |it| it.budget = 5));
     assert_eq!(report.requests, 5);
-    assert_eq!(report.grade, Grade::B, "more was skipped than judged");
+    assert_eq!(report.grade, None, "more was skipped than judged");
     assert!(report.findings.iter().any(|it| it.verdict.text().contains("budget of 5 requests")));
 }
 
@@ -190,7 +191,7 @@ fn an_agent_without_a_card_has_grade_f_and_nobody_there_is_no_report() {
         Arc::new(|_, told: &mut Passing| told.body = b"<html>".to_vec()),
     );
     let report = run(&address, options());
-    assert_eq!(report.grade, Grade::F);
+    assert_eq!(report.grade, Some(Grade::F));
     assert_eq!(failed(&report), ["a2a.card.served"]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let transport = Transport::new(Limits::default());
@@ -204,11 +205,11 @@ fn a_waived_failure_is_told_and_does_not_count() {
     let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| told.drop_header("cache-control"));
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
     let report = run(&address, options());
-    assert_eq!((report.grade, failed(&report)), (Grade::B, vec!["a2a.card.cache-control"]));
+    assert_eq!((report.grade, failed(&report)), (Some(Grade::B), vec!["a2a.card.cache-control"]));
     let reason = "our cache decides".to_owned();
     let waiver = Waiver { check: "a2a.card.cache-control".to_owned(), reason };
-    let report = run(&address, Options { waivers: vec![waiver], ..options() });
-    assert_eq!((report.grade, report.counts(None).waived), (Grade::A, 1));
+    let report = run(&address, with(options(), |it| it.waivers = vec![waiver]));
+    assert_eq!((report.grade, report.counts(None).waived), (Some(Grade::A), 1));
     assert!(junit::write(&report).contains("<skipped message=\"waived: our cache decides\"/>"));
     assert!(html::write(&report).contains("waived: our cache decides"));
 }
@@ -242,7 +243,7 @@ fn reports_escape_what_an_agent_wrote() {
         });
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
-    let report = run(&address, Options { budget: 20, ..options() });
+    let report = run(&address, with(options(), |it| it.budget = 20));
     let page = html::write(&report);
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;\\u202e"));
     assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'));
@@ -266,6 +267,8 @@ fn the_json_form_is_what_is_documented() {
             "agent",
             "probed_at",
             "grade",
+            "musts",
+            "stopped",
             "breaks_a_must",
             "requests",
             "counts",
@@ -273,7 +276,7 @@ fn the_json_form_is_what_is_documented() {
             "findings"
         ]
     );
-    assert_eq!((&json["format"], &json["grade"]), (&json!(1), &json!("A")));
+    assert_eq!((&json["format"], &json["grade"]), (&json!(2), &json!("A")));
     let finding = &json["findings"][0];
     let members: Vec<_> = finding.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(

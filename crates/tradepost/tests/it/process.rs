@@ -6,18 +6,18 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tradepost::clock::Clock;
-use tradepost::store::Store;
+use tradepost_server::clock::Clock;
+use tradepost_store::Store;
 
 use crate::support::{client, envelope, h2, lead, with};
 
 /// A dealer who sells nothing, limits nobody and logs everything.
-const DEALER: &str = r#"
+pub const DEALER: &str = r#"
     [server]
     listen = "127.0.0.1:0"
     log_filter = "trace"
@@ -41,17 +41,17 @@ pub struct Process {
 impl Process {
     /// Starts it and waits for the line that says where it listens.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
+        command.args(["serve", "--data"]).arg(data(folder)).args(arguments);
+        let file = File::options().create(true).append(true).open(folder.join("log")).unwrap();
+        Self::run(folder, command, file.into())
+    }
+
+    /// Starts a command that serves, and waits for the line that says where it listens.
+    pub fn run(folder: &Path, mut command: Command, stderr: Stdio) -> Self {
         let log = folder.join("log");
-        let file = File::options().create(true).append(true).open(&log).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
-            .args(["serve", "--data"])
-            .arg(data(folder))
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(file)
-            .spawn()
-            .unwrap();
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.strip_prefix("listening on ").and_then(|origin| {
@@ -61,16 +61,27 @@ impl Process {
         let address = address.and_then(|address| address.parse().ok());
         let Some(address) = address else {
             let _ = child.kill();
-            panic!("{line:?} instead of the address; {}", std::fs::read_to_string(log).unwrap());
+            let log = std::fs::read_to_string(log).unwrap_or_default();
+            panic!("{line:?} instead of the address; {log}");
         };
         Self { child, address, log }
     }
 
     /// Starts it for [`DEALER`].
-    fn bare(folder: &Path) -> Self {
-        let config = folder.join("tradepost.toml");
-        std::fs::write(&config, DEALER).unwrap();
-        Self::start(folder, &["--config", config.to_str().unwrap()])
+    pub fn bare(folder: &Path) -> Self {
+        Self::configured(folder, DEALER)
+    }
+
+    /// Starts it with a configuration.
+    pub fn configured(folder: &Path, config: &str) -> Self {
+        let path = folder.join("tradepost.toml");
+        std::fs::write(&path, config).unwrap();
+        Self::start(folder, &["--config", path.to_str().unwrap()])
+    }
+
+    /// The other end of its standard error, where that is a pipe.
+    pub fn stderr(&mut self) -> ChildStderr {
+        self.child.stderr.take().unwrap()
     }
 
     pub fn signal(&self, name: &str) {
@@ -91,14 +102,32 @@ impl Process {
         panic!("it did not end within 20 seconds");
     }
 
-    fn call(&self, payload: &Value) -> Value {
+    pub fn call(&self, payload: &Value) -> Value {
         self.post("/a2a", &[], &envelope(payload).to_string())
     }
 
-    fn post(&self, target: &str, headers: &[(&str, &str)], body: &str) -> Value {
+    pub fn post(&self, target: &str, headers: &[(&str, &str)], body: &str) -> Value {
         let json = [("Content-Type", "application/json")];
         let headers = [&json, headers].concat();
         client::request(self.address, "POST", target, &headers, body.as_bytes()).json()
+    }
+
+    /// So many KiB of memory, by the name that Linux has for it.
+    pub fn memory(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap()
+    }
+
+    /// Waits until something is so.
+    pub fn until(&self, what: &str, is_so: impl Fn() -> bool) {
+        for _ in 0..1_000 {
+            if is_so() {
+                return;
+            }
+            pause(Duration::from_millis(20));
+        }
+        panic!("not within 20 seconds: {what}");
     }
 
     pub fn log(&self) -> String {
@@ -118,7 +147,7 @@ pub fn data(folder: &Path) -> PathBuf {
     folder.join("data")
 }
 
-fn pause(duration: Duration) {
+pub fn pause(duration: Duration) {
     let (_sender, receiver) = channel::<()>();
     let _ = receiver.recv_timeout(duration);
 }
@@ -181,7 +210,7 @@ fn a_request_that_has_begun_is_answered_after_sigterm() {
     let body = envelope(&fresh_lead(&[("/idempotency_key", json!("slow"))])).to_string();
     let (first, rest) = body.as_bytes().split_at(body.len() / 2);
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let head = format!(
         "POST /a2a HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
          Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
@@ -273,8 +302,7 @@ impl Book {
         let leads = Store::open(&data(folder)).unwrap().leads(None).unwrap();
         let mut stored = BTreeMap::new();
         for lead in &leads {
-            assert!(!lead.duplicate);
-            let key = lead.payload["idempotency_key"].as_str().unwrap();
+            let key = lead.submission.payload["idempotency_key"].as_str().unwrap();
             let twice = stored.insert(key, lead.lead_id.as_str());
             assert_eq!(twice, None, "{key} is stored twice");
             assert!(self.acknowledged.contains_key(key) || self.in_doubt.contains(key), "{key}");
@@ -437,13 +465,13 @@ fn neither_the_log_nor_the_folder_gives_away_who_wrote() {
     let answer = process.call(&other);
     let error = &answer["error"]["data"];
     assert_eq!((&error["code"], &error["retryable"]), (&json!("INTERNAL_ERROR"), &json!(true)));
-    assert_eq!(error["details"], Value::Null, "{answer}");
+    assert_eq!(error["details"]["retry_after_seconds"], 5, "{answer}");
     let text = answer.to_string();
     assert!(!text.contains("leads") && !text.contains("mislaid"), "{text}");
     database.execute_batch("ALTER TABLE mislaid RENAME TO leads").unwrap();
     let again = process.call(&other);
     let status = &again["result"]["message"]["parts"][0]["data"]["data"]["status"];
-    assert_eq!(status, "duplicate", "nothing of the failed attempt was kept: {again}");
+    assert_eq!(status, "received", "nothing of the failed attempt was kept: {again}");
 
     let log = process.log();
     for (pointer, secret) in secrets {

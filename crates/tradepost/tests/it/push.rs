@@ -7,8 +7,8 @@ mod killed;
 mod operations;
 
 use serde_json::{Value, json};
-use tradepost::egress::{Egress, Resolver};
-use tradepost::outbox::{Edge, Settings};
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_server::outbox::{Edge, Settings};
 
 use crate::support::conformance::{ConformanceServer, start_pushing};
 

@@ -9,15 +9,16 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use tradepost::clock::Clock;
 use tradepost::conformance::Profile;
-use tradepost::store::inbox::DurableInbox;
-use tradepost_buyer::receiver::delivery::{Delivery, Source};
+use tradepost_buyer::receiver::delivery::Received;
 use tradepost_buyer::receiver::{Inbox as _, Put};
+use tradepost_server::clock::Clock;
+use tradepost_store::inbox::DurableInbox;
 
 use crate::support::client;
 use crate::support::conformance::start_conformance;
 
+mod adcp;
 mod router;
 
 const TOKEN: &str = "the-token-of-these-tests";
@@ -234,7 +235,8 @@ fn what_cannot_be_handled_is_tried_again_then_dead_and_can_be_replayed() {
     let inbox = DurableInbox::open(folder.path(), now).unwrap();
     for second in 1..=2 {
         let body = update("t", "WORKING", second);
-        let delivery = Delivery::read(body.as_bytes(), Source::Push, now).unwrap();
+        let read = Received::read(body.as_bytes(), "", now).unwrap();
+        let Received::Delivery(delivery) = read else { panic!("{read:?}") };
         assert_eq!(inbox.put(&delivery).unwrap(), Put::New);
         assert_eq!(inbox.put(&delivery).unwrap(), Put::Duplicate);
     }
@@ -305,13 +307,25 @@ fn it_does_not_start_when_everybody_would_be_believed_or_a_secret_is_too_short()
     let folder = tempfile::tempdir().unwrap();
     let short = folder.path().join("short");
     fs::write(&short, "hunter2\n").unwrap();
+    let weak = folder.path().join("weak");
+    fs::write(&weak, "hunter2hunter2".repeat(9).replace(['n', 't', 'e', 'r'], "2")).unwrap();
+    let weak = weak.to_str().unwrap();
     let jwks = folder.path().join("jwks");
     fs::write(&jwks, "{\"keys\": []}").unwrap();
     let (short, jwks) = (short.to_str().unwrap(), jwks.to_str().unwrap());
     for (arguments, words) in [
         (&[][..], "everybody would be believed"),
-        (&["--token-file", short], "a token has at least 16 characters"),
-        (&["--hmac-key-file", short], "a key has at least 32 characters"),
+        (&["--token-file", short], "a token has at least 16 characters, 8 of them different"),
+        (&["--hmac-key-file", short], "a key has at least 32 characters, 8 of them different"),
+        (&["--hmac-key-file", weak], "a key has at least 32 characters, 8 of them different"),
+        (
+            &["--seller", "seller.example"],
+            "the address of a seller must be an absolute web address",
+        ),
+        (
+            &["--seller", "http://seller.example/mcp"],
+            "the address of a seller must begin with https",
+        ),
         (&["--jwks", jwks], "it has no key of Ed25519 or P-256"),
         (&["--token-file", "/nonexistent/x"], "cannot read /nonexistent/x"),
     ] {

@@ -68,8 +68,9 @@ fn the_card_can_be_cached_and_revalidated() {
 #[test]
 fn the_cards_id_changes_exactly_when_the_card_does() {
     use std::sync::Arc;
+
     use tradepost::aap::card::publish;
-    use tradepost::store::Store;
+    use tradepost_store::Store;
 
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(Store::open(directory.path()).unwrap());
@@ -91,13 +92,13 @@ fn the_cards_id_changes_exactly_when_the_card_does() {
     assert_ne!(changed.etag, same.etag);
     assert_eq!(id_of(&dealer, "https://b.example").identity.id, "id-4");
     // What is not on the card changes nothing.
-    dealer.leads.proposed_times = 9;
+    dealer.terms.leads.proposed_times = 9;
     assert_eq!(id_of(&dealer, "https://b.example").identity.id, "id-4");
 }
 
 #[test]
 fn a_dealer_of_one_version_declares_and_speaks_only_that() {
-    let server = start_with(|config| config.dealers[0].versions = vec![Version::V1_0]);
+    let server = start_with(|config| config.dealers[0].terms.versions = vec![Version::V1_0]);
     let card = server.card().json();
     check("1.0", "card", &card);
     assert_eq!(card["capabilities"]["extensions"].as_array().unwrap().len(), 1);

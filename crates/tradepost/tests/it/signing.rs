@@ -6,10 +6,10 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tradepost::config::CardSigning;
-use tradepost::signing::Algorithm;
-use tradepost::signing::key::{SigningKey, generate};
-use tradepost::signing::keyset::KeySet;
-use tradepost::signing::verify::{Signed, Verdict};
+use tradepost_keys::Algorithm;
+use tradepost_keys::card::{Signed, Verdict};
+use tradepost_keys::keyset::KeySet;
+use tradepost_keys::private::{SigningKey, generate};
 
 use crate::support::{TestServer, at, client, start, start_with};
 
@@ -76,11 +76,11 @@ fn a_new_signature_keeps_the_id_and_the_tag_and_a_new_key_changes_the_tag() {
     // Several starts on one data folder.
     let publish = |key: Option<&Path>, now: &str| {
         use tradepost::aap::card;
-        let store = tradepost::store::Store::open(&data).unwrap();
+        let store = tradepost_store::Store::open(&data).unwrap();
         let dealer = &crate::support::dealer::config().dealers[0];
         let fresh = uuid::Uuid::now_v7().to_string();
         let published = card::publish(dealer, "https://a.example", |hash| {
-            store.card_identity(&dealer.id, hash, fresh, at(now))
+            store.card_identity(&dealer.terms.id, hash, fresh, at(now))
         });
         let published = published.unwrap();
         match key {

@@ -7,19 +7,21 @@ use std::sync::Arc;
 use expect_test::Expect;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tradepost::clock::{Clock, Hand};
 use tradepost::config::Config;
 use tradepost::conformance::{Conformance, Profile};
-use tradepost::desk::Desk;
-use tradepost::http;
-use tradepost::store::Store;
-use tradepost::tls::Identity;
+use tradepost::wiring::{self, Wiring};
+use tradepost_dealer::record::LeadHistory;
+use tradepost_server::clock::{Clock, Hand};
+use tradepost_server::http;
+use tradepost_server::tls::Identity;
+use tradepost_store::Store;
 
 pub mod adcp;
 pub mod bindings;
 pub mod client;
 pub mod conformance;
 pub mod dealer;
+pub mod grpc;
 pub mod h2;
 pub mod layout;
 pub mod proxy;
@@ -59,6 +61,15 @@ pub fn start_with(change: impl FnOnce(&mut Config)) -> TestServer {
     start_in(directory, config, SignedDuration::ZERO)
 }
 
+/// A second dealer like the first: they are `one.example` and `two.example`.
+pub fn two_dealers(config: &mut Config) {
+    let mut second = config.dealers[0].clone();
+    config.dealers[0].hosts = vec!["one.example".to_owned()];
+    second.terms.id = "second".to_owned();
+    second.hosts = vec!["two.example".to_owned()];
+    config.dealers.push(second);
+}
+
 /// Another process on what this one has left behind: a new store and a new desk in the folder.
 pub fn restart(server: TestServer) -> TestServer {
     restart_after(server, SignedDuration::ZERO)
@@ -78,14 +89,15 @@ pub fn start_conformance(profile: Profile) -> TestServer {
     let directory = tempfile::tempdir().unwrap();
     launch(directory, config, SignedDuration::ZERO, |config, store, clock, address| {
         let base_url = format!("http://{address}");
-        let agent = Conformance::open(profile, &store, &clock, &base_url).unwrap();
-        Desk::open_conformance(config.server, store, clock, agent)
+        let means = wiring::means(&store, &clock);
+        let agent = Conformance::open(profile, &store, &means, &base_url).unwrap();
+        Wiring::alone(&config.server, store, clock, Arc::new(agent))
     })
 }
 
 fn start_in(directory: tempfile::TempDir, config: Config, passed: SignedDuration) -> TestServer {
     launch(directory, config, passed, |config, store, clock, address| {
-        Desk::open(config, store, clock, address).unwrap()
+        Wiring::open(config, store, clock, address).unwrap()
     })
 }
 
@@ -93,7 +105,7 @@ fn launch(
     directory: tempfile::TempDir,
     config: Config,
     passed: SignedDuration,
-    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Desk,
+    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Wiring,
 ) -> TestServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let (clock, hand) = Clock::manual(at(NOW) + passed);
@@ -109,7 +121,7 @@ fn launch(
     let named = "127.0.0.1:8080".parse().unwrap();
     let entered = runtime.enter();
     let identity = server.tls.clone().map(|files| Identity::open(files, &clock).unwrap());
-    let desk = Arc::new(open(config, Arc::clone(&store), clock, named));
+    let desk = open(config, Arc::clone(&store), clock, named).desk;
     drop(entered);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     runtime.spawn(async move {
@@ -120,7 +132,7 @@ fn launch(
             Some(identity) => http::server::Listener::over_tls(listener, Arc::new(identity)),
             None => listener.into(),
         };
-        http::server::serve(listener, http::router(desk), &server, stopped).await;
+        http::server::serve(listener, wiring::site(desk), &server.http(), stopped).await;
     });
     let (runtime, stop) = (Some(runtime), Some(stop));
     TestServer { address, hand, store, directory, config: same, runtime, stop }
@@ -160,12 +172,25 @@ impl TestServer {
 
     /// The payload that answers a payload.
     pub fn payload(&self, payload: &Value) -> Value {
-        let response = self.call(payload);
-        let answer = response.json();
-        answer
-            .pointer("/result/message/parts/0/data")
-            .cloned()
-            .unwrap_or_else(|| panic!("{answer}"))
+        self.call(payload).payload()
+    }
+
+    /// A conversation that the dealer has begun with nobody in particular.
+    pub fn conversation(&self) -> String {
+        let question = json!({"type": "dealer.information.request"});
+        self.post(envelope_in(None, &question).to_string()).context_id()
+    }
+
+    /// The payload that answers a payload in a conversation.
+    pub fn payload_in(&self, conversation: &str, payload: &Value) -> Value {
+        let response = self.post(envelope_in(Some(conversation), payload).to_string());
+        assert_eq!(response.context_id(), conversation);
+        response.payload()
+    }
+
+    /// A lead with all that is known of it.
+    pub fn history(&self, lead_id: &Value) -> LeadHistory {
+        self.store.lead_history(lead_id.as_str().unwrap()).unwrap().unwrap()
     }
 
     /// The error object that answers a payload.
@@ -201,11 +226,18 @@ pub fn compare(row: &str, response: &Response, expected: &Expect) {
     expected.assert_eq(&response.snapshot());
 }
 
-/// A `SendMessage` request with one data part.
+/// A `SendMessage` request with one data part, in a conversation that the caller made up.
 pub fn envelope(payload: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {
-        "messageId": "m-1", "contextId": "c-1", "role": "ROLE_USER", "parts": [{"data": payload}],
-    }}})
+    envelope_in(Some("c-1"), payload)
+}
+
+/// The same in any conversation, or in none.
+pub fn envelope_in(conversation: Option<&str>, payload: &Value) -> Value {
+    let message = json!({
+        "messageId": "m-1", "contextId": conversation, "role": "ROLE_USER",
+        "parts": [{"data": payload}],
+    });
+    json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}})
 }
 
 /// A moment.

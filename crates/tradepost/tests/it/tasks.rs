@@ -12,6 +12,7 @@ mod callers;
 mod killed;
 mod listing;
 mod load;
+mod logs;
 mod stopped;
 mod streams;
 

@@ -1,6 +1,6 @@
 //! TLS of the server's own.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ fn the_protocol_is_agreed_on_in_the_handshake() {
 /// Sends bytes and reads what comes until the connection is closed.
 fn until_closed(server: &TestServer, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(server.address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream.write_all(bytes).unwrap();
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -197,11 +197,11 @@ fn a_handshake_that_stalls_is_ended() {
     let mut silent = connect(server.address, &config);
     silent.flush().unwrap();
     assert_eq!(request(server.address, &config, CARD, &[], b"").unwrap().status, 200);
+    // However it ends: a reset comes when the end of the handshake had not been read yet.
+    let ended = silent.read(&mut [0]).map_err(|error| error.kind());
     assert!(
-        silent.read(&mut [0]).map_or_else(
-            |error| error.kind() == std::io::ErrorKind::UnexpectedEof,
-            |read| read == 0
-        )
+        matches!(ended, Ok(0) | Err(ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset)),
+        "{ended:?}"
     );
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-
 pub use signing::signing_payload;
 
 mod signing;

@@ -119,6 +119,26 @@ impl From<Content> for Part {
     }
 }
 
+impl Message {
+    /// The text of its first part, when that is text.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.parts.first()?.content {
+            Content::Text(text) => Some(text),
+            Content::Raw(_) | Content::Url(_) | Content::Data(_) => None,
+        }
+    }
+}
+
+impl Artifact {
+    /// An artifact of these parts.
+    #[must_use]
+    pub fn new(artifact_id: impl Into<String>, parts: Vec<Part>) -> Self {
+        let (artifact_id, extensions) = (artifact_id.into(), Vec::new());
+        Self { artifact_id, name: None, description: None, parts, metadata: None, extensions }
+    }
+}
+
 impl Part {
     /// A part with text.
     #[must_use]

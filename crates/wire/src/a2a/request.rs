@@ -243,23 +243,33 @@ pub fn asks_for_push(params: &Value) -> bool {
 /// A wrong parameter that only the work itself could find.
 #[must_use]
 pub fn invalid_param(field: &str, description: &str) -> Refusal {
-    let violation = FieldViolation { field: field.to_owned(), description: description.to_owned() };
-    let message = format!("Invalid parameters: {field}: {description}");
-    Refusal { violations: vec![violation], ..Refusal::new(Code::InvalidParams, message) }
+    invalid_fields(vec![FieldViolation {
+        field: field.to_owned(),
+        description: description.to_owned(),
+    }])
 }
 
 /// Wrong parameters that only the work itself could find; at least one.
 #[must_use]
 pub fn invalid_fields(violations: Vec<FieldViolation>) -> Refusal {
-    let refusal = Refusal::new(Code::InvalidParams, wrong_fields(violations.len()));
-    Refusal { violations, ..refusal }
+    let total = violations.len();
+    wrong(violations, total)
 }
 
-fn wrong_fields(count: usize) -> String {
-    match count {
-        1 => "Invalid parameters: 1 field is wrong".to_owned(),
-        n => format!("Invalid parameters: {n} fields are wrong"),
+/// The refusal of wrong parameters, of which these are known by name. The first ones stand in the
+/// message and in the metadata as well: some official clients show their users neither the
+/// `BadRequest` nor any other detail.
+fn wrong(violations: Vec<FieldViolation>, total: usize) -> Refusal {
+    const IN_WORDS: usize = 10;
+    let first = || violations.iter().take(IN_WORDS);
+    let said: Vec<_> = first().map(|v| format!("{}: {}", v.field, v.description)).collect();
+    let fields: Vec<_> = first().map(|violation| violation.field.as_str()).collect();
+    let mut message = format!("Invalid parameters: {}", said.join("; "));
+    if let more @ 1.. = total.saturating_sub(said.len()) {
+        message = format!("{message}; and {more} more");
     }
+    let refusal = Refusal::new(Code::InvalidParams, message).with("fields", fields.join(", "));
+    Refusal { violations, ..refusal }
 }
 
 fn read_id(params: &Value, problems: &mut Problems) -> Option<String> {
@@ -498,13 +508,12 @@ fn invalid_params(problems: &Problems) -> Refusal {
             description: problem.message.clone(),
         })
         .collect();
-    let message = wrong_fields(problems.total());
-    Refusal { violations, ..Refusal::new(Code::InvalidParams, message) }
+    wrong(violations, problems.total())
 }
 
 /// A JSON Pointer in A2A's notation: `/message/parts/0/data` is `message.parts[0].data`; the
 /// parameters themselves are `params`.
-fn path(pointer: &str) -> String {
+pub(crate) fn path(pointer: &str) -> String {
     let mut out = String::new();
     for segment in pointer.split('/').skip(1) {
         if !out.is_empty() && segment.bytes().all(|b| b.is_ascii_digit()) {
@@ -526,8 +535,9 @@ fn join(parent: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn both_spellings_and_unknown_members_are_accepted() {
@@ -551,8 +561,26 @@ mod tests {
             fields,
             ["message.messageId", "message.role", "message.parts[0]", "message.parts[1].text"]
         );
+        assert_eq!(
+            refusal.message,
+            "Invalid parameters: message.messageId: must not be empty; message.role: must be \
+             ROLE_USER in a request; message.parts[0]: must have exactly one of text, raw, url, \
+             data; message.parts[1].text: must be string"
+        );
+        let named = "message.messageId, message.role, message.parts[0], message.parts[1].text";
+        assert_eq!(refusal.metadata, [("fields", named.to_owned())]);
         let refusal = send_message(None).unwrap_err();
         assert_eq!(refusal.violations[0].field, "params");
+        let many = json!({"message": {"messageId": "m", "role": 1, "parts": vec![json!({}); 60]}});
+        let refusal = send_message(Some(&many)).unwrap_err();
+        assert!(
+            refusal.message.ends_with(
+                "message.parts[9]: must have exactly one of text, raw, \
+            url, data; and 50 more"
+            ),
+            "{}",
+            refusal.message
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Catalog 2: the twelve AAP error codes (seed "Errors", `R-ER-01` to `R-ER-09`), what each says
 //! in its details, and the `aap.error` object both ways.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
@@ -95,7 +97,7 @@ catalog! {
     /// The dealer's agent failed. The cause is in its log under the error id.
     InternalError = "INTERNAL_ERROR" {
         jsonrpc: -32603, retryable: true, http: 500, grpc: "INTERNAL",
-        hint: "retry with exponential backoff; quote the error id to the dealer",
+        hint: "wait for details.retry_after_ms and retry with exponential backoff; quote the error id to the dealer",
     }
 }
 
@@ -110,12 +112,24 @@ pub struct Refusal {
     pub details: Map<String, Value>,
     /// Every problem found.
     pub problems: Problems,
+    /// After how long to come back, where that helps. The details say the same in numbers.
+    pub wait: Option<Duration>,
 }
 
 impl Refusal {
     fn new(code: Code, message: impl Into<String>, details: Value, problems: Problems) -> Self {
         let details = if let Value::Object(members) = details { members } else { Map::new() };
-        Self { code, message: message.into(), details, problems }
+        Self { code, message: message.into(), details, problems, wait: None }
+    }
+
+    /// The refusal of somebody who is to come back after a while. `details` are about the limit.
+    fn to_come_back(code: Code, message: &str, wait: Duration, details: &[(&str, u64)]) -> Self {
+        let millis = millis(wait);
+        let members = [("retry_after_ms", millis), ("retry_after_seconds", millis.div_ceil(1000))];
+        let members = members.iter().chain(details);
+        let members = members.map(|(name, value)| ((*name).to_owned(), (*value).into()));
+        let details = Value::Object(members.collect());
+        Self { wait: Some(wait), ..Self::new(code, message, details, Problems::new()) }
     }
 
     /// The code that the problems deserve: absent, wrong vocabulary, or anything else (C-06, C-07).
@@ -244,6 +258,7 @@ impl Refusal {
             message: "no listing of this dealer matches".into(),
             details,
             problems: Problems::new(),
+            wait: None,
         }
     }
 
@@ -267,6 +282,7 @@ impl Refusal {
             message: "the vehicle is no longer on offer".into(),
             details,
             problems: Problems::new(),
+            wait: None,
         }
     }
 
@@ -290,24 +306,29 @@ impl Refusal {
         Self::new(Code::IdempotencyConflict, message, details, Problems::new())
     }
 
-    /// `RATE_LIMITED`.
+    /// `RATE_LIMITED`: `limit` requests in `window` are permitted.
     #[must_use]
-    pub fn rate_limited(retry_after_ms: u64, limit: u32, window_ms: u64) -> Self {
-        let details = json!({
-            "retry_after_ms": retry_after_ms,
-            "retry_after_seconds": retry_after_ms.div_ceil(1000),
-            "limit": limit,
-            "window_ms": window_ms,
-        });
+    pub fn rate_limited(wait: Duration, limit: u32, window: Duration) -> Self {
         let message = "the request rate is above the dealer's limit";
-        Self::new(Code::RateLimited, message, details, Problems::new())
+        let details = [("limit", limit.into()), ("window_ms", whole_millis(window))];
+        Self::to_come_back(Code::RateLimited, message, wait, &details)
     }
 
-    /// `INTERNAL_ERROR`; says nothing about the cause.
+    /// `RATE_LIMITED` for a lead, because leads from there have filled what the dealer keeps of one
+    /// network address in a window.
     #[must_use]
-    pub fn internal_error() -> Self {
+    pub fn too_much_to_keep(wait: Duration, limit_bytes: u64, window: Duration) -> Self {
+        let message = "the leads from this network address are more than the dealer keeps in a \
+                       day; try again later, or use a credential";
+        let details = [("limit_bytes", limit_bytes), ("window_ms", whole_millis(window))];
+        Self::to_come_back(Code::RateLimited, message, wait, &details)
+    }
+
+    /// `INTERNAL_ERROR`; says when to come back, and nothing about the cause.
+    #[must_use]
+    pub fn internal_error(wait: Duration) -> Self {
         let message = "the dealer's agent failed to answer; try again later";
-        Self::new(Code::InternalError, message, Value::Null, Problems::new())
+        Self::to_come_back(Code::InternalError, message, wait, &[])
     }
 
     /// Gives the refusal its identity.
@@ -315,6 +336,15 @@ impl Refusal {
     pub fn stamp(self, version: Version, error_id: String, created_at: Timestamp) -> ErrorObject {
         ErrorObject { version, error_id, created_at, refusal: self }
     }
+}
+
+/// Never early: a part of a millisecond counts as a whole one.
+fn millis(wait: Duration) -> u64 {
+    u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
+fn whole_millis(window: Duration) -> u64 {
+    u64::try_from(window.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The first problems in words: an SDK that drops the details still tells them (C-11).
@@ -410,7 +440,7 @@ impl ErrorObject {
 
 impl Serialize for ErrorObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Refusal { code, message, details, problems } = &self.refusal;
+        let Refusal { code, message, details, problems, wait: _ } = &self.refusal;
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("type", TYPE)?;
         object.serialize_entry("error_id", &self.error_id)?;

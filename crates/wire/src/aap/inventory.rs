@@ -29,9 +29,9 @@ pub struct Filters {
     pub driveline: Vec<String>,
     /// Body styles.
     pub body: Vec<String>,
-    /// Colours outside.
+    /// Colours outside, by name or by family.
     pub exterior_color: Vec<String>,
-    /// Colours inside.
+    /// Colours inside, by name or by family.
     pub interior_color: Vec<String>,
     /// Rooftop names.
     pub rooftops: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Filters {
     pub vin: Option<String>,
     /// This stock number.
     pub stock: Option<String>,
-    /// Words that must all occur.
+    /// What it must be, in words.
     pub query: Option<String>,
 }
 

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::aap::caps;
 use crate::aap::dealer::Address;
 use crate::aap::error::{ConsentDefect, Refusal};
 use crate::aap::vehicle::{Vehicle, Vocabularies};
@@ -247,6 +248,7 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
     })();
     let lead = problems.into_result(lead).map_err(Refusal::from_problems)?;
     check_channel(&lead)?;
+    check_size(data)?;
     Ok(lead)
 }
 
@@ -264,6 +266,20 @@ fn consent_defect(consent: &ConsentGrant, terms: &Terms) -> Option<ConsentDefect
         return Some(ConsentDefect::Expired(expires_at));
     }
     (expires_at <= consent.granted_at).then_some(ConsentDefect::ExpiresBeforeGrant)
+}
+
+/// What is as the schema says may still be too large to be kept (C-51).
+fn check_size(data: &Value) -> Result<(), Refusal> {
+    let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
+    for (name, value) in data.as_object().into_iter().flatten() {
+        let problems = if name == "consent" { &mut of_consent } else { &mut problems };
+        caps::check(name, value, &At::Root.key(name), problems);
+    }
+    if !of_consent.is_empty() {
+        of_consent.append(problems);
+        return Err(Refusal::malformed_consent(of_consent));
+    }
+    problems.into_result(Some(())).map_err(Refusal::from_problems)
 }
 
 /// The channel rule (C-05, `E-082`, `E-083`).
@@ -415,13 +431,39 @@ fn read_source_agent(
     }
 }
 
+words! {
+    /// What a dealer says of a lead.
+    pub enum LeadStatus {
+        /// The dealer has it.
+        Received = "received",
+        /// The dealer has it already.
+        Duplicate = "duplicate",
+        /// The dealer does not take it.
+        Rejected = "rejected",
+    }
+}
+
+words! {
+    /// What a dealer says of an appointment.
+    pub enum AppointmentStatus {
+        /// A person has to find a time.
+        Requested = "requested",
+        /// Not possible then; there are other times.
+        Proposed = "proposed",
+        /// Booked.
+        Confirmed = "confirmed",
+        /// The dealer does not offer this.
+        Rejected = "rejected",
+    }
+}
+
 /// What became of a lead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeadReceipt {
     /// The dealer's id of the lead.
     pub lead_id: String,
-    /// `received`, `duplicate` or `rejected`.
-    pub status: String,
+    /// What the dealer says of it.
+    pub status: LeadStatus,
     /// What became of the appointment, when one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub appointment: Option<AppointmentReceipt>,
@@ -435,8 +477,8 @@ pub struct LeadReceipt {
 pub struct AppointmentReceipt {
     /// The dealer's id of the appointment.
     pub appointment_id: String,
-    /// `requested`, `proposed`, `confirmed` or `rejected`.
-    pub status: String,
+    /// What the dealer says of it.
+    pub status: AppointmentStatus,
     /// The booked time, exactly when confirmed (`R-LD-23`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed_at: Option<String>,

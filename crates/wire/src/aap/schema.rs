@@ -128,7 +128,7 @@ fn filters() -> Value {
         ("mileage_max", count("Highest mileage.")),
         ("vin", vin("This VIN.")),
         ("stock", text("This stock number.")),
-        ("query", long_text(200, "Words that must all occur.")),
+        ("query", long_text(200, "What the vehicle must be, in words: AWD hybrid SUV under 40k.")),
     ];
     let about = "What vehicles must satisfy: all filters, and of a list at least one entry.";
     described(object(members, &[]), about)

@@ -18,6 +18,7 @@ mod place;
 mod say;
 mod schema;
 mod shape;
+pub mod typed;
 mod union;
 mod unique;
 mod walk;

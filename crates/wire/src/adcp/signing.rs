@@ -9,6 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+use crate::algorithm::Algorithm;
+use crate::catalog::Vocabulary as _;
 use crate::http_signature::{self, Input, Malformed, Message};
 
 /// How far two clocks may differ.
@@ -67,34 +69,8 @@ impl Digest {
     }
 }
 
-/// An algorithm of the profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Algorithm {
-    /// Ed25519.
-    Ed25519,
-    /// ECDSA on P-256 with SHA-256.
-    P256,
-}
-
-impl Algorithm {
-    /// Its name in a signature (RFC 9421).
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ed25519 => "ed25519",
-            Self::P256 => "ecdsa-p256-sha256",
-        }
-    }
-
-    /// Its name in a key (RFC 7518, RFC 8037).
-    #[must_use]
-    pub const fn jwk_name(self) -> &'static str {
-        match self {
-            Self::Ed25519 => "EdDSA",
-            Self::P256 => "ES256",
-        }
-    }
-}
+/// The algorithms of the profile.
+pub const ALGORITHMS: [Algorithm; 2] = [Algorithm::EdDsa, Algorithm::Es256];
 
 /// Why a signature is not believed, in the words of the published table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +125,8 @@ pub enum Fault {
     BrandJsonAmbiguous,
     /// What says it is somebody else's.
     BrandOriginMismatch,
+    /// A webhook shows whose it is in another way than was agreed on.
+    ModeMismatch,
 }
 
 impl Fault {
@@ -185,8 +163,43 @@ impl Fault {
             Self::AgentNotInBrandJson => "signature_agent_not_in_brand_json",
             Self::BrandJsonAmbiguous => "signature_brand_json_ambiguous",
             Self::BrandOriginMismatch => "signature_brand_origin_mismatch",
+            Self::ModeMismatch => "mode_mismatch",
         };
         format!("{prefix}_{name}")
+    }
+}
+
+impl Fault {
+    /// Whether the same signature may be believed later: whose it is could not be found out.
+    #[must_use]
+    pub const fn is_passing(self) -> bool {
+        match self {
+            Self::JwksUnavailable | Self::BrandJsonUnreachable => true,
+            Self::Required
+            | Self::HeaderMalformed
+            | Self::ParamsIncomplete
+            | Self::TagInvalid
+            | Self::AlgNotAllowed
+            | Self::WindowInvalid
+            | Self::ComponentsIncomplete
+            | Self::ComponentsUnexpected
+            | Self::KeyUnknown
+            | Self::KeyPurposeInvalid
+            | Self::KeyRevoked
+            | Self::RevocationStale
+            | Self::RateAbuse
+            | Self::Invalid
+            | Self::DigestMismatch
+            | Self::Replayed
+            | Self::TargetMalformed
+            | Self::BodyMalformed
+            | Self::JwksUntrusted
+            | Self::BrandJsonMalformed
+            | Self::AgentNotInBrandJson
+            | Self::BrandJsonAmbiguous
+            | Self::BrandOriginMismatch
+            | Self::ModeMismatch => false,
+        }
     }
 }
 
@@ -248,7 +261,7 @@ impl Claim {
         if tag != surface.tag() {
             return Err(Fault::TagInvalid);
         }
-        let known = [Algorithm::Ed25519, Algorithm::P256].into_iter().find(|a| a.name() == alg);
+        let known = Algorithm::of_http(&alg).filter(|known| ALGORITHMS.contains(known));
         let algorithm = known.ok_or(Fault::AlgNotAllowed)?;
         let moment = |seconds| Timestamp::from_second(seconds).map_err(|_| Fault::WindowInvalid);
         let (created, expires) = (moment(created)?, moment(expires)?);
@@ -333,15 +346,12 @@ pub fn purpose(jwk: &Value, surface: Surface, algorithm: Algorithm) -> Result<()
     };
     let operations = jwk.get("key_ops").and_then(Value::as_array);
     let verifies = operations.is_some_and(|all| all.iter().any(|one| one == "verify"));
-    let (kty, crv) = match algorithm {
-        Algorithm::Ed25519 => ("OKP", "Ed25519"),
-        Algorithm::P256 => ("EC", "P-256"),
-    };
+    let (kty, crv) = algorithm.key_type();
     let fits = text("use") == Some("sig")
         && verifies
         && text("adcp_use").is_some_and(|purpose| uses.contains(&purpose))
-        && text("alg") == Some(algorithm.jwk_name())
-        && (text("kty"), text("crv")) == (Some(kty), Some(crv));
+        && text("alg") == Some(algorithm.name())
+        && (text("kty"), text("crv")) == (Some(kty), crv);
     if fits { Ok(()) } else { Err(Fault::KeyPurposeInvalid) }
 }
 
@@ -376,7 +386,7 @@ impl Terms<'_> {
             expires: Some(created.saturating_add(LONGEST.as_secs())),
             nonce: Some(URL_SAFE_NO_PAD.encode(self.nonce)),
             keyid: Some(self.keyid.to_owned()),
-            alg: Some(self.algorithm.name().to_owned()),
+            alg: Some(self.algorithm.http_name().to_owned()),
             tag: Some(self.surface.tag().to_owned()),
         };
         input.written()

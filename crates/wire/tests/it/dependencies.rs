@@ -1,19 +1,160 @@
-//! The dependency list is the architecture (style point 2).
+//! The dependency list is the architecture (style point 1): each crate is a sentence about what it
+//! may not know.
 
 use std::fs;
+use std::path::Path;
 
 use crate::published;
 
-/// The crates that a manifest depends on outside of its tests.
-fn dependencies(manifest: &str) -> Vec<String> {
+/// What a crate may know, and what it has never heard of.
+struct Sentence {
+    /// Its folder.
+    name: &'static str,
+    /// Which of our own crates it knows, in its tests too.
+    knows: &'static [&'static str],
+    /// Libraries that it does not depend on, nor on what is built on them (`tokio-rustls`).
+    without: &'static [&'static str],
+    /// What its sources do not say, tests and comments aside.
+    unsaid: &'static [&'static str],
+}
+
+const FILES: &[&str] = &["std::fs", "std::env::", "std::process"];
+const IO_AND_CLOCK: &[&str] =
+    &["std::fs", "std::env::", "std::process", "std::thread", "TcpStream", "UdpSocket", "::now()"];
+
+const SENTENCES: &[Sentence] = &[
+    // What both sides must agree on, with no I/O, no clock, no async.
+    Sentence {
+        name: "wire",
+        knows: &[],
+        without: &[
+            "tokio",
+            "async-std",
+            "smol",
+            "futures",
+            "axum",
+            "tower",
+            "hyper",
+            "reqwest",
+            "ureq",
+            "rustls",
+            "rusqlite",
+            "sqlx",
+            "postgres",
+            "tonic",
+            "tracing",
+        ],
+        unsaid: IO_AND_CLOCK,
+    },
+    // JWK, JWT and JWS: made and checked. Knows no server, and has neither clock nor network.
+    Sentence {
+        name: "keys",
+        knows: &["wire"],
+        without: &[
+            "tokio", "axum", "tower", "hyper", "reqwest", "rustls", "rmcp", "rusqlite", "sqlx",
+            "postgres", "tonic", "tracing", "clap",
+        ],
+        unsaid: &["std::env::", "std::process", "std::thread", "TcpStream", "::now()"],
+    },
+    // Acts on the network for a buyer, and keeps nothing. It receives push deliveries (axum).
+    Sentence {
+        name: "buyer",
+        knows: &["keys", "wire"],
+        without: &["rusqlite", "sqlx", "postgres", "tonic", "rmcp", "clap"],
+        unsaid: FILES,
+    },
+    // Judges agents. Has never heard of our server.
+    Sentence {
+        name: "probe",
+        knows: &["buyer", "wire"],
+        without: &["axum", "hyper", "tower", "rusqlite", "sqlx", "postgres", "tonic", "clap"],
+        unsaid: FILES,
+    },
+    // Dealers as tools of a language model. MCP is spoken by rmcp and axum.
+    Sentence {
+        name: "bridge",
+        knows: &["buyer", "wire"],
+        without: &["rusqlite", "sqlx", "postgres", "tonic", "clap"],
+        unsaid: FILES,
+    },
+    // What a dealer offers, answers and has taken. Has never heard of a transport, a database or a
+    // clock.
+    Sentence {
+        name: "dealer",
+        knows: &["wire"],
+        without: &[
+            "tokio", "axum", "tower", "hyper", "reqwest", "rustls", "ring", "rmcp", "rusqlite",
+            "sqlx", "postgres", "tonic", "tracing", "clap",
+        ],
+        unsaid: IO_AND_CLOCK,
+    },
+    // What a publisher does with a request. Has never heard of a transport, a database or a clock.
+    Sentence {
+        name: "publisher",
+        knows: &["wire"],
+        without: &[
+            "tokio", "axum", "tower", "hyper", "reqwest", "rustls", "ring", "rmcp", "rusqlite",
+            "sqlx", "postgres", "tonic", "tracing",
+        ],
+        unsaid: IO_AND_CLOCK,
+    },
+    // A2A 1.0 as a library: agents with tasks, streams and webhooks on three bindings. Has never heard
+    // of a dealer, a publisher or a database.
+    Sentence {
+        name: "server",
+        knows: &["keys", "wire"],
+        without: &["rusqlite", "sqlx", "postgres", "tonic", "rmcp", "clap", "tracing-subscriber"],
+        unsaid: &[
+            "std::env::",
+            "std::process",
+            "wire::aap",
+            "wire::adcp",
+            "aap::",
+            "adcp::",
+            "Dealer",
+            "dealer_id",
+            "Publisher",
+            "rusqlite",
+            "SELECT ",
+        ],
+    },
+    // What servers, dealers, publishers and receivers ask to be kept. SQL is here and nowhere else.
+    Sentence {
+        name: "store",
+        knows: &["buyer", "dealer", "publisher", "server", "wire"],
+        without: &["axum", "tower", "hyper", "reqwest", "rustls", "tonic", "clap"],
+        unsaid: &["std::env::", "std::process", "TcpStream", "Timestamp::now()"],
+    },
+    // Everything that runs. Known by none.
+    Sentence {
+        name: "tradepost",
+        knows: &[
+            "bridge",
+            "buyer",
+            "dealer",
+            "keys",
+            "probe",
+            "publisher",
+            "server",
+            "store",
+            "wire",
+        ],
+        without: &["openssl", "native-tls", "rusqlite", "postgres", "sqlx"],
+        unsaid: &["rusqlite", "SELECT "],
+    },
+];
+
+const TABLES: [&str; 2] = ["dependencies", "build-dependencies"];
+
+/// What a manifest depends on in these tables.
+fn dependencies(manifest: &str, tables: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let mut in_table = false;
     for line in manifest.lines().map(str::trim) {
         if let Some(header) = line.strip_prefix('[') {
             let header = header.trim_end_matches(']').replace(['"', '\''], "");
             let path: Vec<_> = header.split('.').collect();
-            let table =
-                path.iter().position(|part| matches!(*part, "dependencies" | "build-dependencies"));
+            let table = path.iter().position(|part| tables.contains(part));
             // `[dependencies.tokio]` is an entry by itself.
             in_table = table.is_some_and(|n| n + 1 == path.len());
             found.extend(table.and_then(|n| path.get(n + 1)).map(|name| (*name).to_owned()));
@@ -28,57 +169,82 @@ fn dependencies(manifest: &str) -> Vec<String> {
     found
 }
 
-fn of_crate(name: &str) -> Vec<String> {
-    let manifest = published::workspace().join("crates").join(name).join("Cargo.toml");
-    dependencies(&fs::read_to_string(manifest).unwrap())
+fn manifest(name: &str) -> String {
+    fs::read_to_string(published::workspace().join("crates").join(name).join("Cargo.toml")).unwrap()
 }
 
-#[test]
-fn wire_knows_neither_network_nor_runtime_nor_database() {
-    let forbidden = [
-        "tokio",
-        "async-std",
-        "smol",
-        "futures",
-        "axum",
-        "tower",
-        "hyper",
-        "reqwest",
-        "ureq",
-        "rustls",
-        "rusqlite",
-        "sqlx",
-        "postgres",
-        "tonic",
-        "tracing",
-        "tradepost",
-    ];
-    let found = of_crate("wire");
-    assert!(found.contains(&"serde_json".to_owned()), "the manifest was not understood");
-    for name in &found {
-        let is_kin = |kind: &&str| *name == **kind || name.starts_with(&format!("{kind}-"));
-        let culprit = forbidden.iter().find(|kind| is_kin(kind));
-        assert_eq!(culprit, None, "tradepost-wire does no I/O and must not depend on {name}");
+/// Those of our own crates among these, by their folders.
+fn kin(found: &[String]) -> Vec<&str> {
+    let folder = |name: &str| {
+        SENTENCES.iter().map(|it| it.name).find(|of| {
+            name == *of && name == "tradepost" || name.strip_prefix("tradepost-") == Some(of)
+        })
+    };
+    let mut kin: Vec<_> = found.iter().filter_map(|name| folder(name)).collect();
+    kin.sort_unstable();
+    kin.dedup();
+    kin
+}
+
+/// The sources below a folder without their tests and comments, with their paths.
+fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            let is_code = |line: &&str| !line.trim_start().starts_with("//");
+            let code: Vec<_> = code.lines().filter(is_code).collect();
+            found.push((path.display().to_string(), code.join("\n")));
+        }
     }
 }
 
 #[test]
-fn buyer_has_never_heard_of_the_server() {
-    let found = of_crate("buyer");
-    assert!(found.contains(&"tradepost-wire".to_owned()), "the manifest was not understood");
-    // It receives push deliveries (axum) and keeps nothing.
-    for name in ["tradepost", "rusqlite", "sqlx"] {
-        assert!(!found.contains(&name.to_owned()), "tradepost-buyer must not depend on {name}");
+fn every_crate_has_a_sentence() {
+    let mut folders: Vec<_> = fs::read_dir(published::workspace().join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let mut known: Vec<_> = SENTENCES.iter().map(|it| it.name).collect();
+    folders.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(folders, known);
+}
+
+#[test]
+fn no_crate_depends_on_what_it_has_never_heard_of() {
+    for sentence in SENTENCES {
+        let (name, manifest) = (sentence.name, manifest(sentence.name));
+        let found = dependencies(&manifest, &TABLES);
+        assert!(
+            found.contains(&"serde_json".to_owned()),
+            "{name}: the manifest was not understood"
+        );
+        assert_eq!(kin(&found), sentence.knows, "what {name} knows of our own");
+        for library in &found {
+            let is_kin = |kind: &&str| library == kind || library.starts_with(&format!("{kind}-"));
+            let culprit = sentence.without.iter().copied().find(|kind| is_kin(kind));
+            assert_eq!(culprit, None, "{name} must not depend on {library}");
+        }
+        let in_tests = dependencies(&manifest, &["dev-dependencies"]);
+        let strangers = kin(&in_tests).into_iter().find(|it| !sentence.knows.contains(it));
+        assert_eq!(strangers, None, "the tests of {name} must not know it");
     }
 }
 
 #[test]
-fn the_publisher_has_never_heard_of_a_transport_or_a_database() {
-    let found = of_crate("publisher");
-    assert!(found.contains(&"tradepost-wire".to_owned()), "the manifest was not understood");
-    let forbidden = ["tokio", "axum", "hyper", "reqwest", "rmcp", "rusqlite", "tracing"];
-    for name in forbidden.into_iter().chain(["tradepost", "tradepost-buyer"]) {
-        assert!(!found.contains(&name.to_owned()), "tradepost-publisher must not depend on {name}");
+fn no_source_says_what_its_crate_has_never_heard_of() {
+    for sentence in SENTENCES {
+        let mut found = Vec::new();
+        sources(&published::workspace().join("crates").join(sentence.name).join("src"), &mut found);
+        assert!(found.len() > 3, "the sources of {} were not found", sentence.name);
+        for (path, code) in found {
+            let said = sentence.unsaid.iter().find(|word| code.contains(**word));
+            assert_eq!(said, None, "{path}");
+        }
     }
 }
 
@@ -97,5 +263,7 @@ fn every_spelling_of_a_dependency_is_seen() {
         [lints]
         workspace = true
     "#;
-    assert_eq!(dependencies(manifest), ["serde", "web", "axum", "tokio", "hyper"]);
+    let found = ["serde", "web", "axum", "tokio", "hyper"];
+    assert_eq!(dependencies(manifest, &TABLES), found);
+    assert_eq!(dependencies(manifest, &["dev-dependencies"]), ["proptest"]);
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tradepost_wire::a2a;
@@ -44,8 +45,10 @@ fn example(code: Code) -> Refusal {
             Refusal::appointment_time_unavailable("lead-0196865e", Some(at))
         }
         Code::IdempotencyConflict => Refusal::idempotency_conflict("order-17", moment),
-        Code::RateLimited => Refusal::rate_limited(30_000, 60, 60_000),
-        Code::InternalError => Refusal::internal_error(),
+        Code::RateLimited => {
+            Refusal::rate_limited(Duration::from_secs(30), 60, Duration::from_mins(1))
+        }
+        Code::InternalError => Refusal::internal_error(Duration::from_secs(5)),
     }
 }
 

@@ -22,6 +22,7 @@ mod mutate;
 mod oracle;
 mod protobuf;
 mod published;
+mod requirements;
 mod schema;
 mod secrets;
 mod seeds;

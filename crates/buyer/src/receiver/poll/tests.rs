@@ -3,7 +3,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::failure::Unanswered;
-use crate::receiver::delivery::Known;
+use crate::receiver::delivery::Received;
 
 /// An inbox in memory.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ struct Memory(Mutex<Vec<Delivery>>);
 
 impl Inbox for Memory {
     fn put(&self, delivery: &Delivery) -> Result<Put, Unkept> {
-        let known = self.known(delivery.task_id.as_deref().unwrap_or_default())?;
+        let known = self.known("", delivery.task_id.as_deref().unwrap_or_default())?;
         let mut kept = self.0.lock().unwrap();
         if known.covers(delivery) || kept.iter().any(|other| other.id == delivery.id) {
             return Ok(Put::Duplicate);
@@ -20,7 +20,7 @@ impl Inbox for Memory {
         Ok(Put::New)
     }
 
-    fn known(&self, task_id: &str) -> Result<Known, Unkept> {
+    fn known(&self, _: &str, task_id: &str) -> Result<Known, Unkept> {
         let mut known = Known::default();
         let kept = self.0.lock().unwrap();
         kept.iter().filter(|d| d.task_id.as_deref() == Some(task_id)).for_each(|d| known.add(d));
@@ -38,7 +38,9 @@ fn update(state: &str, second: u32) -> Delivery {
     let task: Value = serde_json::from_str(&task(state, second)).unwrap();
     let update =
         json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": task["status"]}});
-    Delivery::read(update.to_string().as_bytes(), Source::Push, Timestamp::UNIX_EPOCH).unwrap()
+    let read = Received::read(update.to_string().as_bytes(), "", Timestamp::UNIX_EPOCH).unwrap();
+    let Received::Delivery(delivery) = read else { panic!("{read:?}") };
+    *delivery
 }
 
 fn refused(status: u16, retry_after: Option<u64>) -> Failure {
@@ -86,12 +88,12 @@ fn run(
     let ask = async || {
         asked.borrow_mut().push(clock.get().as_secs());
         match replies.next().expect("no more questions are asked than are answered") {
-            Task(state, second) => Ok(RawValue::from_string(task(state, second)).unwrap()),
+            Task(state, second) => Ok(format!(r#"{{"task":{}}}"#, task(state, second))),
             No(status, retry_after) => Err(refused(status, retry_after)),
             Nothing => Err(Failure::Unanswered(Unanswered::TimedOut(Duration::from_secs(30)))),
         }
     };
-    let watching = watch("t", &inbox, &metrics, policy, edge, ask);
+    let watching = watch(("", "t"), &inbox, &metrics, policy, edge, ask);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let ended = match runtime.block_on(watching) {
         Ended::Complete => "complete".to_owned(),
@@ -99,7 +101,7 @@ fn run(
         Ended::Refused(failure) => failure.to_string(),
         Ended::Unkept(unkept) => unkept.to_string(),
     };
-    let known = inbox.known("t").unwrap();
+    let known = inbox.known("", "t").unwrap();
     let states = known.statuses.iter().map(|s| s.trim().replace("TASK_STATE_", "")).collect();
     assert_eq!(metrics.snapshot().polls, asked.borrow().len() as u64);
     (ended, asked.into_inner(), states)

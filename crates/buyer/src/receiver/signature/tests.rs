@@ -1,12 +1,14 @@
-use super::super::authentic::sha256;
-use super::*;
 use axum::http::{HeaderMap, HeaderName, Method};
-use base64::engine::general_purpose::STANDARD;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
 };
 use serde_json::json;
+
+use super::*;
+use crate::signed::sha256;
 
 const NOW: i64 = 1_777_550_400;
 
@@ -35,8 +37,8 @@ fn the_published_example_is_verified() {
     let signature =
         "wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==";
     let signature = STANDARD.decode(signature).unwrap();
-    let (_, _, key) = &keys.0[0];
-    UnparsedPublicKey::new(&ED25519, key).verify(base.as_bytes(), &signature).unwrap();
+    let (_, key) = &keys.0[0];
+    assert!(key.verifies(base.as_bytes(), &signature));
 }
 
 fn map(headers: &[(&str, &str)]) -> HeaderMap {
@@ -189,26 +191,6 @@ fn a_tag_is_required_where_one_is_named() {
         let signed = Signed { terms: tagged(tag), ..usual() };
         assert_eq!(sender.sends(&signed, Some("ours")), expected, "{tag}");
     }
-}
-
-#[test]
-fn w_4_what_is_tagged_as_adcp_s_is_what_adcp_demands() {
-    let sender = Sender::new();
-    let all = r#""@method" "@target-uri" "@authority" "content-type" "content-digest""#;
-    let terms = format!(
-        r#";created={NOW};expires={};nonce="AAAAAAAAAAAAAAAAAAAAAA";keyid="ed";alg="ed25519";tag="adcp/webhook-signing/v1""#,
-        NOW + 300
-    );
-    let tag = Some("adcp/webhook-signing/v1");
-    let sends = |components, terms: &str| {
-        sender.sends(&Signed { components, terms: terms.to_owned(), ..usual() }, tag)
-    };
-    assert!(sends(all, &terms));
-    assert!(!sends(COMPONENTS, &terms), "the authority is covered, too");
-    assert!(!sends(all, &terms.replace("webhook-signing", "request-signing")));
-    assert!(!sends(all, &terms.replace(r#";alg="ed25519""#, "")));
-    assert!(!sends(all, &terms.replace("AAAAAAAAAAAAAAAAAAAAAA", "n")));
-    assert!(!sends(all, &terms.replace(&format!("{}", NOW + 300), &format!("{}", NOW + 301))));
 }
 
 #[test]

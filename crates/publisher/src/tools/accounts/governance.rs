@@ -1,23 +1,23 @@
 //! `sync_governance`: the governance agent of an account, which is asked before money is committed.
 //! Its credential is kept and never shown.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tradepost_wire::adcp::error::Error;
 
 use super::{Reply, Work, errors, reasons, tally};
 use crate::account::{Account, Governance};
 use crate::admit::{self, Phase, gates};
+use crate::forms::accounts::{GovernanceRow, SyncGovernance};
 use crate::refuse::{self, Stop};
 use crate::shelf::Kept;
 
 /// Replies.
-pub(in crate::tools) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let rows = work.ask.arguments.get("accounts").and_then(Value::as_array);
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncGovernance) -> Result<Reply, Stop> {
     let mut done: Vec<String> = Vec::new();
     let mut results = Vec::new();
-    for row in rows.into_iter().flatten() {
-        let reference = row.get("account").unwrap_or(&Value::Null);
-        let result = match row_of(work, row, reference, &mut done) {
+    for row in &form.accounts {
+        let reference = &row.account.sent;
+        let result = match row_of(work, row, &mut done) {
             Ok(agent) => json!({
                 "account": reference,
                 "status": "synced",
@@ -37,14 +37,13 @@ pub(in crate::tools) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 /// Does one row.
 fn row_of(
     work: &Work<'_>,
-    row: &Value,
-    reference: &Value,
+    row: &GovernanceRow,
     done: &mut Vec<String>,
 ) -> Result<Governance, Stop> {
     let rights = work.admitted.reach.rights();
     let find = |phase| {
         let (publisher, ask, shelf) = (work.publisher, work.ask, work.shelf);
-        admit::account(publisher, ask, rights, reference, "account", shelf, phase)
+        admit::account(publisher, ask, rights, &row.account, "account", shelf, phase)
     };
     // Nothing is opened for a row that is refused.
     let found = find(Phase::Look)?;
@@ -56,8 +55,10 @@ fn row_of(
         return Err(twice().into());
     }
     done.push(account.record.id.clone());
-    let agent = row.pointer("/governance_agents/0").and_then(Value::as_object);
-    let agent = agent.map(read).unwrap_or_else(|| unreachable!("the schema demands one agent"));
+    let agent = row.governance_agents.first();
+    let agent = agent.unwrap_or_else(|| unreachable!("the schema demands one agent"));
+    let credential = Some(agent.authentication.credentials.clone());
+    let agent = Governance { url: agent.url.clone(), credential };
     keep(work, &mut account, &agent)?;
     Ok(agent)
 }
@@ -68,12 +69,6 @@ fn keep(work: &Work<'_>, account: &mut Kept<Account>, agent: &Governance) -> Res
         work.shelf.change(account, work.ask.now)?;
     }
     Ok(())
-}
-
-fn read(agent: &Map<String, Value>) -> Governance {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
-    let credentials = agent.get("authentication").and_then(|it| it.get("credentials"));
-    Governance { url: text(agent.get("url")).unwrap_or_default(), credential: text(credentials) }
 }
 
 fn twice() -> Error {

@@ -4,37 +4,36 @@ use serde_json::{Value, json};
 
 use super::{Reply, Work, shown};
 use crate::account::Account;
+use crate::forms::accounts::ListAccounts;
 use crate::refuse::{self, Stop};
-use crate::resolve::NaturalKey;
+use crate::resolve::{NaturalKey, Reference};
 use crate::shelf::Kept;
 
 /// How many accounts a page has when nothing is said.
 const PAGE: usize = 50;
 
 /// Replies.
-pub(in crate::tools) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListAccounts) -> Result<Reply, Stop> {
     let reach = &work.admitted.reach;
     let mut accounts = reach.rights().accounts(&reach.tenant, work.shelf)?;
     let wanted = |account: &Kept<Account>| {
         let account = &account.thing;
-        let status = arguments.get("status").is_none_or(|status| *status == json!(account.status));
-        let sandbox = arguments.get("sandbox").and_then(Value::as_bool);
-        let named = arguments.get("account").is_none_or(|reference| is(reference, account));
-        status && named && sandbox.is_none_or(|sandbox| sandbox == account.sandbox)
+        form.status.is_none_or(|status| status == account.status)
+            && form.account.as_ref().is_none_or(|reference| is(reference, account))
+            && form.sandbox.is_none_or(|sandbox| sandbox == account.sandbox)
     };
     accounts.retain(wanted);
     let total = accounts.len();
-    let page = arguments.get("pagination");
-    if let Some(cursor) = page.and_then(|page| page.get("cursor")).and_then(Value::as_str) {
+    let page = form.pagination.as_ref();
+    if let Some(cursor) = page.and_then(|page| page.cursor.as_ref()) {
         // The last account of the page before. Only the caller's own list is looked at, so that
         // the ids of others do nothing here.
-        let last = accounts.iter().position(|account| account.record.id == cursor);
+        let last = accounts.iter().position(|account| account.record.id == *cursor);
         let message = "this cursor is not one of this list; begin without a cursor";
         let last = last.ok_or_else(|| refuse::invalid("pagination.cursor", message))?;
         accounts.drain(..=last);
     }
-    let size = page.and_then(|page| page.get("max_results")).and_then(Value::as_u64);
+    let size = page.and_then(|page| page.max_results);
     let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(PAGE);
     let has_more = accounts.len() > size;
     accounts.truncate(size);
@@ -54,9 +53,9 @@ pub(in crate::tools) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// Whether a reference means an account.
-fn is(reference: &Value, account: &Account) -> bool {
-    match reference.get("account_id").and_then(Value::as_str) {
-        Some(id) => id == account.account_id,
+fn is(reference: &Reference, account: &Account) -> bool {
+    match &reference.account_id {
+        Some(id) => *id == account.account_id,
         None => NaturalKey::of(reference).may_mean(account),
     }
 }

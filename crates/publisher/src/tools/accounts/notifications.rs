@@ -4,41 +4,36 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use serde_json::Value;
 use tradepost_wire::adcp::error::{Code, Error};
 
+use crate::forms::accounts::NotificationConfig;
 use crate::refuse;
 
 /// The events of a media buy, which are announced to the address that the buy names.
 const OF_BUYS: [&str; 5] = ["scheduled", "final", "delayed", "adjusted", "impairment"];
 
 /// Everything that is wrong with `notification_configs` of a row; paths begin at the row.
-pub(super) fn problems(configs: &[Value]) -> Vec<Error> {
+pub(super) fn problems(configs: &[NotificationConfig]) -> Vec<Error> {
     let mut problems = Vec::new();
     for (index, config) in configs.iter().enumerate() {
         let at = |member: &str| format!("notification_configs[{index}].{member}");
-        let text = |member: &str| config.get(member).and_then(Value::as_str).unwrap_or_default();
-        let id = text("subscriber_id");
-        let before = configs.iter().take(index);
-        if before.into_iter().any(|other| other.get("subscriber_id") == config.get("subscriber_id"))
-            && !id.is_empty()
-        {
+        let mut before = configs.iter().take(index);
+        if before.any(|other| other.subscriber_id == config.subscriber_id) {
             let message = "this subscriber stands in the list before; name each once";
             problems.push(refuse::invalid(&at("subscriber_id"), message));
         }
-        let events = config.get("event_types").and_then(Value::as_array);
-        for (place, event) in events.into_iter().flatten().enumerate() {
-            if event.as_str().is_some_and(|event| OF_BUYS.contains(&event)) {
+        for (place, event) in config.event_types.iter().enumerate() {
+            if OF_BUYS.contains(&event.as_str()) {
                 let message = "this event belongs to a media buy; ask for it in the media buy's \
                                push_notification_config or reporting_webhook";
                 problems.push(refuse::invalid(&at(&format!("event_types[{place}]")), message));
             }
         }
-        if !is_public(text("url")) {
+        if !is_public(&config.url) {
             let message = "the address must be https with a public host name, and without a user";
             problems.push(refuse::invalid(&at("url"), message));
         }
-        if config.get("active").and_then(Value::as_bool).unwrap_or(true) {
+        if config.active.unwrap_or(true) {
             let message = "this seller does not activate subscribers of accounts; send it with \
                            active: false, and poll list_accounts and list_creatives";
             problems.push(refuse::at(Code::UnsupportedFeature, &at("active"), message));

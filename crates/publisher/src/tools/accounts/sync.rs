@@ -5,42 +5,34 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{Reply, Work, errors, notifications, reasons, shown, tally};
 use crate::account::{Account, Status};
 use crate::admit::{self, gates};
+use crate::agent::Billing;
 use crate::buy::{self, MediaBuy};
-use crate::profile::Billing;
+use crate::forms::accounts::{AccountRow, SyncAccounts};
 use crate::refuse::{self, Refusal, Stop};
 use crate::resolve::NaturalKey;
 use crate::shelf::{Kept, Query};
 
 /// Replies.
-pub(in crate::tools) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
-    let flag = |name: &str| arguments.get(name).and_then(Value::as_bool).unwrap_or(false);
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncAccounts) -> Result<Reply, Stop> {
     let tenant = work.admitted.reach.tenant.clone();
     let query = Query { owner: Some(tenant.clone()), ..Query::default() };
-    let mut desk = Desk {
-        work,
-        dry_run: flag("dry_run"),
-        own: work.shelf.all(&query)?,
-        tenant,
-        done: BTreeSet::new(),
-    };
-    let given = arguments.get("accounts").and_then(Value::as_array);
-    let given: Vec<&Map<String, Value>> =
-        given.into_iter().flatten().filter_map(Value::as_object).collect();
-    desk.find_named(&given)?;
+    let mut desk = Desk { work, form, own: work.shelf.all(&query)?, tenant, done: BTreeSet::new() };
+    desk.find_named()?;
     let mut rows = Vec::new();
-    for row in given {
+    for row in &form.accounts {
         rows.push(desk.row(row)?);
     }
-    if flag("delete_missing") {
+    if form.delete_missing {
         rows.extend(desk.close_missing()?);
     }
     let message = tally(&rows, "action");
-    let body = match desk.dry_run {
+    let body = match form.dry_run {
         true => json!({"accounts": rows, "dry_run": true}),
         false => json!({"accounts": rows}),
     };
@@ -50,7 +42,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 /// A request being worked off.
 struct Desk<'a> {
     work: &'a Work<'a>,
-    dry_run: bool,
+    form: &'a SyncAccounts,
     tenant: String,
     /// The accounts of the tenant, those included that this request opens.
     own: Vec<Kept<Account>>,
@@ -68,11 +60,11 @@ struct Done {
 impl Desk<'_> {
     /// A row for an account says whose it is, so that an id without an account has none: such ids
     /// refuse the request as a whole.
-    fn find_named(&self, rows: &[&Map<String, Value>]) -> Result<(), Stop> {
+    fn find_named(&self) -> Result<(), Stop> {
         let mut absent = Vec::new();
         let rights = self.work.admitted.reach.rights();
-        for (index, row) in rows.iter().enumerate() {
-            let reference = row.get("account").filter(|it| it.get("account_id").is_some());
+        for (index, row) in self.form.accounts.iter().enumerate() {
+            let reference = row.account.as_ref().filter(|it| it.account_id.is_some());
             let field = format!("accounts[{index}].account");
             if let Some(reference) = reference
                 && rights.account(&self.tenant, reference, &field, self.work.shelf)?.is_none()
@@ -84,22 +76,21 @@ impl Desk<'_> {
     }
 
     /// The answer to a row.
-    fn row(&mut self, row: &Map<String, Value>) -> Result<Value, Stop> {
-        let (identity, done) = match row.get("account") {
+    fn row(&mut self, row: &AccountRow) -> Result<Value, Stop> {
+        let (identity, done) = match &row.account {
             Some(reference) => {
                 let rights = self.work.admitted.reach.rights();
                 let found = rights.account(&self.tenant, reference, "account", self.work.shelf);
                 match found {
-                    Ok(Some(account)) => {
-                        (identity(&json!(account.thing)), self.settings(account, row))
-                    }
-                    Ok(None) => (identity(reference), Err(not_provisioned().into())),
-                    Err(stop) => (identity(reference), Err(stop)),
+                    Ok(Some(account)) => (identity(&account.thing), self.settings(account, row)),
+                    Ok(None) => (reference.identity.clone(), Err(not_provisioned().into())),
+                    Err(stop) => (reference.identity.clone(), Err(stop)),
                 }
             }
             None => {
-                let row_value = Value::Object(row.clone());
-                (identity(&row_value), self.provision(&NaturalKey::of(&row_value), row))
+                let operator = row.operator.as_deref();
+                let key = NaturalKey::new(row.brand.as_ref(), operator, row.sandbox);
+                (row.identity.clone(), self.provision(&key, row))
             }
         };
         match done {
@@ -116,7 +107,7 @@ impl Desk<'_> {
 
     fn show(&self, done: &Done) -> Value {
         let mut row = shown(self.work, &done.account);
-        if self.dry_run && done.action == "created" {
+        if self.form.dry_run && done.action == "created" {
             // There is no such id: nothing was opened.
             row.shift_remove("account_id");
         }
@@ -128,9 +119,9 @@ impl Desk<'_> {
     }
 
     /// Opens an account, or brings the one with this key to what the row says.
-    fn provision(&mut self, key: &NaturalKey, row: &Map<String, Value>) -> Result<Done, Stop> {
-        let billing = row.get("billing").and_then(Value::as_str).and_then(Billing::from_name);
-        let billing = billing.unwrap_or_else(|| unreachable!("the schema names who can be billed"));
+    fn provision(&mut self, key: &NaturalKey, row: &AccountRow) -> Result<Done, Stop> {
+        let billing =
+            row.billing.unwrap_or_else(|| unreachable!("the schema names who can be billed"));
         gates::sandbox_only(self.work.admitted.reach.rights().agent(), key.sandbox)?;
         let mut problems = self.problems(row);
         problems.extend(self.unprovisionable(key, billing));
@@ -154,21 +145,21 @@ impl Desk<'_> {
         &mut self,
         key: &NaturalKey,
         billing: Billing,
-        row: &Map<String, Value>,
+        row: &AccountRow,
     ) -> Result<Done, Stop> {
         let profile = &self.work.publisher.profile;
-        let id = match self.dry_run {
+        let id = match self.form.dry_run {
             true => format!("unopened:{key:?}"),
             false => self.work.publisher.world.fresh_id("acc"),
         };
         self.once(&id)?;
-        let brand = row.get("brand").cloned().unwrap_or_default();
+        let brand = row.identity.get("brand").cloned().unwrap_or_default();
         let mut account = Account::new(&id, brand, &key.operator, billing);
         account.sandbox = key.sandbox;
         account.payment_terms = profile.payment_terms.first().cloned();
         admit::await_review(&mut account, profile.onboarding.review.as_ref());
         self.set(&mut account, row);
-        if !self.dry_run {
+        if !self.form.dry_run {
             let kept = account.clone().open(self.work.shelf, &self.tenant, self.work.ask.now)?;
             self.own.push(kept);
         }
@@ -176,7 +167,7 @@ impl Desk<'_> {
     }
 
     /// Changes what can be changed of an account that is there.
-    fn settings(&mut self, account: Kept<Account>, row: &Map<String, Value>) -> Result<Done, Stop> {
+    fn settings(&mut self, account: Kept<Account>, row: &AccountRow) -> Result<Done, Stop> {
         let rights = self.work.admitted.reach.rights();
         gates::sandbox_only(rights.agent(), account.thing.sandbox)?;
         rights.permit(Some(&account.record.id))?;
@@ -191,18 +182,19 @@ impl Desk<'_> {
     }
 
     /// What may be set in either way of naming an account.
-    fn set(&self, account: &mut Account, row: &Map<String, Value>) {
-        if let Some(terms) = row.get("payment_terms").and_then(Value::as_str) {
-            account.payment_terms = Some(terms.to_owned());
+    fn set(&self, account: &mut Account, row: &AccountRow) {
+        if let Some(terms) = &row.payment_terms {
+            account.payment_terms = Some(terms.clone());
         }
-        if let Some(entity) = row.get("billing_entity") {
+        if let Some(entity) = &row.billing_entity {
             account.billing_entity = Some(entity.clone());
         }
-        if let Some(configs) = row.get("notification_configs").and_then(Value::as_array) {
-            account.notification_configs.clone_from(configs);
+        if let Some(configs) = &row.notification_configs {
+            let sent = configs.iter().map(|config| Value::Object(config.sent.clone()));
+            account.notification_configs = sent.collect();
         }
         if account.status == Status::PendingApproval
-            && let Some(push) = self.work.ask.arguments.get("push_notification_config")
+            && let Some(push) = &self.form.push_notification_config
         {
             account.push = Some(push.clone());
         }
@@ -210,7 +202,7 @@ impl Desk<'_> {
 
     fn finish(&mut self, before: Account, mut account: Kept<Account>) -> Result<Done, Stop> {
         let changed = account.thing != before;
-        if changed && !self.dry_run {
+        if changed && !self.form.dry_run {
             self.work.shelf.change(&mut account, self.work.ask.now)?;
         }
         let done = Done {
@@ -273,16 +265,15 @@ impl Desk<'_> {
     }
 
     /// What is wrong with what may be set in either way of naming an account.
-    fn problems(&self, row: &Map<String, Value>) -> Vec<Error> {
+    fn problems(&self, row: &AccountRow) -> Vec<Error> {
         let mut problems = Vec::new();
-        let terms = row.get("payment_terms").and_then(Value::as_str);
         let accepted = &self.work.publisher.profile.payment_terms;
-        if terms.is_some_and(|terms| !accepted.iter().any(|known| known == terms)) {
+        if row.payment_terms.as_ref().is_some_and(|terms| !accepted.contains(terms)) {
             let message = "the seller does not accept these payment terms; leave them out to be \
                            offered the usual ones";
             problems.push(refuse::at(Code::PaymentTermsNotSupported, "payment_terms", message));
         }
-        if let Some(configs) = row.get("notification_configs").and_then(Value::as_array) {
+        if let Some(configs) = &row.notification_configs {
             problems.extend(notifications::problems(configs));
         }
         problems
@@ -339,15 +330,9 @@ impl Desk<'_> {
     }
 }
 
-/// What a row repeats of the request: whose account it is.
-fn identity(of: &Value) -> Map<String, Value> {
-    let mut identity = Map::new();
-    for member in ["brand", "operator", "sandbox"] {
-        if let Some(value) = of.get(member) {
-            identity.insert(member.to_owned(), value.clone());
-        }
-    }
-    identity
+/// What a row repeats: whose account it is.
+fn identity(account: &Account) -> Map<String, Value> {
+    typed::kept(&account.published(), &["brand", "operator", "sandbox"])
 }
 
 fn not_provisioned() -> Error {

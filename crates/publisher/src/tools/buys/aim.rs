@@ -1,78 +1,59 @@
 //! What a package refers to by id: audiences, signals and lists of properties that it is aimed at, and
 //! the creatives that it shows.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 
-use super::package::not_done;
-use super::{Desk, objects, text};
+use super::{Desk, all_not_done};
 use crate::audience::{Audience, Status as AudienceStatus};
 use crate::catalogue::{Product, Signal};
 use crate::creative::{Creative, Status};
+use crate::forms::buys::{AimedSignal, Assignment, PackageRequest, Targeting};
 use crate::property::PropertyList;
 use crate::refuse::{self, at, invalid, with};
-use crate::shelf::{Broken, Query, Thing, own_id};
-
-/// Ways of aiming that this seller does not have.
-const NOT_DONE: [&str; 6] = [
-    "axe_include_segment",
-    "axe_exclude_segment",
-    "collection_list",
-    "collection_list_exclude",
-    "store_catchments",
-    "geo_proximity",
-];
+use crate::shelf::{Query, Thing, own_id};
+use crate::world::Broken;
 
 /// Looks at what a package is aimed at. References resolve to what is the caller's, and to nothing else.
 pub(super) fn targeting(
     desk: &Desk<'_>,
     product: &Product,
-    given: &Map<String, Value>,
+    overlay: Option<&Targeting>,
     place: &str,
     problems: &mut Vec<Error>,
 ) -> Result<(), Broken> {
-    let Some(overlay) = given.get("targeting_overlay").and_then(Value::as_object) else {
+    let Some(overlay) = overlay else {
         return Ok(());
     };
     let place = format!("{place}.targeting_overlay");
-    for name in NOT_DONE {
-        if overlay.contains_key(name) {
-            problems.push(not_done(&format!("{place}.{name}")));
-        }
-    }
+    problems.extend(all_not_done(&overlay.not_done, &place));
     countries(product, overlay, &place, problems);
-    for list in ["audience_include", "audience_exclude"] {
-        let ids = overlay.get(list).and_then(Value::as_array);
-        for (index, id) in ids.into_iter().flatten().filter_map(Value::as_str).enumerate() {
-            let field = format!("{place}.{list}[{index}]");
-            problems.extend(audience(desk, id, &field, list == "audience_include")?);
-        }
+    for (index, id) in overlay.audience_include.iter().enumerate() {
+        let field = format!("{place}.audience_include[{index}]");
+        problems.extend(audience(desk, id, &field, true)?);
+    }
+    for (index, id) in overlay.audience_exclude.iter().enumerate() {
+        let field = format!("{place}.audience_exclude[{index}]");
+        problems.extend(audience(desk, id, &field, false)?);
     }
     signals(desk, overlay, &place, problems);
-    if let Some(list) = overlay.get("property_list").and_then(Value::as_object) {
-        let id = text(list, "list_id").unwrap_or_default();
-        if desk.reach.find::<PropertyList>(desk.shelf, id)?.is_none() {
-            // The name of the member says what kind of thing it is, so that it is left out (`U-3`).
-            problems.push(refuse::not_found(Code::ReferenceNotFound, None));
-        }
+    if let Some(list) = &overlay.property_list
+        && desk.reach.find::<PropertyList>(desk.shelf, &list.list_id)?.is_none()
+    {
+        // The name of the member says what kind of thing it is, so that it is left out (`U-3`).
+        problems.push(refuse::not_found(Code::ReferenceNotFound, None));
     }
     Ok(())
 }
 
 /// A product runs where it runs.
-fn countries(
-    product: &Product,
-    overlay: &Map<String, Value>,
-    place: &str,
-    problems: &mut Vec<Error>,
-) {
+fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut Vec<Error>) {
     let known = &product.terms.countries;
-    let asked = overlay.get("geo_countries").and_then(Value::as_array);
-    let Some(asked) = asked.filter(|_| !known.is_empty()) else {
+    let Some(asked) = overlay.geo_countries.as_ref().filter(|_| !known.is_empty()) else {
         return;
     };
-    let is_known = |country: &Value| known.iter().any(|one| Some(one.as_str()) == country.as_str());
-    if !asked.iter().any(is_known) {
+    if !asked.iter().any(|country| known.contains(country)) {
         let message =
             "the product runs in none of these countries; details.accepted_values has its own";
         let error = invalid(&format!("{place}.geo_countries"), message);
@@ -119,11 +100,11 @@ fn audience(
 }
 
 /// Signals have to be on offer.
-fn signals(desk: &Desk<'_>, overlay: &Map<String, Value>, place: &str, problems: &mut Vec<Error>) {
+fn signals(desk: &Desk<'_>, overlay: &Targeting, place: &str, problems: &mut Vec<Error>) {
     let known = &desk.profile().catalogue.signals;
-    let groups = overlay.get("signal_targeting_groups").and_then(Value::as_object);
-    for (outer, group) in groups.into_iter().flat_map(|groups| objects(groups, "groups")) {
-        for (inner, signal) in objects(group, "signals") {
+    let groups = overlay.signal_targeting_groups.iter().flat_map(|groups| &groups.groups);
+    for (outer, group) in groups.enumerate() {
+        for (inner, signal) in group.signals.iter().enumerate() {
             if !known.iter().any(|one| is_signal(one, signal)) {
                 let place =
                     format!("{place}.signal_targeting_groups.groups[{outer}].signals[{inner}]");
@@ -131,7 +112,7 @@ fn signals(desk: &Desk<'_>, overlay: &Map<String, Value>, place: &str, problems:
             }
         }
     }
-    for (index, signal) in objects(overlay, "signal_targeting") {
+    for (index, signal) in overlay.signal_targeting.iter().enumerate() {
         if !known.iter().any(|one| is_signal(one, signal)) {
             let place = format!("{place}.signal_targeting[{index}]");
             problems.push(refuse::not_found(Code::SignalNotFound, Some(&place)));
@@ -140,51 +121,47 @@ fn signals(desk: &Desk<'_>, overlay: &Map<String, Value>, place: &str, problems:
 }
 
 /// Whether a signal of the offer is meant: by the handle of its segment, or by its reference.
-fn is_signal(known: &Signal, asked: &Map<String, Value>) -> bool {
-    if let Some(handle) = text(asked, "signal_agent_segment_id") {
+fn is_signal(known: &Signal, asked: &AimedSignal) -> bool {
+    if let Some(handle) = &asked.signal_agent_segment_id {
         return known.handle() == handle;
     }
-    let id = |signal: &Map<String, Value>| {
-        let reference = signal.get("signal_ref").or_else(|| signal.get("signal_id"))?;
-        let id = reference.get("signal_id").or_else(|| reference.get("id")).unwrap_or(reference);
-        id.as_str().map(ToOwned::to_owned)
-    };
-    let asked = id(asked);
-    asked.is_some() && (id(&known.published) == asked || Some(known.handle()) == asked.as_deref())
+    let published = AimedSignal::read(&known.published.clone().into());
+    let own = published.as_ref().and_then(AimedSignal::name);
+    asked.name().is_some_and(|asked| own == Some(asked) || known.handle() == asked)
 }
 
 /// Looks at the creatives of a new package, and returns the assignments that hold.
 pub(super) fn creatives(
     desk: &Desk<'_>,
-    given: &Map<String, Value>,
+    given: &PackageRequest,
     place: &str,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<Value>, Broken> {
-    if given.contains_key("creatives") {
+    if given.creatives.is_some() {
         let message = "this seller takes creatives by sync_creatives; send them there, and assign them \
                        by creative_id";
         problems.push(at(Code::UnsupportedFeature, &format!("{place}.creatives"), message));
     }
-    assignments(desk, given, place, problems)
+    assignments(desk, &given.creative_assignments, place, problems)
 }
 
 /// Looks at the creatives that are assigned to a package by id.
 pub(super) fn assignments(
     desk: &Desk<'_>,
-    given: &Map<String, Value>,
+    given: &[Assignment],
     place: &str,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<Value>, Broken> {
     let mut assigned = Vec::new();
-    for (index, assignment) in objects(given, "creative_assignments") {
-        let id = text(assignment, "creative_id").unwrap_or_default();
+    for (index, assignment) in given.iter().enumerate() {
+        let id = assignment.creative_id.as_str();
         let field = format!("{place}.creative_assignments[{index}].creative_id");
         match creative(desk, id)? {
             None if is_sample(desk, id) => {}
             None => problems.push(refuse::not_found(Code::CreativeNotFound, Some(&field))),
             Some(creative) => problems.extend(usable(desk, &creative, &field)),
         }
-        assigned.push(Value::Object(assignment.clone()));
+        assigned.push(Value::Object(assignment.sent.clone()));
     }
     Ok(assigned)
 }

@@ -2,23 +2,18 @@
 //! against it.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::package::{self, Flight, not_done};
-use super::{Desk, aim, draft, moment, number, objects, scrubbed, terms, text};
+use super::package::{self, Flight};
+use super::{Desk, aim, all_not_done, draft, scrubbed, scrubbed_members, terms};
 use crate::buy::action::{self, Action, Refused};
-use crate::buy::{MediaBuy, Status};
+use crate::buy::{MediaBuy, Package, Status};
 use crate::catalogue::Product;
+use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
 use crate::money;
 use crate::refuse::{self, Refusal, Stop, at, invalid, with};
-
-/// Members of an update that this seller has nothing for.
-const NOT_DONE: [&str; 2] = ["invoice_recipient", "reporting_webhook"];
-
-/// Members of a package's update that this seller has nothing for: terms are agreed on once.
-const PACKAGE_NOT_DONE: [&str; 5] =
-    ["catalogs", "creatives", "measurement_terms", "performance_standards", "committed_metrics"];
 
 /// Members of an update that change something.
 const CHANGES: [&str; 6] =
@@ -73,7 +68,7 @@ pub(super) struct Amending<'a> {
     pub before: &'a MediaBuy,
     /// What it has spent.
     pub spent: f64,
-    pub arguments: &'a Map<String, Value>,
+    pub form: &'a UpdateMediaBuy,
 }
 
 /// What has been found out so far.
@@ -97,39 +92,38 @@ impl Findings {
 /// # Errors
 /// Everything that speaks against it, at once.
 pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
-    let (before, arguments, now) = (amending.before, amending.arguments, amending.desk.now);
-    over(before, arguments, now)?;
+    let (before, form, now) = (amending.before, amending.form, amending.desk.now);
+    // Of what is over, nothing else is worth saying.
+    over(before, form, now)?;
     let mut found = Findings {
         buy: before.clone(),
         actions: Vec::new(),
         affected: Vec::new(),
-        problems: Vec::new(),
+        problems: all_not_done(&form.not_done, "").collect(),
         beyond: Vec::new(),
     };
-    for name in NOT_DONE {
-        if arguments.contains_key(name) {
-            found.problems.push(not_done(name));
-        }
-    }
-    if !CHANGES.iter().chain(&NOT_DONE).any(|name| arguments.contains_key(*name)) {
+    if form.changes.is_empty() && form.not_done.is_empty() {
         let message = "the request names nothing to change";
         let mut error = refuse::error(Code::InvalidRequest, message);
         error.details.insert("accepted_fields".to_owned(), json!(CHANGES));
         found.problems.push(error);
     }
-    if arguments.get("canceled").and_then(Value::as_bool) == Some(true) {
+    if form.canceled == Some(true) {
         cancel(amending, &mut found);
     }
-    if let Some(paused) = arguments.get("paused").and_then(Value::as_bool) {
+    if let Some(paused) = form.paused {
         found.act(if paused { Action::Pause } else { Action::Resume }, "paused");
         found.buy.paused = paused;
     }
+    // The flight comes first: new packages have to run within the new one.
     flight(amending, &mut found);
     packages(amending, &mut found)?;
     new_packages(amending, &mut found)?;
+    // Whatever is about sums and about the whole is judged when all changes are in.
     found.buy.settle();
     budgets(amending, &mut found);
     inside(amending, &mut found);
+    // One quote covers the whole request, so that all that goes beyond it is one error.
     if !found.beyond.is_empty() {
         found.problems.push(draft::requote(&found.beyond));
     }
@@ -142,6 +136,7 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
         found.buy.status = Status::Canceled;
         found.buy.cancellation = Some(json!({"canceled_at": now, "canceled_by": "buyer"}));
     }
+    // What asks for what is so already is answered without a new revision.
     let changes = found.buy != *before;
     let mut actions: Vec<_> = found.actions.into_iter().map(|(action, _)| action).collect();
     actions.sort_unstable();
@@ -150,12 +145,12 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
 }
 
 /// What is over does not change.
-fn over(buy: &MediaBuy, arguments: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {
+fn over(buy: &MediaBuy, form: &UpdateMediaBuy, now: Timestamp) -> Result<(), Refusal> {
     let status = buy.status_at(now);
     if !status.is_terminal() {
         return Ok(());
     }
-    if arguments.contains_key("canceled") {
+    if form.canceled.is_some() {
         let message =
             "the media buy is over and cannot be canceled; details.status says how it stands";
         let error = at(Code::NotCancellable, "canceled", message);
@@ -166,41 +161,32 @@ fn over(buy: &MediaBuy, arguments: &Map<String, Value>, now: Timestamp) -> Resul
 }
 
 fn cancel(amending: &Amending<'_>, found: &mut Findings) {
-    let arguments = amending.arguments;
-    for name in CHANGES {
-        if name != "canceled" && arguments.contains_key(name) {
-            let message = "what is canceled is not changed besides; leave this out";
-            found.problems.push(invalid(name, message));
-        }
+    for name in amending.form.changes.keys().filter(|name| *name != "canceled") {
+        let message = "what is canceled is not changed besides; leave this out";
+        found.problems.push(invalid(name, message));
     }
     found.act(Action::Cancel, "canceled");
     found.buy.status = Status::Canceled;
-    found.buy.cancellation = Some(cancellation(arguments, amending.desk.now));
+    let reason = amending.form.cancellation_reason.as_deref();
+    found.buy.cancellation = Some(cancellation(reason, amending.desk.now));
 }
 
-fn cancellation(given: &Map<String, Value>, now: Timestamp) -> Value {
-    let mut cancellation = json!({"canceled_at": now, "canceled_by": "buyer"});
-    if let (Some(members), Some(reason)) =
-        (cancellation.as_object_mut(), given.get("cancellation_reason"))
-    {
-        members.insert("reason".to_owned(), reason.clone());
+fn cancellation(reason: Option<&str>, now: Timestamp) -> Value {
+    match reason {
+        Some(reason) => json!({"canceled_at": now, "canceled_by": "buyer", "reason": reason}),
+        None => json!({"canceled_at": now, "canceled_by": "buyer"}),
     }
-    cancellation
 }
 
 /// The flight of the whole buy.
 fn flight(amending: &Amending<'_>, found: &mut Findings) {
-    let (before, arguments, now) = (amending.before, amending.arguments, amending.desk.now);
-    let start = match text(arguments, "start_time") {
-        Some("asap") => Some(now),
-        Some(_) => moment(arguments, "start_time"),
-        None => None,
-    };
-    let end = moment(arguments, "end_time");
+    let (before, form, now) = (amending.before, amending.form, amending.desk.now);
+    let (start, end) = (form.start_time.map(|start| start.at(now)), form.end_time);
     if let Some(start) = start
         && start != before.start_time
     {
         found.act(Action::UpdateFlightDates, "start_time");
+        // A flight cannot begin in the past, except that one which has begun keeps its beginning.
         found.buy.start_time = start.max(now.min(before.start_time));
     }
     if let Some(end) = end
@@ -211,6 +197,7 @@ fn flight(amending: &Amending<'_>, found: &mut Findings) {
         found.buy.end_time = end;
     }
     if start.is_some() || end.is_some() {
+        // A beginning that has passed and is not touched is no mistake of this request.
         let begins = start.or((before.start_time > now).then_some(before.start_time));
         draft::check_flight(now, begins, found.buy.end_time, &mut found.problems);
     }
@@ -226,11 +213,10 @@ fn flight(amending: &Amending<'_>, found: &mut Findings) {
 
 /// Changes of packages that there are.
 fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
-    for (index, given) in objects(amending.arguments, "packages") {
+    for (index, given) in amending.form.packages.iter().enumerate() {
         let place = package::place("packages", index);
-        let id = text(given, "package_id").unwrap_or_default();
-        let packages = &amending.before.packages;
-        let Some(position) = packages.iter().position(|package| package.package_id == id) else {
+        let known = |package: &Package| package.package_id == given.package_id;
+        let Some(position) = amending.before.packages.iter().position(known) else {
             let field = format!("{place}.package_id");
             found.problems.push(refuse::not_found(Code::PackageNotFound, Some(&field)));
             continue;
@@ -250,7 +236,7 @@ fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
 fn one(
     amending: &Amending<'_>,
     position: usize,
-    given: &Map<String, Value>,
+    given: &PackageUpdate,
     place: &str,
     found: &mut Findings,
 ) -> Result<(), Stop> {
@@ -260,26 +246,20 @@ fn one(
     };
     let mut after = before.clone();
     if !before.is_live() {
-        let wants_cancel = given.contains_key("canceled");
-        let code = if wants_cancel { Code::NotCancellable } else { Code::InvalidState };
+        let cancels = given.canceled.is_some();
+        let code = if cancels { Code::NotCancellable } else { Code::InvalidState };
         let message = "the package was canceled and cannot be changed";
         found.problems.push(at(code, &format!("{place}.package_id"), message));
         return Ok(());
     }
-    for name in PACKAGE_NOT_DONE {
-        if given.contains_key(name) {
-            found.problems.push(not_done(&format!("{place}.{name}")));
-        }
-    }
-    if given.get("canceled").and_then(Value::as_bool) == Some(true) {
+    found.problems.extend(all_not_done(&given.not_done, place));
+    if given.canceled == Some(true) {
         found.act(Action::RemovePackages, format!("{place}.canceled"));
-        after.cancellation = Some(cancellation(given, desk.now));
+        after.cancellation = Some(cancellation(given.cancellation_reason.as_deref(), desk.now));
     }
-    if let Some(paused) = given.get("paused").and_then(Value::as_bool) {
-        after.paused = paused;
-    }
+    after.paused = given.paused.unwrap_or(after.paused);
     let product = amending.offer.iter().find(|product| product.id() == before.product_id);
-    if let Some(budget) = number(given, "budget") {
+    if let Some(budget) = given.budget {
         let field = format!("{place}.budget");
         match product {
             Some(product) => {
@@ -293,21 +273,20 @@ fn one(
         }
         after.budget = money::tidy(budget);
     }
-    package::bid(&before.price, given, place, &mut found.problems);
+    package::bid(&before.price, given.bid_price, place, &mut found.problems);
     schedule(given, place, &mut after, found);
-    for name in ["bid_price", "impressions", "pacing", "optimization_goals", "context"] {
-        if let Some(value) = given.get(name)
-            && before.shown.get(name) != Some(value)
-        {
-            after.shown.insert(name.to_owned(), scrubbed(value));
-            if name == "pacing" {
-                found.act(Action::UpdatePacing, format!("{place}.pacing"));
-            }
+    for (name, value) in
+        given.shown.iter().filter(|(name, value)| before.shown.get(*name) != Some(*value))
+    {
+        after.shown.insert(name.clone(), scrubbed(value));
+        if name == "pacing" {
+            found.act(Action::UpdatePacing, format!("{place}.pacing"));
         }
     }
     if let Some(product) = product {
-        terms::goals(product, given, place, &mut found.problems);
-        aim::targeting(desk, product, given, place, &mut found.problems)?;
+        let overlay = given.targeting_overlay.as_ref();
+        terms::goals(product, &given.optimization_goals, place, &mut found.problems);
+        aim::targeting(desk, product, overlay, place, &mut found.problems)?;
     }
     target(given, place, &mut after, found);
     creatives(desk, given, place, &mut after, found)?;
@@ -323,14 +302,9 @@ fn one(
 }
 
 /// When a package runs. That it does so within the flight is seen at the end.
-fn schedule(
-    given: &Map<String, Value>,
-    place: &str,
-    after: &mut crate::buy::Package,
-    found: &mut Findings,
-) {
+fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut Findings) {
     let buy = &found.buy;
-    let (start, end) = (moment(given, "start_time"), moment(given, "end_time"));
+    let (start, end) = (given.start_time, given.end_time);
     let from = after.start_time.unwrap_or(buy.start_time);
     let until = after.end_time.unwrap_or(buy.end_time);
     if let Some(start) = start {
@@ -350,33 +324,24 @@ fn schedule(
 
 /// At whom a package is aimed: a whole overlay takes the place of the one before, and keywords come and
 /// go one by one.
-fn target(
-    given: &Map<String, Value>,
-    place: &str,
-    after: &mut crate::buy::Package,
-    found: &mut Findings,
-) {
+fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut Findings) {
     let before = after.shown.get("targeting_overlay").cloned().unwrap_or_else(|| json!({}));
-    let mut overlay = given.get("targeting_overlay").map_or_else(|| before.clone(), scrubbed);
-    let same = |one: &Value, other: &Value| {
-        one.get("keyword") == other.get("keyword")
-            && one.get("match_type") == other.get("match_type")
+    let mut overlay = match &given.targeting_overlay {
+        Some(overlay) => Value::Object(scrubbed_members(&overlay.sent)),
+        None => before.clone(),
     };
-    for (member, list) in
-        [("keyword_targets", "keyword_targets"), ("negative_keywords", "negative_keywords")]
-    {
-        let added = given.get(&format!("{member}_add")).and_then(Value::as_array);
-        let removed = given.get(&format!("{member}_remove")).and_then(Value::as_array);
+    for (list, added, removed) in [
+        ("keyword_targets", &given.keyword_targets_add, &given.keyword_targets_remove),
+        ("negative_keywords", &given.negative_keywords_add, &given.negative_keywords_remove),
+    ] {
         if added.is_none() && removed.is_none() {
             continue;
         }
         let known = overlay.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
-        let gone = |one: &Value| {
-            removed.into_iter().flatten().any(|gone| same(gone, one))
-                || added.into_iter().flatten().any(|new| same(new, one))
-        };
+        // What comes in takes the place of the same keyword with another bid.
+        let gone = |kept: &Value| removed.iter().chain(added).flatten().any(|word| word.is(kept));
         let mut words: Vec<Value> = known.into_iter().filter(|one| !gone(one)).collect();
-        words.extend(added.into_iter().flatten().cloned());
+        words.extend(added.iter().flatten().map(|word| Value::Object(word.sent.clone())));
         if let Some(members) = overlay.as_object_mut() {
             if words.is_empty() {
                 members.remove(list);
@@ -406,14 +371,14 @@ fn target(
 /// Which creatives a package shows.
 fn creatives(
     desk: &Desk<'_>,
-    given: &Map<String, Value>,
+    given: &PackageUpdate,
     place: &str,
-    after: &mut crate::buy::Package,
+    after: &mut Package,
     found: &mut Findings,
 ) -> Result<(), Stop> {
-    if !given.contains_key("creative_assignments") {
+    let Some(given) = &given.creative_assignments else {
         return Ok(());
-    }
+    };
     let assigned = aim::assignments(desk, given, place, &mut found.problems)?;
     if assigned == after.creative_assignments {
         return Ok(());
@@ -423,6 +388,7 @@ fn creatives(
         let message = "the creatives of this package could be changed until its creative_deadline";
         found.problems.push(at(Code::CreativeDeadlineExceeded, &field, message));
     }
+    // Products may permit the one and not the other.
     let only_fewer = assigned.iter().all(|one| after.creative_assignments.contains(one));
     let action =
         if only_fewer { Action::RemoveCreative } else { Action::UpdateCreativeAssignments };
@@ -433,16 +399,14 @@ fn creatives(
 
 /// Packages that are bought besides.
 fn new_packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
-    if !amending.arguments.contains_key("new_packages") {
+    let Some(given) = &amending.form.new_packages else {
         return Ok(());
-    }
+    };
     found.act(Action::AddPackages, "new_packages");
     let start = found.buy.start_time.max(amending.desk.now);
     let flight = Flight { start, end: found.buy.end_time };
-    let (desk, arguments) = (&amending.desk, amending.arguments);
-    let list = "new_packages";
-    let bought =
-        draft::packages(desk, amending.offer, arguments, list, flight, &mut found.problems)?;
+    let (desk, offer, list) = (&amending.desk, amending.offer, "new_packages");
+    let bought = draft::packages(desk, offer, given, list, flight, &mut found.problems)?;
     for one in bought {
         if one.currency != found.buy.currency {
             let message =
@@ -460,9 +424,8 @@ fn new_packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Sto
 /// What the update comes to in money.
 fn budgets(amending: &Amending<'_>, found: &mut Findings) {
     let before = amending.before;
-    let stays = |position: usize| {
-        found.buy.packages.get(position).is_some_and(crate::buy::Package::is_live)
-    };
+    // To cancel a package is an action of its own, and no change of a budget.
+    let stays = |position: usize| found.buy.packages.get(position).is_some_and(Package::is_live);
     let mut raised = Vec::new();
     let (mut lowered, mut old, mut new) = (Vec::new(), 0.0, 0.0);
     for (position, package) in before.packages.iter().enumerate() {
@@ -473,9 +436,8 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
             continue;
         }
         let field = || {
-            let place = objects(amending.arguments, "packages")
-                .find(|(_, given)| text(given, "package_id") == Some(&package.package_id));
-            format!("packages[{}].budget", place.map_or(position, |(index, _)| index))
+            let place = amending.form.place_of(&package.package_id);
+            format!("packages[{}].budget", place.unwrap_or(position))
         };
         if after.budget > package.budget {
             raised.push(field());
@@ -510,10 +472,11 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         && total > envelope.total_budget
     {
         found.beyond.extend(raised.iter().cloned());
-        if amending.arguments.contains_key("new_packages") {
+        if amending.form.new_packages.is_some() {
             found.beyond.push("new_packages".to_owned());
         }
     }
+    // To let a buy run on whose money is gone would deliver nothing.
     let goes_on = found
         .actions
         .iter()
@@ -542,9 +505,8 @@ fn inside(amending: &Amending<'_>, found: &mut Findings) {
         if !package.is_live() || position >= amending.before.packages.len() {
             continue;
         }
-        let place = objects(amending.arguments, "packages")
-            .find(|(_, given)| text(given, "package_id") == Some(&package.package_id));
-        let place = place.map(|(index, _)| package::place("packages", index));
+        let place = amending.form.place_of(&package.package_id);
+        let place = place.map(|index| package::place("packages", index));
         let (start, end) = (package.start_time, package.end_time);
         match place {
             Some(place) => package::dates(start, end, flight, &place, &mut found.problems),
@@ -574,6 +536,7 @@ fn permitted(amending: &Amending<'_>, found: &mut Findings) {
         let Err(reason) = action::judge(*action, before, products, now) else {
             continue;
         };
+        // One error for each action, at the first place that comes to it.
         if seen.contains(action) {
             continue;
         }

@@ -3,20 +3,23 @@
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Standing;
 
+use super::Desk;
 use super::draft::{self, Draft};
-use super::governance::{self, Question};
-use super::{Desk, created};
-use crate::ask::Ask;
+use super::governance::{self, Phase, Question};
+use crate::buy::created;
 use crate::buy::force::Arm;
 use crate::buy::{self, MediaBuy, action};
 use crate::catalogue::Product;
+use crate::forms::buys::CreateMediaBuy;
 use crate::money;
 use crate::publisher::Publisher;
 use crate::refuse::Stop;
-use crate::shelf::{Broken, New};
+use crate::reply::Reply;
+use crate::shelf::New;
 use crate::task::Task;
 use crate::task::end::record_id;
-use crate::tools::{Reply, Work};
+use crate::work::Work;
+use crate::world::Broken;
 use crate::world::Supply;
 
 /// What the ad server has on offer now: nothing is sold without knowing.
@@ -25,9 +28,9 @@ pub(super) async fn supply(publisher: &Publisher) -> Result<Supply, Stop> {
 }
 
 /// What the governance agent has to be asked, once nothing else speaks against the request.
-pub(super) fn question(desk: &Desk<'_>, ask: &Ask) -> Result<Option<Question>, Stop> {
+pub(super) fn question(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Option<Question>, Stop> {
     let offer = desk.offer()?;
-    let draft = draft::make(desk, &offer, &ask.arguments)?;
+    let draft = draft::make(desk, &offer, form)?;
     let Some(account) = desk.account else {
         return Ok(None);
     };
@@ -35,19 +38,25 @@ pub(super) fn question(desk: &Desk<'_>, ask: &Ask) -> Result<Option<Question>, S
         desk.profile(),
         &account.thing,
         &draft.buy,
-        ask,
-        "purchase",
+        form.governance_context.as_deref(),
+        Phase::Purchase,
         &draft.products,
     )
 }
 
 /// Does it.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Result<Reply, Stop> {
     let desk = Desk::of(work);
     let offer = desk.offer()?;
-    let draft = draft::make(&desk, &offer, &work.ask.arguments)?;
+    let draft = draft::make(&desk, &offer, form)?;
     let account = work.account()?;
-    let token = governance::decided(work, &account.thing, &draft.buy)?;
+    let token = governance::decided(
+        work,
+        &account.thing,
+        &draft.buy,
+        form.governance_context.as_deref(),
+        &form.sent,
+    )?;
     let mut draft = draft;
     if token.is_some() {
         draft.buy.governance_context = token;
@@ -57,9 +66,9 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     let arm = Arm::take(work.shelf, &work.admitted.reach.tenant)?;
     match arm {
         Some(arm) if arm.arm == "input-required" => input_required(work, &draft.buy, &arm),
-        Some(arm) => submit(work, draft, Some(arm)),
+        Some(arm) => submit(work, form, draft, Some(arm)),
         None if draft.products.iter().any(|product| product.terms.approval) => {
-            submit(work, draft, None)
+            submit(work, form, draft, None)
         }
         None => book(work, draft),
     }
@@ -122,7 +131,12 @@ pub(super) fn hand_on(buy: &MediaBuy, body: &mut Map<String, Value>) {
 }
 
 /// The buy waits for approval; nothing of it is said before that.
-fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop> {
+fn submit(
+    work: &Work<'_>,
+    form: &CreateMediaBuy,
+    draft: Draft,
+    arm: Option<Arm>,
+) -> Result<Reply, Stop> {
     let now = work.ask.now;
     let account = work.account()?;
     let owner = work.admitted.owner();
@@ -140,7 +154,7 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
     let message = arm.and_then(|arm| arm.message);
     let message =
         message.unwrap_or_else(|| "the media buy waits for the seller's approval".to_owned());
-    let mut request = work.ask.arguments.clone();
+    let mut request = form.sent.clone();
     request.remove("push_notification_config");
     let mut body = Map::new();
     body.insert("task_id".to_owned(), task_id.clone().into());
@@ -154,8 +168,8 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
         completed_at: None,
         result: None,
         errors: Vec::new(),
-        push: work.ask.arguments.get("push_notification_config").cloned(),
-        context: work.ask.arguments.get("context").cloned(),
+        push: form.push_notification_config.clone(),
+        context: form.context.clone(),
         history: vec![
             json!({"timestamp": now, "type": "request", "data": super::scrubbed(&request.into())}),
             json!({"timestamp": now, "type": "response", "data": {"status": "submitted", "task_id": task_id}}),

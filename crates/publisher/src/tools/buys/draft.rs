@@ -5,10 +5,12 @@ use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 
 use super::package::{self, Bought, Flight};
-use super::{Desk, number, objects, scrubbed, text};
+use super::{Desk, all_not_done, scrubbed_members};
 use crate::account::Funds;
 use crate::buy::{Envelope, MediaBuy, Package, Status};
 use crate::catalogue::{Product, currency};
+use crate::forms::Money;
+use crate::forms::buys::{Acceptance, CreateMediaBuy, PackageRequest};
 use crate::money;
 use crate::proposal::{self, Proposal};
 use crate::refuse::{self, Refusal, Stop, at, invalid, with};
@@ -16,9 +18,6 @@ use crate::shelf::Kept;
 
 /// By how much a beginning may lie back: clocks differ, and requests travel.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
-
-/// Members of a request that this seller has nothing for.
-const NOT_DONE: [&str; 3] = ["reporting_webhook", "artifact_webhook", "invoice_recipient"];
 
 /// A media buy that can come about. Its packages have no ids yet.
 pub(super) struct Draft {
@@ -35,25 +34,19 @@ pub(super) struct Draft {
 pub(super) fn make(
     desk: &Desk<'_>,
     offer: &[Product],
-    arguments: &Map<String, Value>,
+    form: &CreateMediaBuy,
 ) -> Result<Draft, Stop> {
-    let mut problems = Vec::new();
-    for name in NOT_DONE {
-        if arguments.contains_key(name) {
-            problems.push(package::not_done(name));
-        }
-    }
-    let flight = flight(desk, arguments, &mut problems);
-    industry(desk, offer, arguments, &mut problems);
-    let proposal = text(arguments, "proposal_id");
-    let (bought, envelope) = match proposal {
-        Some(id) => proposed(desk, offer, id, arguments, flight, &mut problems)?,
-        None => (listed(desk, offer, arguments, flight, &mut problems)?, None),
+    let mut problems: Vec<Error> = all_not_done(&form.not_done, "").collect();
+    let flight = flight(desk, form, &mut problems);
+    industry(desk, offer, form, &mut problems);
+    let (bought, envelope) = match &form.proposal_id {
+        Some(id) => proposed(desk, offer, id, form, flight, &mut problems)?,
+        None => (listed(desk, offer, form, flight, &mut problems)?, None),
     };
     let total = money::sum(bought.iter().map(|one| one.package.budget));
     let currency = bought.first().map(|one| one.currency.clone()).unwrap_or_default();
-    if proposal.is_none() {
-        total_budget(arguments, total, &currency, &mut problems);
+    if let (None, Some(named)) = (&form.proposal_id, &form.total_budget) {
+        total_budget(named, total, &currency, &mut problems);
     }
     if let Some(account) = desk.account
         && let Some(funds) = &account.thing.funds
@@ -62,32 +55,25 @@ pub(super) fn make(
         problems.extend(afford(funds, total, &currency, "packages"));
     }
     Refusal::of_all(problems)?;
-    let mut shown = Map::new();
-    for name in ["context", "advertiser_industry", "po_number", "agency_estimate_number"] {
-        if let Some(value) = arguments.get(name) {
-            shown.insert(name.to_owned(), scrubbed(value));
-        }
-    }
-    if let Some(brand) = arguments.get("brand") {
-        shown.insert("brand".to_owned(), brand.clone());
-    }
+    let mut shown = scrubbed_members(&form.shown);
+    shown.insert("brand".to_owned(), form.brand.clone());
     let products = bought.iter().map(|one| one.product.clone()).collect();
     let packages: Vec<Package> = bought.into_iter().map(|one| one.package).collect();
     let mut buy = MediaBuy {
         media_buy_id: String::new(),
         status: Status::PendingCreatives,
-        paused: arguments.get("paused").and_then(Value::as_bool).unwrap_or_default(),
+        paused: form.paused,
         currency,
         total_budget: total,
         start_time: flight.start,
         end_time: flight.end,
         confirmed_at: None,
-        proposal_id: proposal.map(ToOwned::to_owned),
+        proposal_id: form.proposal_id.clone(),
         envelope,
         cancellation: None,
         rejection_reason: None,
-        plan_id: text(arguments, "plan_id").map(ToOwned::to_owned),
-        governance_context: text(arguments, "governance_context").map(ToOwned::to_owned),
+        plan_id: form.plan_id.clone(),
+        governance_context: form.governance_context.clone(),
         packages,
         shown,
         history: Vec::new(),
@@ -97,12 +83,8 @@ pub(super) fn make(
 }
 
 /// When the buy runs; whatever does not fit together goes to `problems`.
-fn flight(desk: &Desk<'_>, arguments: &Map<String, Value>, problems: &mut Vec<Error>) -> Flight {
-    let start = match text(arguments, "start_time") {
-        None | Some("asap") => desk.now,
-        Some(time) => time.parse().unwrap_or(desk.now),
-    };
-    let end = super::moment(arguments, "end_time").unwrap_or(Timestamp::MAX);
+fn flight(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<Error>) -> Flight {
+    let (start, end) = (form.start_time.at(desk.now), form.end_time);
     check_flight(desk.now, Some(start), end, problems);
     Flight { start: start.max(desk.now), end }
 }
@@ -126,18 +108,12 @@ pub(super) fn check_flight(
 }
 
 /// Whether the products may advertise what the buyer's industry makes.
-fn industry(
-    desk: &Desk<'_>,
-    offer: &[Product],
-    arguments: &Map<String, Value>,
-    problems: &mut Vec<Error>,
-) {
-    let Some(industry) = text(arguments, "advertiser_industry") else {
+fn industry(desk: &Desk<'_>, offer: &[Product], form: &CreateMediaBuy, problems: &mut Vec<Error>) {
+    let Some(industry) = form.advertiser_industry.as_deref() else {
         return;
     };
     let wanted = |product: &&Product| {
-        objects(arguments, "packages")
-            .any(|(_, package)| text(package, "product_id") == Some(product.id()))
+        form.packages.iter().flatten().any(|package| package.product_id == product.id())
     };
     let below = |refused: &String| {
         let rest = industry.strip_prefix(refused.as_str());
@@ -163,29 +139,29 @@ fn industry(
 fn listed(
     desk: &Desk<'_>,
     offer: &[Product],
-    arguments: &Map<String, Value>,
+    form: &CreateMediaBuy,
     flight: Flight,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<Bought>, Stop> {
-    if !arguments.contains_key("packages") {
+    if form.packages.is_none() {
         let message = "a media buy needs packages, or the proposal_id of a committed proposal";
         problems.push(invalid("packages", message));
     }
-    let bought = packages(desk, offer, arguments, "packages", flight, problems)?;
-    Ok(bought)
+    let given = form.packages.as_deref().unwrap_or_default();
+    packages(desk, offer, given, "packages", flight, problems)
 }
 
-/// The packages in a list of the request.
+/// The packages in a list of the request of this name.
 pub(super) fn packages(
     desk: &Desk<'_>,
     offer: &[Product],
-    arguments: &Map<String, Value>,
+    given: &[PackageRequest],
     list: &str,
     flight: Flight,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<Bought>, Stop> {
     let (mut bought, mut currencies) = (Vec::new(), Vec::new());
-    for (index, given) in objects(arguments, list) {
+    for (index, given) in given.iter().enumerate() {
         let place = package::place(list, index);
         if let Some(one) = package::bought(desk, offer, given, &place, flight, problems)? {
             currencies.push((place, one.currency.clone()));
@@ -203,11 +179,11 @@ fn proposed(
     desk: &Desk<'_>,
     offer: &[Product],
     id: &str,
-    arguments: &Map<String, Value>,
+    form: &CreateMediaBuy,
     flight: Flight,
     problems: &mut Vec<Error>,
 ) -> Result<(Vec<Bought>, Option<Envelope>), Stop> {
-    if arguments.contains_key("packages") {
+    if form.packages.is_some() {
         let message = "a proposal has its packages; leave them out, or leave proposal_id out";
         problems.push(invalid("packages", message));
     }
@@ -219,12 +195,12 @@ fn proposed(
         }
         Err(Stop::Broken(broken)) => return Err(broken.into()),
     };
-    let none = Map::new();
-    let total = arguments.get("total_budget").and_then(Value::as_object).unwrap_or(&none);
-    let amount = number(total, "amount").unwrap_or_default();
-    let named = text(total, "currency").unwrap_or_default();
+    // The schema demands it beside a proposal.
+    let total = form.total_budget.as_ref();
+    let amount = total.map_or(0.0, |total| total.amount);
+    let named = total.map_or("", |total| total.currency.as_str());
     let proposal = &kept.thing;
-    order(proposal, arguments, problems);
+    order(proposal, form.io_acceptance.as_ref(), problems);
     let outside = proposal.outside(amount, named, flight.start, flight.end);
     if !outside.is_empty() {
         problems.push(requote(&outside));
@@ -262,11 +238,10 @@ fn proposed(
 }
 
 /// Whether the insertion order of a proposal is accepted, where there is one that has to be.
-fn order(proposal: &Proposal, arguments: &Map<String, Value>, problems: &mut Vec<Error>) {
+fn order(proposal: &Proposal, acceptance: Option<&Acceptance>, problems: &mut Vec<Error>) {
     let published = proposal.published();
     let order = published.get("insertion_order");
     let signed = order.and_then(|order| order.get("requires_signature")).and_then(Value::as_bool);
-    let acceptance = arguments.get("io_acceptance");
     match (acceptance, signed) {
         (None, Some(true)) => {
             let message =
@@ -274,8 +249,7 @@ fn order(proposal: &Proposal, arguments: &Map<String, Value>, problems: &mut Vec
             problems.push(at(Code::IoRequired, "io_acceptance", message));
         }
         (Some(acceptance), _) => {
-            let accepted = acceptance.get("io_id").and_then(Value::as_str);
-            if order.is_some() && accepted != proposal.io_id.as_deref() {
+            if order.is_some() && Some(&acceptance.io_id) != proposal.io_id.as_ref() {
                 let message = "this is not the insertion order of the proposal";
                 problems.push(invalid("io_acceptance.io_id", message));
             }
@@ -301,21 +275,13 @@ fn envelope(proposal: &Kept<Proposal>, amount: f64, flight: Flight) -> Envelope 
 }
 
 /// Whether the packages keep to the total that the request names.
-fn total_budget(
-    arguments: &Map<String, Value>,
-    total: f64,
-    currency: &str,
-    problems: &mut Vec<Error>,
-) {
-    let Some(named) = arguments.get("total_budget").and_then(Value::as_object) else {
-        return;
-    };
-    if !currency.is_empty() && text(named, "currency") != Some(currency) {
+fn total_budget(named: &Money, total: f64, currency: &str, problems: &mut Vec<Error>) {
+    if !currency.is_empty() && named.currency != currency {
         let message = "the packages are priced in another currency";
         let error = invalid("total_budget.currency", message);
         problems.push(with(error, "accepted_values", json!([currency])));
     }
-    let amount = number(named, "amount").unwrap_or_default();
+    let amount = named.amount;
     if total > money::tidy(amount) {
         let message = "the packages cost more than total_budget; see details";
         let error = at(Code::BudgetExceeded, "total_budget.amount", message);

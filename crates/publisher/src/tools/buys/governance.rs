@@ -4,17 +4,17 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::text;
 use crate::account::Account;
-use crate::ask::Ask;
 use crate::buy::MediaBuy;
 use crate::catalogue::Product;
 use crate::money;
 use crate::profile::Profile;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop, at, with};
-use crate::tools::Work;
+use crate::work::Work;
 use crate::world::{GovernanceAgent, Unreached};
 
 /// Whom to ask what.
@@ -23,8 +23,8 @@ pub(super) struct Question {
     request: Map<String, Value>,
 }
 
-/// The question about a buy as it is to be, where its account has a governance agent. `phase` is a word
-/// of `governance-phase`.
+/// The question about a buy as it is to be, where its account has a governance agent. `token` is that of the
+/// request.
 ///
 /// # Errors
 /// When the request lacks what the agent needs: `INVALID_REQUEST` for a plan, `PERMISSION_DENIED` for
@@ -33,15 +33,15 @@ pub(super) fn question(
     profile: &Profile,
     account: &Account,
     buy: &MediaBuy,
-    ask: &Ask,
-    phase: &str,
+    token: Option<&str>,
+    phase: Phase,
     products: &[Product],
 ) -> Result<Option<Question>, Stop> {
     let Some(agent) = &account.governance else {
         return Ok(None);
     };
     let mut problems = Vec::new();
-    let token = text(&ask.arguments, "governance_context").or(buy.governance_context.as_deref());
+    let token = token.or(buy.governance_context.as_deref());
     if !token.is_some_and(is_token) {
         let message = "the account's governance agent has to be asked with its token; send the \
                        governance_context of its approval";
@@ -60,9 +60,9 @@ pub(super) fn question(
     put("caller", format!("https://{}", profile.domain).into());
     put("purchase_type", "media_buy".into());
     put("governance_context", token.into());
-    put("phase", phase.into());
+    put("phase", phase.name().into());
     put("planned_delivery", planned(buy, products));
-    if phase == "modification" {
+    if phase == Phase::Modification {
         put(
             "modification_summary",
             "the buyer changes budget, flight, targeting or packages".into(),
@@ -108,17 +108,19 @@ fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
     planned
 }
 
-/// Asks.
+/// The answer to a question, if there is one.
 ///
 /// # Errors
 /// What the agent's refusal means to the caller.
-pub(super) async fn ask(
+pub(super) async fn answer(
     publisher: &Publisher,
-    question: Question,
-) -> Result<Map<String, Value>, Stop> {
-    let Question { agent, request } = question;
+    question: Option<Question>,
+) -> Result<Option<Map<String, Value>>, Stop> {
+    let Some(Question { agent, request }) = question else {
+        return Ok(None);
+    };
     match publisher.world.check_governance(&agent, request).await {
-        Ok(decision) => Ok(decision),
+        Ok(decision) => Ok(Some(decision)),
         Err(Unreached::Silent) => Err(unavailable().into()),
         Err(Unreached::Refused(code)) => Err(match code.as_str() {
             "PLAN_NOT_FOUND" => refuse::not_found(Code::PlanNotFound, Some("plan_id")),
@@ -141,7 +143,8 @@ fn unavailable() -> Error {
     refuse::error(Code::GovernanceUnavailable, message)
 }
 
-/// The token with which the buy goes on, when the agent agreed.
+/// The token with which the buy goes on, when the agent agreed. `sent` is the token of the request, and
+/// `request` the whole of it, in which the agent's conditions name members.
 ///
 /// # Errors
 /// `GOVERNANCE_DENIED`, and `GOVERNANCE_UNAVAILABLE` for what is no decision.
@@ -149,6 +152,8 @@ pub(super) fn decided(
     work: &Work<'_>,
     account: &Account,
     buy: &MediaBuy,
+    sent: Option<&str>,
+    request: &Map<String, Value>,
 ) -> Result<Option<String>, Stop> {
     if account.governance.is_none() {
         return Ok(None);
@@ -157,55 +162,47 @@ pub(super) fn decided(
         // The account got its agent a moment ago.
         return Err(unavailable().into());
     };
-    let plan = text(decision, "plan_id");
-    if plan.is_some() && plan != buy.plan_id.as_deref() {
+    let decision = Decision::read(&decision.clone().into()).ok_or_else(unavailable)?;
+    if decision.plan_id.is_some() && decision.plan_id != buy.plan_id {
         return Err(unavailable().into());
     }
-    let expires = text(decision, "expires_at").and_then(|at| at.parse::<Timestamp>().ok());
+    let expires = decision.expires_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
     if expires.is_some_and(|at| at <= work.ask.now) {
         return Err(unavailable().into());
     }
-    match text(decision, "verdict").or_else(|| text(decision, "status")) {
-        Some("approved") => {}
-        Some("conditions") => conditions(decision, &work.ask.arguments)?,
-        Some("denied") => return Err(denied(decision).into()),
-        Some(_) | None => return Err(unavailable().into()),
+    match decision.verdict.as_deref().or(decision.status.as_deref()).and_then(Verdict::from_name) {
+        Some(Verdict::Approved) => {}
+        Some(Verdict::Conditions) => conditions(&decision, request)?,
+        Some(Verdict::Denied) => return Err(denied(&decision).into()),
+        None => return Err(unavailable().into()),
     }
-    let token = text(decision, "governance_context").or(buy.governance_context.as_deref());
-    let sent = text(&work.ask.arguments, "governance_context");
-    Ok(token.or(sent).map(ToOwned::to_owned))
+    let token = decision.governance_context.or_else(|| buy.governance_context.clone());
+    Ok(token.or_else(|| sent.map(ToOwned::to_owned)))
 }
 
 /// The categories of the findings; their words are between the buyer and its agent.
-fn denied(decision: &Map<String, Value>) -> Error {
+fn denied(decision: &Decision) -> Error {
     let message =
         "the account's governance agent denied this; details.findings says on what grounds";
     let error = refuse::error(Code::GovernanceDenied, message);
-    let findings = decision.get("findings").and_then(Value::as_array);
     let finding = |finding: &Value| {
-        let mut shown = Map::new();
-        for name in ["category_id", "severity"] {
-            if let Some(word) = finding.get(name).and_then(Value::as_str) {
-                shown.insert(name.to_owned(), word.chars().take(64).collect::<String>().into());
-            }
-        }
-        Value::Object(shown)
+        let words = Finding::read(finding).map(|finding| finding.shown).unwrap_or_default();
+        let short = |(name, word): (String, Value)| {
+            let word = word.as_str()?.chars().take(64).collect::<String>();
+            Some((name, Value::from(word)))
+        };
+        Value::Object(words.into_iter().filter_map(short).collect())
     };
-    let findings: Vec<_> = findings.into_iter().flatten().take(8).map(finding).collect();
+    let findings: Vec<_> = decision.findings.iter().flatten().take(8).map(finding).collect();
     with(error, "findings", findings)
 }
 
 /// An approval on conditions holds when the request already meets them.
-fn conditions(
-    decision: &Map<String, Value>,
-    arguments: &Map<String, Value>,
-) -> Result<(), Refusal> {
-    let conditions = decision.get("conditions").and_then(Value::as_array);
+fn conditions(decision: &Decision, request: &Map<String, Value>) -> Result<(), Refusal> {
+    let conditions = decision.conditions.iter().flatten().filter_map(Condition::read);
     let unmet: Vec<Value> = conditions
-        .into_iter()
-        .flatten()
-        .filter(|condition| !is_met(condition, arguments))
-        .filter_map(|condition| condition.get("field").cloned())
+        .filter(|condition| !condition.is_met(request))
+        .filter_map(|condition| condition.field)
         .take(8)
         .collect();
     if unmet.is_empty() {
@@ -216,24 +213,66 @@ fn conditions(
     Err(with(refuse::error(Code::GovernanceDenied, message), "conditions", unmet).into())
 }
 
-fn is_met(condition: &Value, arguments: &Map<String, Value>) -> bool {
-    let Some(wanted) = condition.get("required_value") else {
-        return false;
-    };
-    let Some(field) = condition.get("field").and_then(Value::as_str) else {
-        return false;
-    };
-    let pointer: String = field.replace('[', ".").replace(']', "").split('.').fold(
-        String::new(),
-        |mut pointer, part| {
-            pointer.push('/');
-            pointer.push_str(part);
-            pointer
-        },
-    );
-    let found = Value::Object(arguments.clone());
-    let found = found.pointer(&pointer);
-    found.is_some_and(|found| {
-        found == wanted || (found.is_number() && found.as_f64() == wanted.as_f64())
-    })
+impl Condition {
+    /// Whether a request meets it: its field is a path in it (`packages[0].budget`).
+    fn is_met(&self, request: &Map<String, Value>) -> bool {
+        let (Some(wanted), Some(field)) =
+            (&self.required_value, self.field.as_ref().and_then(Value::as_str))
+        else {
+            return false;
+        };
+        let found = field.replace('[', ".").replace(']', "");
+        let pointer: String = found.split('.').flat_map(|part| ["/", part]).collect();
+        let request = Value::Object(request.clone());
+        request.pointer(&pointer).is_some_and(|found| {
+            found == wanted || (found.is_number() && found.as_f64() == wanted.as_f64())
+        })
+    }
+}
+
+tradepost_wire::words! {
+    /// For what the agent is asked (`governance-phase`).
+    pub(super) enum Phase {
+        /// Something is bought.
+        Purchase = "purchase",
+        /// What was bought changes.
+        Modification = "modification",
+    }
+}
+
+tradepost_wire::words! {
+    /// What the agent decided.
+    enum Verdict {
+        /// Yes.
+        Approved = "approved",
+        /// Yes, if.
+        Conditions = "conditions",
+        /// No.
+        Denied = "denied",
+    }
+}
+
+tradepost_wire::form! {
+    /// What an agent answers (`governance/check-governance-response.json`). Agents are others': what is
+    /// not as it should be is as if it were not there.
+    struct Decision {
+        plan_id: Option<String>,
+        expires_at: Option<String>,
+        verdict: Option<String>,
+        /// What `verdict` was called before.
+        status: Option<String>,
+        governance_context: Option<String>,
+        findings: Option<Vec<Value>>,
+        conditions: Option<Vec<Value>>,
+    }
+
+    struct Finding {
+        ;
+        keep shown: ["category_id", "severity"]
+    }
+
+    struct Condition {
+        field: Option<Value>,
+        required_value: Option<Value>,
+    }
 }

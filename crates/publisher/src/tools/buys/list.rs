@@ -2,23 +2,29 @@
 
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::rules::typed::OneOrMore;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Desk;
 use crate::account::Account;
 use crate::buy::report::{self, Delivery, Period};
 use crate::buy::{self, MediaBuy, Package, Status, action};
 use crate::creative::{Creative, Status as Review};
+use crate::forms::buys::GetMediaBuys;
 use crate::money;
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Kept, Query};
-use crate::tools::{Reply, Work, page};
+use crate::reply::Reply;
+use crate::shelf::{Kept, Query};
+use crate::tools::page;
+use crate::work::Work;
+use crate::world::Broken;
 
 /// Replies.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<Reply, Stop> {
     let desk = Desk::of(work);
-    let arguments = &work.ask.arguments;
-    let buys = chosen(work, Some(&[Status::Active]))?;
-    let page = page::of(buys, arguments, "media_buys")?;
+    let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
+    let buys = chosen(work, ids, filter, Some(&[Status::Active]))?;
+    let page = page::of(buys, form.pagination.as_ref(), "media_buys")?;
     let offer = desk.offer()?;
     let library: Vec<Creative> = {
         let all = desk.reach.all::<Creative>(desk.shelf, &Query::default())?;
@@ -35,8 +41,8 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
         };
         sandbox |= account.as_ref().is_some_and(|account| account.thing.sandbox);
         let actions = action::permitted(&kept.thing, &products, work.ask.now);
-        let mut row = row(kept, &actions, work)?;
-        let packages = packages(work, kept, &library)?;
+        let mut row = row(kept, &actions, work, form.include_history);
+        let packages = packages(work, kept, &library, form.include_snapshot)?;
         row.insert("packages".to_owned(), packages);
         if let Some(account) = account {
             row.insert("account".to_owned(), account.thing.published().into());
@@ -58,20 +64,16 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 /// `MEDIA_BUY_NOT_FOUND` when any id does not resolve, without saying which (`U-4`).
 pub(crate) fn chosen(
     work: &Work<'_>,
+    ids: Option<&[String]>,
+    filter: Option<&OneOrMore<Status>>,
     usual: Option<&[Status]>,
 ) -> Result<Vec<Kept<MediaBuy>>, Stop> {
-    let (arguments, reach, shelf) = (&work.ask.arguments, &work.admitted.reach, work.shelf);
-    let asked: Option<Vec<Status>> = arguments.get("status_filter").map(|filter| {
-        let one = filter.as_str().and_then(Status::from_name);
-        let many = filter.as_array().into_iter().flatten().filter_map(Value::as_str);
-        one.into_iter().chain(many.filter_map(Status::from_name)).collect()
-    });
+    let (reach, shelf) = (&work.admitted.reach, work.shelf);
     let mut buys = Vec::new();
-    let ids = arguments.get("media_buy_ids").and_then(Value::as_array);
     match ids {
         Some(ids) => {
             let mut missing = false;
-            for id in ids.iter().filter_map(Value::as_str) {
+            for id in ids {
                 // Every id is looked up, whatever became of the one before.
                 match reach.find::<MediaBuy>(shelf, id)? {
                     Some(kept) => buys.push(kept),
@@ -92,8 +94,8 @@ pub(crate) fn chosen(
             }
         }
     }
-    let wanted = match (&asked, ids) {
-        (Some(asked), _) => Some(asked.as_slice()),
+    let wanted = match (filter, ids) {
+        (Some(OneOrMore(asked)), _) => Some(asked.as_slice()),
         (None, None) => usual,
         (None, Some(_)) => None,
     };
@@ -108,7 +110,8 @@ fn row(
     kept: &Kept<MediaBuy>,
     actions: &[buy::Action],
     work: &Work<'_>,
-) -> Result<Map<String, Value>, Broken> {
+    history: Option<u64>,
+) -> Map<String, Value> {
     let (buy, now) = (&kept.thing, work.ask.now);
     let mut row = buy::summary(kept, actions, now);
     row.shift_remove("media_buy_status");
@@ -128,29 +131,31 @@ fn row(
     put("cancellation", buy.cancellation.clone());
     put("rejection_reason", buy.rejection_reason.clone().map(Value::from));
     put("context", buy.shown.get("context").cloned());
-    let wanted = work.ask.arguments.get("include_history").and_then(Value::as_u64);
-    if let Some(wanted) = wanted.and_then(|wanted| usize::try_from(wanted).ok())
+    if let Some(wanted) = history.and_then(|wanted| usize::try_from(wanted).ok())
         && wanted > 0
     {
         let history: Vec<_> = buy.history.iter().rev().take(wanted).cloned().collect();
         put("history", Some(history.into()));
     }
-    Ok(row)
+    row
 }
 
 /// The packages with how their creatives stand and, where asked for, what they have delivered.
-fn packages(work: &Work<'_>, kept: &Kept<MediaBuy>, library: &[Creative]) -> Result<Value, Broken> {
+fn packages(
+    work: &Work<'_>,
+    kept: &Kept<MediaBuy>,
+    library: &[Creative],
+    snapshot: bool,
+) -> Result<Value, Broken> {
     let (buy, now) = (&kept.thing, work.ask.now);
-    let wanted = work.ask.arguments.get("include_snapshot").and_then(Value::as_bool);
-    let snapshots = match wanted {
-        Some(true) => {
-            let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;
-            let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
-            let period = Period { start: jiff::Timestamp::MIN, end: jiff::Timestamp::MAX };
-            let reports: Vec<_> = delivery.within(period).collect();
-            report::shares(buy, &reports)
-        }
-        Some(false) | None => Vec::new(),
+    let snapshots = if snapshot {
+        let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;
+        let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
+        let period = Period { start: jiff::Timestamp::MIN, end: jiff::Timestamp::MAX };
+        let reports: Vec<_> = delivery.within(period).collect();
+        report::shares(buy, &reports)
+    } else {
+        Vec::new()
     };
     let shown = buy.packages.iter().enumerate().map(|(position, package)| {
         let mut shown = package.published(buy);

@@ -4,29 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 
-use super::{Desk, aim, moment, number, objects, scrubbed, terms, text};
+use super::{Desk, aim, all_not_done, not_done, scrubbed_members, terms};
 use crate::buy::Package;
-use crate::catalogue::{Product, same_format};
+use crate::catalogue::{Price, Product, currency, maps, same_format, text};
+use crate::forms::buys::PackageRequest;
 use crate::money;
 use crate::refuse::{self, at, invalid, with};
-use crate::shelf::Broken;
-
-/// Members of a package that are shown again as they came.
-const SHOWN: [&str; 13] = [
-    "format_ids",
-    "format_option_refs",
-    "format_kind",
-    "params",
-    "pacing",
-    "bid_price",
-    "impressions",
-    "optimization_goals",
-    "targeting_overlay",
-    "measurement_terms",
-    "performance_standards",
-    "agency_estimate_number",
-    "context",
-];
+use crate::world::Broken;
 
 /// From when until when a buy runs.
 #[derive(Debug, Clone, Copy)]
@@ -49,22 +33,20 @@ pub(super) struct Bought {
 pub(super) fn bought(
     desk: &Desk<'_>,
     offer: &[Product],
-    given: &Map<String, Value>,
+    given: &PackageRequest,
     place: &str,
     flight: Flight,
     problems: &mut Vec<Error>,
 ) -> Result<Option<Bought>, Broken> {
-    unsupported(given, place, problems);
-    let product_id = text(given, "product_id").unwrap_or_default();
-    let Some(product) = offer.iter().find(|product| product.id() == product_id) else {
+    problems.extend(all_not_done(&given.not_done, place));
+    let Some(product) = offer.iter().find(|product| product.id() == given.product_id) else {
         let field = format!("{place}.product_id");
         problems.push(refuse::not_found(Code::ProductNotFound, Some(&field)));
         return Ok(None);
     };
     on_offer(desk, product, place, problems);
-    let option_id = text(given, "pricing_option_id").unwrap_or_default();
     let account = desk.account.map(|account| &account.thing);
-    let Some(option) = product.price_for(account, option_id) else {
+    let Some(option) = product.price_for(account, &given.pricing_option_id) else {
         let options = product.prices_for(account).into_iter();
         let known = options.filter_map(|one| one.get("pricing_option_id"));
         let field = format!("{place}.pricing_option_id");
@@ -73,57 +55,34 @@ pub(super) fn bought(
         problems.push(with(error, "accepted_values", known.cloned().collect::<Value>()));
         return Ok(None);
     };
-    let currency = text(option, "currency").unwrap_or_default().to_owned();
-    bid(option, given, place, problems);
-    let budget = number(given, "budget").unwrap_or_default();
-    minimum(product, option, budget, &format!("{place}.budget"), problems);
-    let (start_time, end_time) = (moment(given, "start_time"), moment(given, "end_time"));
-    dates(start_time, end_time, flight, place, problems);
+    let currency = currency(option).to_owned();
+    bid(option, given.bid_price, place, problems);
+    minimum(product, option, given.budget, &format!("{place}.budget"), problems);
+    dates(given.start_time, given.end_time, flight, place, problems);
     formats(product, given, place, problems);
     terms::check(product, given, place, problems);
-    aim::targeting(desk, product, given, place, problems)?;
+    aim::targeting(desk, product, given.targeting_overlay.as_ref(), place, problems)?;
     let assigned = aim::creatives(desk, given, place, problems)?;
-    let mut shown = Map::new();
-    for name in SHOWN {
-        if let Some(value) = given.get(name) {
-            shown.insert(name.to_owned(), scrubbed(value));
-        }
-    }
-    if let Some(metrics) = terms::committed(given) {
-        shown.insert("committed_metrics".to_owned(), metrics);
-    }
-    if let Some(deadline) = deadline(product, start_time.unwrap_or(flight.start), desk.now) {
+    let mut shown = scrubbed_members(&given.shown);
+    // When they were promised is added when the buy is confirmed.
+    shown.extend(given.promised.clone());
+    if let Some(deadline) = deadline(product, given.start_time.unwrap_or(flight.start), desk.now) {
         shown.insert("creative_deadline".to_owned(), deadline.to_string().into());
     }
     let package = Package {
         package_id: String::new(),
-        product_id: product_id.to_owned(),
-        pricing_option_id: option_id.to_owned(),
-        budget: money::tidy(budget),
-        start_time,
-        end_time,
-        paused: given.get("paused").and_then(Value::as_bool).unwrap_or_default(),
+        product_id: given.product_id.clone(),
+        pricing_option_id: given.pricing_option_id.clone(),
+        budget: money::tidy(given.budget),
+        start_time: given.start_time,
+        end_time: given.end_time,
+        paused: given.paused,
         cancellation: None,
         creative_assignments: assigned,
         price: option.clone(),
         shown,
     };
     Ok(Some(Bought { package, product: product.clone(), currency }))
-}
-
-/// What this seller does not do, wherever it stands in a package.
-fn unsupported(given: &Map<String, Value>, place: &str, problems: &mut Vec<Error>) {
-    const NOT_DONE: [&str; 1] = ["catalogs"];
-    for name in NOT_DONE {
-        if given.contains_key(name) {
-            problems.push(not_done(&format!("{place}.{name}")));
-        }
-    }
-}
-
-/// This seller does not do that.
-pub(super) fn not_done(field: &str) -> Error {
-    at(Code::UnsupportedFeature, field, "this seller does not do that; leave the field out")
 }
 
 /// Whether a product can be bought now.
@@ -144,31 +103,28 @@ fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<
 /// Whether a bid is at least what the price asks for. On a fixed price a bid decides nothing.
 pub(super) fn bid(
     option: &Map<String, Value>,
-    given: &Map<String, Value>,
+    bid: Option<f64>,
     place: &str,
     problems: &mut Vec<Error>,
 ) {
-    let (Some(bid), Some(floor)) = (number(given, "bid_price"), number(option, "floor_price"))
-    else {
+    let (Some(bid), Price::Auction(Some(floor))) = (bid, Price::of(option)) else {
         return;
     };
-    if bid < floor && number(option, "fixed_price").is_none() {
+    if bid < floor {
         let message = "the bid is below the floor of this price, which details.minimum has";
         let error = invalid(&format!("{place}.bid_price"), message);
         let error = with(error, "minimum", money::number(floor));
-        let currency = text(option, "currency").unwrap_or_default();
-        problems.push(with(error, "currency", currency));
+        problems.push(with(error, "currency", currency(option)));
     }
 }
 
 /// The least that a package of a product may cost at a price.
 fn least(product: &Product, option: &Map<String, Value>) -> Option<f64> {
-    let flat = text(option, "pricing_model") == Some("flat_rate");
-    let flat = flat.then(|| number(option, "fixed_price")).flatten();
-    match (product.minimum(option), flat) {
-        (Some(least), Some(flat)) => Some(least.max(flat)),
-        (least, flat) => least.or(flat),
-    }
+    let flat = match Price::of(option) {
+        Price::Fixed(price) if text(option, "pricing_model") == "flat_rate" => Some(price),
+        Price::Fixed(_) | Price::Auction(_) => None,
+    };
+    product.minimum(option).into_iter().chain(flat).reduce(f64::max)
 }
 
 /// Whether a package may cost so little.
@@ -188,8 +144,7 @@ pub(super) fn minimum(
     if let Some(least) = least {
         error = with(error, "minimum_budget", money::number(least));
     }
-    let currency = text(option, "currency").unwrap_or_default();
-    problems.push(with(error, "currency", currency));
+    problems.push(with(error, "currency", currency(option)));
 }
 
 /// Whether a package runs while its buy runs.
@@ -214,26 +169,25 @@ pub(super) fn dates(
 }
 
 /// Whether a product can be had in the formats that were chosen.
-fn formats(product: &Product, given: &Map<String, Value>, place: &str, problems: &mut Vec<Error>) {
-    for (index, format) in objects(given, "format_ids") {
+fn formats(product: &Product, given: &PackageRequest, place: &str, problems: &mut Vec<Error>) {
+    for (index, format) in given.format_ids.iter().enumerate() {
         if !product.formats().any(|one| same_format(one, format)) {
             let field = format!("{place}.format_ids[{index}]");
             let message = "the product does not come in this format; its format_ids says in which";
             problems.push(invalid(&field, message));
         }
     }
-    let options = product.published.get("format_options").and_then(Value::as_array);
-    let known: Vec<_> = options.into_iter().flatten().collect();
-    for (index, chosen) in objects(given, "format_option_refs") {
-        let id = chosen.get("format_option_id");
-        if !known.iter().any(|option| option.get("format_option_id") == id) {
+    let known = || maps(product.published.get("format_options"));
+    for (index, chosen) in given.format_option_refs.iter().enumerate() {
+        let id = chosen.format_option_id.as_str();
+        if !known().any(|option| text(option, "format_option_id") == id) {
             let field = format!("{place}.format_option_refs[{index}]");
             let message = "the product has no such format option; its format_options lists them";
             problems.push(invalid(&field, message));
         }
     }
-    if let Some(kind) = given.get("format_kind")
-        && !known.iter().any(|option| option.get("format_kind") == Some(kind))
+    if let Some(kind) = &given.format_kind
+        && !known().any(|option| text(option, "format_kind") == kind)
     {
         problems.push(not_done(&format!("{place}.format_kind")));
     }

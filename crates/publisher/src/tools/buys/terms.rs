@@ -3,9 +3,12 @@
 
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 
-use super::{number, objects, text};
-use crate::catalogue::Product;
+use crate::catalogue::{Product, maps, number, text};
+use crate::forms::buys::{
+    CommittedMetric, Goal, GoalKind, MeasurementTerms, MetricScope, PackageRequest, Standard,
+};
 use crate::money;
 use crate::refuse::{at, invalid, with};
 
@@ -16,16 +19,16 @@ const LEAST_VARIANCE: f64 = 5.0;
 /// Looks at the terms of a package.
 pub(super) fn check(
     product: &Product,
-    given: &Map<String, Value>,
+    given: &PackageRequest,
     place: &str,
     problems: &mut Vec<Error>,
 ) {
-    if let Some(terms) = given.get("measurement_terms").and_then(Value::as_object) {
+    if let Some(terms) = &given.measurement_terms {
         measurement(product, terms, &format!("{place}.measurement_terms"), problems);
     }
-    standards(product, given, place, problems);
-    metrics(product, given, place, problems);
-    goals(product, given, place, problems);
+    standards(product, &given.performance_standards, place, problems);
+    metrics(product, &given.committed_metrics, place, problems);
+    goals(product, &given.optimization_goals, place, problems);
 }
 
 /// A term that is not accepted, with what would be.
@@ -33,69 +36,52 @@ fn rejected(field: &str, message: &str, accepted: Value) -> Error {
     with(at(Code::TermsRejected, field, message), "accepted", accepted)
 }
 
-/// The member of an object within an object.
-fn within<'a>(members: &'a Map<String, Value>, names: &[&str]) -> Option<&'a Value> {
-    let (first, rest) = names.split_first()?;
-    rest.iter().try_fold(members.get(*first)?, |value, name| value.get(name))
-}
-
 fn measurement(
     product: &Product,
-    terms: &Map<String, Value>,
+    terms: &MeasurementTerms,
     place: &str,
     problems: &mut Vec<Error>,
 ) {
-    let ours = product.published.get("measurement_terms").and_then(Value::as_object);
-    let own = |names: &[&str]| ours.and_then(|ours| within(ours, names));
-    let variance = within(terms, &["billing_measurement", "max_variance_percent"]);
-    let least = own(&["billing_measurement", "max_variance_percent"]).and_then(Value::as_f64);
-    let least = least.unwrap_or(LEAST_VARIANCE);
-    if variance.and_then(Value::as_f64).is_some_and(|asked| asked < least) {
+    let billing = terms.billing_measurement.as_ref();
+    // The product says its terms in the words in which a buyer asks for others.
+    let ours = product.published.get("measurement_terms").and_then(MeasurementTerms::read);
+    let own = ours.as_ref().and_then(|ours| ours.billing_measurement.as_ref());
+    let least = own.and_then(|own| own.max_variance_percent).unwrap_or(LEAST_VARIANCE);
+    let variance = billing.and_then(|billing| billing.max_variance_percent);
+    if variance.is_some_and(|asked| asked < least) {
         let field = format!("{place}.billing_measurement.max_variance_percent");
         let message = "the counts of two vendors differ by more than that";
         let accepted = json!({"minimum": money::number(least)});
         problems.push(rejected(&field, message, accepted));
     }
-    let windows = within(&product.published, &["reporting_capabilities", "measurement_windows"]);
-    let windows: Vec<_> = windows
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(|window| window.get("window_id").cloned())
-        .collect();
-    let window = within(terms, &["billing_measurement", "measurement_window"]);
-    if let Some(window) = window
+    let reported = product.published.get("reporting_capabilities");
+    let windows = maps(reported.and_then(|reported| reported.get("measurement_windows")));
+    let windows: Vec<&str> = windows.map(|window| text(window, "window_id")).collect();
+    if let Some(window) = billing.and_then(|billing| billing.measurement_window.as_deref())
         && !windows.is_empty()
-        && !windows.contains(window)
+        && !windows.contains(&window)
     {
         let field = format!("{place}.billing_measurement.measurement_window");
         let message = "the product is not measured over this window";
         problems.push(rejected(&field, message, json!(windows)));
     }
-    let offered = own(&["makegood_policy", "available_remedies"]).and_then(Value::as_array);
-    let asked = within(terms, &["makegood_policy", "available_remedies"]).and_then(Value::as_array);
-    if let (Some(offered), Some(asked)) = (offered, asked)
-        && !asked.iter().any(|remedy| offered.contains(remedy))
+    let offered = ours.as_ref().and_then(|ours| ours.makegood_policy.as_ref());
+    if let (Some(offered), Some(asked)) = (offered, &terms.makegood_policy)
+        && !asked.available_remedies.iter().any(|one| offered.available_remedies.contains(one))
     {
         let field = format!("{place}.makegood_policy.available_remedies");
         let message = "the seller makes good in other ways";
-        problems.push(rejected(&field, message, json!(offered)));
+        problems.push(rejected(&field, message, json!(offered.available_remedies)));
     }
 }
 
 /// A product promises its own standards, and no stricter ones.
-fn standards(
-    product: &Product,
-    given: &Map<String, Value>,
-    place: &str,
-    problems: &mut Vec<Error>,
-) {
-    for (index, asked) in objects(given, "performance_standards") {
-        let metric = text(asked, "metric").unwrap_or_default();
-        let ours = objects(&product.published, "performance_standards")
-            .find(|(_, ours)| text(ours, "metric") == Some(metric));
-        let promised = ours.and_then(|(_, ours)| number(ours, "threshold"));
-        let threshold = number(asked, "threshold").unwrap_or_default();
+fn standards(product: &Product, given: &[Standard], place: &str, problems: &mut Vec<Error>) {
+    for (index, Standard { metric, threshold }) in given.iter().enumerate() {
+        let ours = maps(product.published.get("performance_standards"))
+            .find(|ours| text(ours, "metric") == metric);
+        let promised = ours.and_then(|ours| number(ours, "threshold"));
+        let threshold = *threshold;
         let fits = promised.is_some_and(|promised| {
             // Invalid traffic is a ceiling; everything else is a floor.
             if metric == "ivt" { threshold >= promised } else { threshold <= promised }
@@ -114,13 +100,13 @@ fn standards(
 }
 
 /// What is reported is what the product reports.
-fn metrics(product: &Product, given: &Map<String, Value>, place: &str, problems: &mut Vec<Error>) {
-    let known = within(&product.published, &["reporting_capabilities", "available_metrics"]);
-    let known = known.and_then(Value::as_array).cloned().unwrap_or_default();
-    for (index, asked) in objects(given, "committed_metrics") {
-        let standard = text(asked, "scope") == Some("standard");
-        let fits = standard && asked.get("metric_id").is_some_and(|metric| known.contains(metric));
-        if !fits {
+fn metrics(product: &Product, given: &[CommittedMetric], place: &str, problems: &mut Vec<Error>) {
+    let reported = product.published.get("reporting_capabilities");
+    let known = reported.and_then(|reported| reported.get("available_metrics")?.as_array());
+    let known = known.map(Vec::as_slice).unwrap_or_default();
+    for (index, asked) in given.iter().enumerate() {
+        let is_known = known.iter().any(|known| *known == asked.metric_id);
+        if asked.scope != MetricScope::Standard || !is_known {
             let field = format!("{place}.committed_metrics[{index}]");
             let message = "the product does not report this metric";
             problems.push(rejected(&field, message, json!(known)));
@@ -128,43 +114,33 @@ fn metrics(product: &Product, given: &Map<String, Value>, place: &str, problems:
     }
 }
 
-/// The metrics that are promised. When that was is added when the buy is confirmed.
-pub(super) fn committed(given: &Map<String, Value>) -> Option<Value> {
-    given.get("committed_metrics").cloned()
-}
-
 /// What a package is optimized for. A product that declares what it can be optimized for takes nothing
 /// else; one that declares nothing takes a goal as a wish.
-pub(super) fn goals(
-    product: &Product,
-    given: &Map<String, Value>,
-    place: &str,
-    problems: &mut Vec<Error>,
-) {
+pub(super) fn goals(product: &Product, given: &[Goal], place: &str, problems: &mut Vec<Error>) {
     let declared = product.published.get("metric_optimization").and_then(Value::as_object);
-    for (index, goal) in objects(given, "optimization_goals") {
+    for (index, goal) in given.iter().enumerate() {
         let place = format!("{place}.optimization_goals[{index}]");
-        match text(goal, "kind") {
-            Some("metric") => metric_goal(declared, goal, &place, problems),
-            Some("vendor_metric") => {
+        match goal.kind {
+            GoalKind::Metric => metric_goal(declared, goal, &place, problems),
+            GoalKind::VendorMetric => {
                 let message =
                     "this seller does not optimize for metrics of vendors; leave the goal out";
                 problems.push(at(Code::UnsupportedFeature, &place, message));
             }
-            Some(_) | None => {}
+            GoalKind::Event => {}
         }
     }
 }
 
 fn metric_goal(
     declared: Option<&Map<String, Value>>,
-    goal: &Map<String, Value>,
+    goal: &Goal,
     place: &str,
     problems: &mut Vec<Error>,
 ) {
-    let one_of = |list: &str, member: &str| -> Option<Error> {
+    let one_of = |list: &str, member: &str, asked: &Option<Value>| -> Option<Error> {
         let known = declared?.get(list)?.as_array()?;
-        let asked = goal.get(member)?;
+        let asked = asked.as_ref()?;
         let same =
             |one: &Value| one == asked || (one.is_number() && one.as_f64() == asked.as_f64());
         if known.iter().any(same) {
@@ -175,13 +151,13 @@ fn metric_goal(
         let error = invalid(&format!("{place}.{member}"), message);
         Some(with(error, "accepted_values", json!(known)))
     };
-    problems.extend(one_of("supported_metrics", "metric"));
-    problems.extend(one_of("supported_view_durations", "view_duration_seconds"));
-    problems.extend(one_of("supported_reach_units", "reach_unit"));
-    let target = goal.get("target").and_then(|target| target.get("kind"));
+    problems.extend(one_of("supported_metrics", "metric", &goal.metric));
+    let seconds = &goal.view_duration_seconds;
+    problems.extend(one_of("supported_view_durations", "view_duration_seconds", seconds));
+    problems.extend(one_of("supported_reach_units", "reach_unit", &goal.reach_unit));
     let known = declared.and_then(|declared| declared.get("supported_targets")?.as_array());
-    if let (Some(target), Some(known)) = (target, known)
-        && !known.contains(target)
+    if let (Some(target), Some(known)) = (&goal.target, known)
+        && !known.iter().any(|known| *known == target.kind)
     {
         let message =
             "the product takes no such target; details.accepted_values lists which it takes";

@@ -2,18 +2,20 @@
 
 use serde_json::Value;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::amend::{self, Amending, Change};
-use super::governance::{self, Question};
-use super::{Desk, create, text};
+use super::governance::{self, Phase, Question};
+use super::{Desk, create};
 use crate::account::Account;
-use crate::ask::Ask;
 use crate::buy::report::Delivery;
 use crate::buy::{self, MediaBuy, action, force};
 use crate::catalogue::Product;
+use crate::forms::buys::UpdateMediaBuy;
 use crate::refuse::{Stop, at, with};
+use crate::reply::Reply;
 use crate::shelf::Kept;
-use crate::tools::{Reply, Work};
+use crate::work::Work;
 
 /// The buy of an update with everything around it.
 struct Found {
@@ -25,26 +27,28 @@ struct Found {
 }
 
 /// What the governance agent has to be asked, once nothing else speaks against the request.
-pub(super) fn question(desk: &Desk<'_>, ask: &Ask) -> Result<Option<Question>, Stop> {
-    let found = find(desk, ask)?;
-    let change = work_out(desk, ask, &found)?;
+pub(super) fn question(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Option<Question>, Stop> {
+    let found = find(desk, form)?;
+    let change = work_out(desk, form, &found)?;
     let Some(account) = found.account.as_ref().filter(|_| change.commits()) else {
         return Ok(None);
     };
-    let products = &found.products;
-    governance::question(desk.profile(), &account.thing, &change.buy, ask, "modification", products)
+    let (token, products) = (form.governance_context.as_deref(), &found.products);
+    let phase = Phase::Modification;
+    governance::question(desk.profile(), &account.thing, &change.buy, token, phase, products)
 }
 
 /// Does it.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Result<Reply, Stop> {
     let (desk, now) = (Desk::of(work), work.ask.now);
-    let found = find(&desk, work.ask)?;
-    let mut change = work_out(&desk, work.ask, &found)?;
+    let found = find(&desk, form)?;
+    let mut change = work_out(&desk, form, &found)?;
     let Found { mut kept, account, offer, spent, .. } = found;
     let sandbox = account.as_ref().is_some_and(|account| account.thing.sandbox);
     if let Some(account) = &account {
         if change.commits() {
-            let token = governance::decided(work, &account.thing, &change.buy)?;
+            let sent = form.governance_context.as_deref();
+            let token = governance::decided(work, &account.thing, &change.buy, sent, &form.sent)?;
             change.buy.governance_context = token.or(change.buy.governance_context);
         }
         let (before, after) = (committed(&kept.thing, spent), committed(&change.buy, spent));
@@ -84,8 +88,8 @@ fn committed(buy: &MediaBuy, spent: f64) -> f64 {
     if buy.cancellation.is_some() { spent } else { buy.total_budget.max(spent) }
 }
 
-fn find(desk: &Desk<'_>, ask: &Ask) -> Result<Found, Stop> {
-    let id = text(&ask.arguments, "media_buy_id").unwrap_or_default();
+fn find(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Found, Stop> {
+    let id = &form.media_buy_id;
     let field = Some("media_buy_id");
     let kept: Kept<MediaBuy> = desk.reach.require(desk.shelf, id, Code::MediaBuyNotFound, field)?;
     // A buy is worked on with the account that it was bought for, whichever one the request names.
@@ -101,9 +105,9 @@ fn find(desk: &Desk<'_>, ask: &Ask) -> Result<Found, Stop> {
     Ok(Found { kept, account, offer, products, spent })
 }
 
-fn work_out(desk: &Desk<'_>, ask: &Ask, found: &Found) -> Result<Change, Stop> {
+fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Change, Stop> {
     let current = found.kept.record.revision;
-    if let Some(expected) = ask.arguments.get("revision").and_then(Value::as_u64)
+    if let Some(expected) = form.revision
         && expected != current
     {
         return Err(conflict(&found.kept.record.id, expected, current).into());
@@ -114,7 +118,7 @@ fn work_out(desk: &Desk<'_>, ask: &Ask, found: &Found) -> Result<Change, Stop> {
         products: &found.products,
         before: &found.kept.thing,
         spent: found.spent,
-        arguments: &ask.arguments,
+        form,
     })
 }
 

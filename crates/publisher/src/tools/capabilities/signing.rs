@@ -19,7 +19,7 @@ pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Map<String, Value> 
         let webhooks = json!({
             "supported": true,
             "profile": Surface::Webhook.tag(),
-            "algorithms": [algorithm.name()],
+            "algorithms": [algorithm.http_name()],
             "legacy_hmac_fallback": true,
         });
         add("webhook_signing", webhooks);
@@ -60,8 +60,9 @@ fn identity(signing: &Signing, url: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use tradepost_wire::algorithm::Algorithm;
+
     use super::*;
-    use tradepost_wire::adcp::signing::Algorithm;
 
     #[test]
     fn what_is_signed_is_said_and_nothing_else() {
@@ -72,7 +73,7 @@ mod tests {
                 methods_required_for: ["tasks/cancel".to_owned()].into(),
                 ..RequestSigning::default()
             }),
-            webhooks: Some(Algorithm::Ed25519),
+            webhooks: Some(Algorithm::EdDsa),
             brand_json_url: Some("https://ads.example:8443/.well-known/brand.json".to_owned()),
         };
         let said = sections(&signing, &[Tool::GetProducts, Tool::CreateMediaBuy]);

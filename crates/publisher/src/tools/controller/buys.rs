@@ -2,9 +2,9 @@
 //! that nobody spent.
 
 use serde_json::{Map, Value, json};
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::seed::taken;
-use super::{At, Done, Fault};
+use super::{At, Done, Fault, need, taken};
 use crate::account::Account;
 use crate::buy::force::{self, Arm, Forced};
 use crate::buy::{MediaBuy, Status};
@@ -14,10 +14,10 @@ use crate::task::end::{Office, record_id};
 
 /// `force_media_buy_status`.
 pub(super) fn status(at: &At<'_>) -> Result<Done, Fault> {
-    let (work, id) = (at.work, at.text("media_buy_id")?);
-    let next = Status::from_name(at.text("status")?);
+    let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
+    let next = Status::from_name(need("status", &at.params.status)?);
     let next = next.ok_or(Fault::InvalidParams("params.status is none of a media buy".into()))?;
-    let reason = at.params.get("rejection_reason").and_then(Value::as_str);
+    let reason = at.params.rejection_reason.as_deref();
     let mut buy = found(at, id)?;
     match force::status(work.shelf, &mut buy, next, reason, work.ask.now)? {
         Forced::Impossible { from } => Err(Fault::InvalidTransition(from.name().to_owned())),
@@ -29,9 +29,8 @@ pub(super) fn status(at: &At<'_>) -> Result<Done, Fault> {
 
 /// `force_create_media_buy_arm`: for the caller's next `create_media_buy`.
 pub(super) fn arm(at: &At<'_>) -> Result<Done, Fault> {
-    let text = |name: &str| at.params.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-    let arm =
-        Arm { arm: at.text("arm")?.to_owned(), task_id: text("task_id"), message: text("message") };
+    let (task_id, message) = (at.params.task_id.clone(), at.params.message.clone());
+    let arm = Arm { arm: need("arm", &at.params.arm)?.to_owned(), task_id, message };
     if arm.arm == "submitted" && arm.task_id.is_none() {
         return Err(Fault::InvalidParams("params.task_id is missing".into()));
     }
@@ -47,9 +46,9 @@ pub(super) fn arm(at: &At<'_>) -> Result<Done, Fault> {
 
 /// `force_task_completion`.
 pub(super) fn task(at: &At<'_>) -> Result<Done, Fault> {
-    let (work, id) = (at.work, at.text("task_id")?);
+    let (work, id) = (at.work, need("task_id", &at.params.task_id)?);
     let none = Map::new();
-    let result = at.params.get("result").and_then(Value::as_object).unwrap_or(&none);
+    let result = at.params.result.as_ref().and_then(Value::as_object).unwrap_or(&none);
     let place = record_id(at.tenant(), id);
     let task = work.admitted.reach.find::<Task>(work.shelf, &place)?.ok_or(Fault::NotFound)?;
     let before = task.thing.status;
@@ -66,9 +65,9 @@ pub(super) fn task(at: &At<'_>) -> Result<Done, Fault> {
 
 /// `simulate_delivery`: adds to what was delivered.
 pub(super) fn delivery(at: &At<'_>) -> Result<Done, Fault> {
-    let (work, id) = (at.work, at.text("media_buy_id")?);
-    let total = force::deliver(work.shelf, &found(at, id)?, at.params, work.ask.now)?;
-    let mut simulated = at.params.clone();
+    let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
+    let total = force::deliver(work.shelf, &found(at, id)?, &at.params.sent, work.ask.now)?;
+    let mut simulated = at.params.sent.clone();
     simulated.remove("media_buy_id");
     Ok(Done::Simulated { simulated: simulated.into(), cumulative: Some(total.into()) })
 }
@@ -76,13 +75,15 @@ pub(super) fn delivery(at: &At<'_>) -> Result<Done, Fault> {
 /// `simulate_budget_spend`: in place of what was spent.
 pub(super) fn spend(at: &At<'_>) -> Result<Done, Fault> {
     let (work, reach, now) = (at.work, &at.work.admitted.reach, at.work.ask.now);
-    let share = at.params.get("spend_percentage").and_then(Value::as_f64);
-    let share = share.ok_or(Fault::InvalidParams("params.spend_percentage is missing".into()))?;
-    let (spent, budget) = if at.params.contains_key("media_buy_id") {
-        let buy = found(at, at.text("media_buy_id")?)?;
+    let share = at
+        .params
+        .spend_percentage
+        .ok_or(Fault::InvalidParams("params.spend_percentage is missing".into()))?;
+    let (spent, budget) = if at.params.media_buy_id.is_some() {
+        let buy = found(at, need("media_buy_id", &at.params.media_buy_id)?)?;
         force::spend(work.shelf, &buy, share, now)?
     } else {
-        let id = at.text("account_id")?;
+        let id = need("account_id", &at.params.account_id)?;
         let account = reach.find::<Account>(work.shelf, id)?;
         let mut account = account.ok_or(Fault::NotFound)?;
         let done = force::spend_account(work.shelf, &mut account, share, now)?;
@@ -103,7 +104,7 @@ fn found(at: &At<'_>, id: &str) -> Result<Kept<MediaBuy>, Fault> {
 
 /// `seed_media_buy`, on the named account.
 pub(super) fn seed(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
-    let (work, id) = (at.work, at.text("media_buy_id")?);
+    let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
     let account = work.admitted.account.as_ref();
     let account =
         account.ok_or(Fault::InvalidParams("account has to name one for tests".into()))?;

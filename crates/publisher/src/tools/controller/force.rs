@@ -1,8 +1,8 @@
 //! Accounts, creatives, sponsored conversations and the ad server made to stand as a test wants them.
 
-use serde_json::Value;
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{At, Done, Fault};
+use super::{At, Done, Fault, need};
 use crate::account::{Account, Status as Standing};
 use crate::creative::{Creative, Status as Review};
 use crate::session::{Session, Status as Course};
@@ -11,15 +11,15 @@ use crate::supply::Outage;
 
 /// `force_account_status`.
 pub(super) fn account(at: &At<'_>) -> Result<Done, Fault> {
-    let (work, id) = (at.work, at.text("account_id")?);
+    let (work, id) = (at.work, need("account_id", &at.params.account_id)?);
     let found = work.admitted.reach.find::<Account>(work.shelf, id)?;
     let mut kept = found.ok_or(Fault::NotFound)?;
     if !kept.thing.sandbox {
         return Err(Fault::Forbidden("the account is a live one; name one for tests"));
     }
-    let wanted = at.params.get("status").cloned().unwrap_or_default();
-    let next: Standing = serde_json::from_value(wanted)
-        .map_err(|_| Fault::InvalidParams("params.status is no status of an account".into()))?;
+    let next = at.params.status.as_deref().and_then(Standing::from_name);
+    let unknown = || Fault::InvalidParams("params.status is no status of an account".into());
+    let next = next.ok_or_else(unknown)?;
     let before = kept.thing.status;
     if before != next {
         if !before.may_become(next) {
@@ -33,8 +33,8 @@ pub(super) fn account(at: &At<'_>) -> Result<Done, Fault> {
 
 /// `force_creative_status`.
 pub(super) fn creative(at: &At<'_>) -> Result<Done, Fault> {
-    let (work, id) = (at.work, at.text("creative_id")?);
-    let next = Review::from_name(at.text("status")?);
+    let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
+    let next = Review::from_name(need("status", &at.params.status)?);
     let next = next.ok_or(Fault::InvalidParams("params.status is none of a creative".into()))?;
     let mut all: Vec<Kept<Creative>> = work.admitted.reach.all(work.shelf, &Query::default())?;
     all.retain(|creative| creative.thing.creative_id == id);
@@ -49,7 +49,9 @@ pub(super) fn creative(at: &At<'_>) -> Result<Done, Fault> {
             return Err(Fault::InvalidTransition(before.name().to_owned()));
         }
         let reason = match next {
-            Review::Rejected => Some(at.text("rejection_reason")?.to_owned()),
+            Review::Rejected => {
+                Some(need("rejection_reason", &at.params.rejection_reason)?.to_owned())
+            }
             Review::Processing
             | Review::PendingReview
             | Review::Approved
@@ -66,11 +68,11 @@ pub(super) fn creative(at: &At<'_>) -> Result<Done, Fault> {
 
 /// `force_session_status`.
 pub(super) fn session(at: &At<'_>) -> Result<Done, Fault> {
-    let (work, id) = (at.work, at.text("session_id")?);
+    let (work, id) = (at.work, need("session_id", &at.params.session_id)?);
     let found = work.admitted.reach.find::<Session>(work.shelf, id)?;
     let alive = found.filter(|session| !session.thing.is_expired(work.ask.now));
     let mut kept = alive.ok_or(Fault::NotFound)?;
-    let next = match at.text("status")? {
+    let next = match need("status", &at.params.status)? {
         "complete" => Course::Complete,
         "terminated" => Course::Terminated,
         _ => return Err(Fault::InvalidParams("params.status is complete or terminated".into())),
@@ -81,8 +83,7 @@ pub(super) fn session(at: &At<'_>) -> Result<Done, Fault> {
             return Err(Fault::InvalidTransition(before.name().to_owned()));
         }
         kept.thing.status = next;
-        let reason = at.params.get("termination_reason").and_then(Value::as_str);
-        kept.thing.reason = reason.map(ToOwned::to_owned);
+        kept.thing.reason.clone_from(&at.params.termination_reason);
         work.shelf.change(&mut kept, work.ask.now)?;
     }
     Ok(Done::Moved { before: before.name().to_owned(), after: next.name().to_owned() })
@@ -90,14 +91,14 @@ pub(super) fn session(at: &At<'_>) -> Result<Done, Fault> {
 
 /// `force_upstream_unavailable`: for the caller alone, and for a moment.
 pub(super) fn upstream(at: &At<'_>) -> Result<Done, Fault> {
-    let (work, tool) = (at.work, at.text("tool")?);
+    let (work, tool) = (at.work, need("tool", &at.params.tool)?);
     if tool != "*" && tool != "get_products" {
         let detail = "no other tool than get_products asks anything behind the publisher";
         return Err(Fault::InvalidParams(detail.into()));
     }
-    let name = at.params.get("upstream_name").and_then(Value::as_str);
+    let name = at.params.upstream_name.clone();
     let outage = Outage {
-        upstream: name.unwrap_or("ad server").to_owned(),
+        upstream: name.unwrap_or_else(|| "ad server".to_owned()),
         tool: tool.to_owned(),
         since: work.ask.now,
     };

@@ -5,13 +5,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::rules::typed::Typed;
+use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{At, Done, Fault, Scenario, buys};
+use super::{At, Done, Fault, Scenario, buys, need, taken};
 use crate::account::Account;
+use crate::agent::Billing;
 use crate::creative::{Creative, Status};
-use crate::profile::Billing;
+use crate::forms::controller::{AccountFixture, CreativeFixture};
+use crate::forms::products::Brand;
 use crate::shelf::{Kind, New, Thing, own_id};
 use crate::tools::plans;
+use crate::world::Broken;
 
 /// The price that a product which was put there has besides those that were put to it.
 const DEFAULT: &str = "default";
@@ -28,13 +33,9 @@ impl Thing for Seed {
 
 /// `seed_*`.
 pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Fault> {
-    let (work, fixture) = (at.work, at.fixture());
-    let ids: Map<String, Value> = at
-        .params
-        .iter()
-        .filter(|(name, _)| *name != "fixture")
-        .map(|(n, v)| (n.clone(), v.clone()))
-        .collect();
+    let (work, fixture) = (at.work, at.params.fixture.clone());
+    let mut ids = at.params.sent.clone();
+    ids.remove("fixture");
     let ids = tradepost_wire::canonical::to_string(&Value::Object(ids));
     // Products and formats are the publisher's, everything else the tenant's.
     let common = matches!(
@@ -66,11 +67,17 @@ pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Fault> {
 fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map<String, Value>) -> Result<(), Fault> {
     let (publisher, shelf, now) = (at.work.publisher, at.work.shelf, at.work.ask.now);
     match scenario {
-        Scenario::SeedProduct => {
-            Ok(publisher.seed_product(shelf, at.text("product_id")?, fixture, now)?)
-        }
+        Scenario::SeedProduct => Ok(publisher.seed_product(
+            shelf,
+            need("product_id", &at.params.product_id)?,
+            fixture,
+            now,
+        )?),
         Scenario::SeedPricingOption => {
-            let (product, option) = (at.text("product_id")?, at.text("pricing_option_id")?);
+            let (product, option) = (
+                need("product_id", &at.params.product_id)?,
+                need("pricing_option_id", &at.params.pricing_option_id)?,
+            );
             if !publisher.seed_price(shelf, product, option, fixture, now)? {
                 return Err(Fault::NotFound);
             }
@@ -82,16 +89,19 @@ fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map<String, Value>) -> Result<
             }
             Ok(())
         }
-        Scenario::SeedCreativeFormat => {
-            Ok(publisher.seed_format(shelf, at.text("format_id")?, fixture, now)?)
-        }
+        Scenario::SeedCreativeFormat => Ok(publisher.seed_format(
+            shelf,
+            need("format_id", &at.params.format_id)?,
+            fixture,
+            now,
+        )?),
         Scenario::SeedAccount => account(at, fixture),
         Scenario::SeedCreative => creative(at, fixture),
         Scenario::SeedMediaBuy => buys::seed(at, fixture),
         Scenario::SeedPlan => {
-            let mut plan = fixture.clone();
-            plan.insert("plan_id".to_owned(), at.text("plan_id")?.into());
-            plans::put(at.work, at.tenant(), &plan)?;
+            let (id, mut plan) = (need("plan_id", &at.params.plan_id)?, fixture.clone());
+            plan.insert("plan_id".to_owned(), id.into());
+            plans::put(at.work, at.tenant(), id, &plan)?;
             Ok(())
         }
         Scenario::ForceAccountStatus
@@ -106,35 +116,33 @@ fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map<String, Value>) -> Result<
     }
 }
 
+fn read<T: Typed>(fixture: &Map<String, Value>) -> Result<T, Broken> {
+    let broken = || Broken::new("reading a fixture", "it is not in the form that it has");
+    T::read(&Value::Object(fixture.clone())).ok_or_else(broken)
+}
+
 /// An account for tests; what the fixture leaves open is filled in.
 fn account(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
-    let (shelf, id) = (at.work.shelf, at.text("account_id")?);
+    let (shelf, id) = (at.work.shelf, need("account_id", &at.params.account_id)?);
     if shelf.whose(Kind::Account, id)?.is_some() {
         return Err(taken());
     }
-    let text = |name: &str| fixture.get(name).and_then(Value::as_str);
-    let brand = fixture.get("brand").cloned().unwrap_or_else(|| json!({"domain": "test.example"}));
-    let domain = brand.get("domain").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let member = |name: &str| fixture.get(name).cloned().unwrap_or_default();
-    let billing = serde_json::from_value(member("billing")).unwrap_or(Billing::Operator);
-    let mut account = Account::new(id, brand, text("operator").unwrap_or(&domain), billing);
-    account.sandbox = fixture.get("sandbox").and_then(Value::as_bool).unwrap_or(true);
-    if let Some(name) = text("name") {
-        name.clone_into(&mut account.name);
-    }
-    if let Ok(status) = serde_json::from_value(member("status")) {
-        account.status = status;
-    }
-    if let Ok(funds) = serde_json::from_value(member("funds")) {
-        account.funds = Some(funds);
-    }
+    let given: AccountFixture = read(fixture)?;
+    let brand = given.brand.unwrap_or_else(|| json!({"domain": "test.example"}));
+    let domain = Brand::read(&brand).and_then(|brand| brand.domain).unwrap_or_default();
+    let billing = given.billing.unwrap_or(Billing::Operator);
+    let mut account = Account::new(id, brand, given.operator.as_ref().unwrap_or(&domain), billing);
+    account.sandbox = given.sandbox.unwrap_or(true);
+    account.name = given.name.unwrap_or(account.name);
+    account.status = given.status.unwrap_or(account.status);
+    account.funds = given.funds.and_then(|funds| serde_json::from_value(funds).ok());
     account.open(shelf, at.tenant(), at.work.ask.now)?;
     Ok(())
 }
 
 /// A creative of the named account; approved, unless the fixture says otherwise.
 fn creative(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
-    let (work, id) = (at.work, at.text("creative_id")?);
+    let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
     let account = work.admitted.account.as_ref();
     let account =
         account.ok_or(Fault::InvalidParams("account has to name one for tests".into()))?;
@@ -143,10 +151,8 @@ fn creative(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
     if work.shelf.whose(Kind::Creative, &place)?.is_some() {
         return Err(taken());
     }
-    let mut given = fixture.clone();
-    let status = given.remove("status");
-    let status = status.as_ref().and_then(Value::as_str).and_then(Status::from_name);
-    let reason = given.remove("rejection_reason");
+    let CreativeFixture { status, rejection_reason, mut given } = read(fixture)?;
+    given.retain(|name, _| name != "status" && name != "rejection_reason");
     given.insert("creative_id".to_owned(), id.into());
     given.entry("name").or_insert_with(|| id.into());
     given.entry("assets").or_insert_with(|| json!({}));
@@ -159,7 +165,7 @@ fn creative(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
     let creative = Creative {
         creative_id: id.to_owned(),
         status: status.unwrap_or(Status::Approved),
-        rejection_reason: reason.as_ref().and_then(Value::as_str).map(ToOwned::to_owned),
+        rejection_reason,
         review_ends_at: None,
         given,
         assigned: BTreeMap::new(),
@@ -167,9 +173,4 @@ fn creative(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
     let new = New { id: &place, owner, account: Some(of), state: "", now: work.ask.now };
     work.shelf.add(new, &creative)?;
     Ok(())
-}
-
-/// Whether it is the caller's or another's is not said.
-pub(super) fn taken() -> Fault {
-    Fault::InvalidParams("this id cannot be used; choose another one".into())
 }

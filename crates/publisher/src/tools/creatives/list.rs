@@ -4,80 +4,21 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Buys;
 use crate::creative::{Creative, Status};
+use crate::forms::Direction;
+use crate::forms::creatives::{Filters, ListCreatives, Sort, SortField};
 use crate::refuse::{self, Stop};
+use crate::reply::Reply;
+use crate::resolve::Reference;
 use crate::shelf::{Kept, Query};
 use crate::tools::page::{self, Page};
-use crate::tools::{Reply, Work};
-
-#[derive(Debug, Deserialize)]
-struct Args {
-    #[serde(default)]
-    filters: Filters,
-    #[serde(default)]
-    sort: Sort,
-    include_assignments: Option<bool>,
-    #[serde(default)]
-    include_snapshot: bool,
-    #[serde(default)]
-    include_items: bool,
-    #[serde(default)]
-    include_variables: bool,
-    fields: Option<BTreeSet<String>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Filters {
-    accounts: Option<Vec<Value>>,
-    statuses: Option<Vec<Status>>,
-    tags: Option<Vec<String>>,
-    tags_any: Option<Vec<String>>,
-    name_contains: Option<String>,
-    creative_ids: Option<Vec<String>>,
-    created_after: Option<Timestamp>,
-    created_before: Option<Timestamp>,
-    updated_after: Option<Timestamp>,
-    updated_before: Option<Timestamp>,
-    assigned_to_packages: Option<Vec<String>>,
-    media_buy_ids: Option<Vec<String>>,
-    unassigned: Option<bool>,
-    has_served: Option<bool>,
-    concept_ids: Option<Vec<String>>,
-    format_ids: Option<Vec<Value>>,
-    has_variables: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Sort {
-    field: SortField,
-    direction: Direction,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SortField {
-    #[default]
-    CreatedDate,
-    UpdatedDate,
-    Name,
-    Status,
-    AssignmentCount,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Direction {
-    Asc,
-    #[default]
-    Desc,
-}
+use crate::work::Work;
 
 /// A creative with what is shown of it besides.
 struct Row {
@@ -88,30 +29,30 @@ struct Row {
     packages: Vec<(String, String, Timestamp)>,
 }
 
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let args: Args = work.arguments()?;
-    if args.filters.has_served.is_some() {
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result<Reply, Stop> {
+    let filters = form.filters.as_ref();
+    if filters.is_some_and(|filters| filters.has_served.is_some()) {
         let message = "this seller does not count what each creative has served";
         return Err(refuse::at(Code::UnsupportedFeature, "filters.has_served", message).into());
     }
     let mut rows = rows(work)?;
-    rows.retain(|row| args.filters.admit(row));
-    rows.sort_by(|left, right| args.sort.compare(left, right));
+    rows.retain(|row| row.passes(filters));
+    let sort = Order::of(form.sort.as_ref());
+    rows.sort_by(|left, right| sort.compare(left, right));
     let summary = summary(&rows);
     let total = rows.len();
     let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
     let Page { items, pagination } =
-        page::sized(rows, &work.ask.arguments, &scope, 50, page::MOST)?;
-    let filters = work.ask.arguments.get("filters").and_then(Value::as_object);
+        page::sized(rows, form.pagination.as_ref(), &scope, 50, page::MOST)?;
     let mut body = json!({
         "query_summary": {
             "total_matching": total,
             "returned": items.len(),
-            "filters_applied": filters.into_iter().flat_map(Map::keys).collect::<Vec<_>>(),
-            "sort_applied": {"field": args.sort.name(), "direction": args.sort.direction()},
+            "filters_applied": filters.iter().flat_map(|it| it.sent.keys()).collect::<Vec<_>>(),
+            "sort_applied": {"field": sort.field, "direction": sort.direction},
         },
         "pagination": pagination,
-        "creatives": items.iter().map(|row| args.show(row)).collect::<Vec<_>>(),
+        "creatives": items.iter().map(|row| form.show(row)).collect::<Vec<_>>(),
     });
     if let Some(members) = body.as_object_mut() {
         members.extend(summary);
@@ -174,18 +115,9 @@ impl Filters {
         let buys: Vec<&str> = row.packages.iter().map(|(_, id, _)| id.as_str()).collect();
         let concept = given("concept_id").and_then(Value::as_str).unwrap_or_default();
         let varies = given("variables").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
-        // What is archived is shown when it is asked for alone.
-        let status = match &self.statuses {
-            Some(statuses) => statuses.contains(&row.status),
-            None => row.status != Status::Archived,
-        };
         let part = self.name_contains.as_ref().map(|part| part.to_lowercase());
-        status
-            && self.accounts.as_ref().is_none_or(|refs| refs.iter().any(|it| row.is_of(it)))
-            && self
-                .tags
-                .as_ref()
-                .is_none_or(|all| all.iter().all(|tag| tags.contains(tag.as_str())))
+        self.accounts.as_ref().is_none_or(|refs| refs.iter().any(|it| row.is_of(it)))
+            && self.tags.iter().all(|tag| tags.contains(tag.as_str()))
             && self
                 .tags_any
                 .as_ref()
@@ -209,39 +141,40 @@ impl Filters {
 }
 
 impl Row {
+    /// Whether it is listed. What is archived is listed when it is asked for alone.
+    fn passes(&self, filters: Option<&Filters>) -> bool {
+        let status = match filters.and_then(|filters| filters.statuses.as_ref()) {
+            Some(statuses) => statuses.contains(&self.status),
+            None => self.status != Status::Archived,
+        };
+        status && filters.is_none_or(|filters| filters.admit(self))
+    }
+
     /// Whether it is of the account that a reference means.
-    fn is_of(&self, reference: &Value) -> bool {
-        let Some(account) = &self.account else {
+    fn is_of(&self, wanted: &Reference) -> bool {
+        let Some(own) = self.account.as_ref().and_then(Reference::read) else {
             return false;
         };
-        let same = |name: &str| reference.get(name) == account.get(name);
-        match reference.get("account_id") {
-            Some(id) => account.get("account_id") == Some(id),
-            None => {
-                let sandbox =
-                    |of: &Value| of.get("sandbox").and_then(Value::as_bool).unwrap_or(false);
-                same("brand") && same("operator") && sandbox(reference) == sandbox(account)
-            }
+        let same = |name: &str| wanted.sent.get(name) == own.sent.get(name);
+        let sandbox = |of: &Reference| of.sandbox.unwrap_or_default();
+        match &wanted.account_id {
+            Some(id) => own.account_id.as_ref() == Some(id),
+            None => same("brand") && same("operator") && sandbox(wanted) == sandbox(&own),
         }
     }
 }
 
-impl Sort {
-    const fn name(&self) -> &'static str {
-        match self.field {
-            SortField::CreatedDate => "created_date",
-            SortField::UpdatedDate => "updated_date",
-            SortField::Name => "name",
-            SortField::Status => "status",
-            SortField::AssignmentCount => "assignment_count",
-        }
-    }
+/// In which order creatives are listed: the newest first when nothing is asked for.
+struct Order {
+    field: SortField,
+    direction: Direction,
+}
 
-    const fn direction(&self) -> &'static str {
-        match self.direction {
-            Direction::Asc => "asc",
-            Direction::Desc => "desc",
-        }
+impl Order {
+    fn of(asked: Option<&Sort>) -> Self {
+        let field = asked.and_then(|asked| asked.field).unwrap_or(SortField::CreatedDate);
+        let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
+        Self { field, direction }
     }
 
     /// Whatever is equal stands in the order of making, so that pages do not overlap.
@@ -259,11 +192,13 @@ impl Sort {
     }
 }
 
-impl Args {
+impl ListCreatives {
     fn show(&self, row: &Row) -> Value {
         let (creative, record) = (&row.kept.thing, &row.kept.record);
         let mut shown = Map::new();
-        let wanted = |name: &str| self.fields.as_ref().is_none_or(|fields| fields.contains(name));
+        let wanted = |name: &str| {
+            self.fields.as_ref().is_none_or(|fields| fields.iter().any(|it| it == name))
+        };
         let mut add = |name: &str, value: Option<Value>| {
             shown.extend(value.map(|value| (name.to_owned(), value)));
         };

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 
@@ -15,39 +14,12 @@ use crate::buy;
 use crate::creative::judge::{Formats, Judge};
 use crate::creative::policy::{Policy, Provenance};
 use crate::creative::{Creative, Status};
+use crate::forms::creatives::{Assignment, CreativeAsset, Mode, SyncCreatives};
 use crate::refuse::{self, Refusal, Stop};
-use crate::shelf::{Broken, Kept, New, Query, own_id};
-use crate::tools::{Reply, Work};
-
-#[derive(Debug, Deserialize)]
-struct Args {
-    creatives: Vec<Map<String, Value>>,
-    creative_ids: Option<BTreeSet<String>>,
-    #[serde(default)]
-    assignments: Vec<Assignment>,
-    #[serde(default)]
-    delete_missing: bool,
-    #[serde(default)]
-    dry_run: bool,
-    #[serde(default)]
-    validation_mode: Mode,
-}
-
-#[derive(Debug, Deserialize)]
-struct Assignment {
-    creative_id: String,
-    package_id: String,
-    weight: Option<Value>,
-    placement_ids: Option<Value>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Mode {
-    #[default]
-    Strict,
-    Lenient,
-}
+use crate::reply::Reply;
+use crate::shelf::{Kept, New, Query, own_id};
+use crate::work::Work;
+use crate::world::Broken;
 
 /// What becomes of a creative.
 enum Deed {
@@ -91,10 +63,9 @@ struct Sync<'a> {
     items: Vec<Item>,
 }
 
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let args: Args = work.arguments()?;
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result<Reply, Stop> {
     let account = work.account()?;
-    if args.delete_missing && args.creative_ids.is_some() {
+    if form.delete_missing && form.creative_ids.is_some() {
         let message = "delete_missing is about the whole library; leave creative_ids out";
         return Err(refuse::invalid("delete_missing", message).into());
     }
@@ -114,18 +85,20 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
         buys: Buys::of(work)?,
         items: Vec::new(),
     };
-    sync.judge(&args)?;
-    let unassigned = sync.assign(&args);
-    let strict = args.validation_mode == Mode::Strict;
+    sync.judge(form)?;
+    let unassigned = sync.assign(form);
+    let strict = form.validation_mode != Some(Mode::Lenient);
     let failed = sync.items.iter().any(Item::failed);
+    // An assignment has no row of its own to fail in: in a strict sync it refuses the request, unless
+    // creatives failed, whose rows say more.
     if strict && !failed {
         Refusal::of_all(unassigned)?;
     }
     if strict && failed {
         sync.undo();
     }
-    let body = sync.body(args.dry_run);
-    let rehearsed = args.dry_run || strict && failed;
+    let body = sync.body(form.dry_run);
+    let rehearsed = form.dry_run || strict && failed;
     if !rehearsed {
         sync.apply()?;
     }
@@ -137,23 +110,23 @@ impl Sync<'_> {
         self.work.ask.now
     }
 
-    fn judge(&mut self, args: &Args) -> Result<(), Broken> {
+    fn judge(&mut self, form: &SyncCreatives) -> Result<(), Broken> {
         let mut seen = BTreeSet::new();
-        for (index, given) in args.creatives.iter().enumerate() {
-            let id = given.get("creative_id").and_then(Value::as_str).unwrap_or_default();
-            if args.creative_ids.as_ref().is_some_and(|wanted| !wanted.contains(id)) {
+        for (index, given) in form.creatives.iter().enumerate() {
+            let id = &given.creative_id;
+            if form.creative_ids.as_ref().is_some_and(|wanted| !wanted.contains(id)) {
                 continue;
             }
             let at = format!("creatives[{index}]");
-            let deed = if seen.insert(id.to_owned()) {
-                self.deed(id, given, &at, args)?
+            let deed = if seen.insert(id.clone()) {
+                self.deed(given, &at, form)?
             } else {
                 let message = "the same creative stands in the request twice";
                 Deed::Fail(vec![refuse::invalid(&format!("{at}.creative_id"), message)])
             };
             self.items.push(Item::new(id, deed));
         }
-        if args.delete_missing {
+        if form.delete_missing {
             let missing: Vec<Kept<Creative>> = self.library.values().cloned().collect();
             let missing =
                 missing.into_iter().filter(|known| !seen.contains(&known.thing.creative_id));
@@ -166,26 +139,18 @@ impl Sync<'_> {
         Ok(())
     }
 
-    fn deed(
-        &self,
-        id: &str,
-        given: &Map<String, Value>,
-        at: &str,
-        args: &Args,
-    ) -> Result<Deed, Broken> {
+    fn deed(&self, given: &CreativeAsset, at: &str, form: &SyncCreatives) -> Result<Deed, Broken> {
+        let id = given.creative_id.as_str();
         let known = self.library.get(id);
         // What is left out stays as it is, except that a creative has one kind of format.
         let mut whole = known.map(|known| known.thing.given.clone()).unwrap_or_default();
-        for (name, other) in [("format_id", "format_kind"), ("format_kind", "format_id")] {
-            if given.contains_key(name) {
-                whole.remove(other);
-            }
-        }
-        whole.extend(given.clone());
+        whole.retain(|name, _| !given.replaces(name));
+        whole.extend(given.sent.clone());
+        // These say what to do with a creative, and not what it is.
         for member in ["status", "weight", "placement_ids", "placement_refs"] {
             whole.remove(member);
         }
-        let provenance = self.policy.provenance.clone().and(self.products_demand(id, args)?);
+        let provenance = self.policy.provenance.clone().and(self.products_demand(id, form)?);
         let catalogue = &self.work.publisher.profile.catalogue;
         let judge = Judge { formats: &self.formats, catalogue, provenance };
         let mut errors = judge.judge(&whole, at);
@@ -210,7 +175,8 @@ impl Sync<'_> {
             .collect();
         let now = self.now();
         let status = known.thing.status_at(now);
-        let put_away = given.get("status").and_then(Value::as_str) == Some("archived");
+        let put_away = given.status == Some(Status::Archived);
+        // What changes has to be reviewed, and is not put away in the same breath.
         if put_away && changes.is_empty() && status != Status::Archived {
             return Ok(self.put_away(known.clone()));
         }
@@ -220,6 +186,7 @@ impl Sync<'_> {
                 .any(|(buy, package)| assigns(package, id) && runs(&buy.thing, package))
         };
         if !changes.is_empty() {
+            // What runs stays as it was reviewed.
             if assigned(&|_, package| over(package, now)) {
                 errors.push(too_late(at));
             } else if assigned(&|buy, package| runs(buy, package, now)) {
@@ -229,6 +196,7 @@ impl Sync<'_> {
         if !errors.is_empty() {
             return Ok(Deed::Fail(errors));
         }
+        // To send an archived creative again is to bring it back, even when nothing of it is new.
         let again = status == Status::Archived && !put_away;
         if changes.is_empty() && !again {
             return Ok(Deed::Keep(known.clone()));
@@ -276,9 +244,9 @@ impl Sync<'_> {
     }
 
     /// What the products demand that a creative runs in, or is to run in.
-    fn products_demand(&self, id: &str, args: &Args) -> Result<Provenance, Broken> {
+    fn products_demand(&self, id: &str, form: &SyncCreatives) -> Result<Provenance, Broken> {
         let mut demand = Provenance::default();
-        let wanted: BTreeSet<&str> = args
+        let wanted: BTreeSet<&str> = form
             .assignments
             .iter()
             .filter(|assignment| assignment.creative_id == id)
@@ -299,9 +267,9 @@ impl Sync<'_> {
 
     /// Assigns creatives to packages, and returns why others could not be. What is named belongs to
     /// the caller or is not there (`U-1`, `U-4`).
-    fn assign(&mut self, args: &Args) -> Vec<Error> {
+    fn assign(&mut self, form: &SyncCreatives) -> Vec<Error> {
         let mut errors = Vec::new();
-        for assignment in &args.assignments {
+        for assignment in &form.assignments {
             let id = assignment.creative_id.as_str();
             let index = match self.items.iter().position(|item| item.creative_id == id) {
                 Some(index) => index,
@@ -387,12 +355,9 @@ impl Sync<'_> {
         }
         let mut value = json!({"creative_id": assignment.creative_id});
         if let Some(members) = value.as_object_mut() {
-            let more =
-                [("weight", &assignment.weight), ("placement_ids", &assignment.placement_ids)];
-            for (name, member) in more {
-                members.extend(member.clone().map(|member| (name.to_owned(), member)));
-            }
+            members.extend(assignment.terms.clone());
         }
+        // Assigned again, a creative has the terms that were sent last.
         package.creative_assignments.retain(|known| {
             known.get("creative_id").and_then(Value::as_str) != Some(&assignment.creative_id)
         });

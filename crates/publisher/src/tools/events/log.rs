@@ -1,42 +1,33 @@
 //! `log_event`: events of a source, each counted once.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Code;
 
-use super::text;
 use crate::event::{Event, EventSource};
+use crate::forms::audiences::{self as forms, LogEvent};
 use crate::refuse::{self, Stop};
+use crate::reply::Reply;
 use crate::shelf::{Kept, New, Query, own_id};
-use crate::tools::{Reply, Work};
+use crate::work::Work;
 
-#[derive(Debug, Deserialize)]
-struct Args {
-    event_source_id: String,
-    test_event_code: Option<String>,
-    events: Vec<Map<String, Value>>,
-}
-
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let args: Args = work.arguments()?;
-    let source = source(work, &args.event_source_id)?;
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &LogEvent) -> Result<Reply, Stop> {
+    let source = source(work, &form.event_source_id)?;
     let (mut processed, mut known, mut failures) = (0_u32, 0_u32, Vec::new());
-    for event in &args.events {
+    for event in &form.events {
         if let Some(message) = unfit(&source.thing, event) {
             failures.push(json!({
-                "event_id": text(event, "event_id"),
+                "event_id": event.event_id,
                 "code": Code::InvalidRequest.to_string(),
                 "message": message,
             }));
-        } else if args.test_event_code.is_some() || keep(work, &source, event)? {
+        } else if form.test_event_code.is_some() || keep(work, &source, event)? {
             processed += 1;
         } else {
             known += 1;
         }
     }
     let mut body = json!({
-        "events_received": args.events.len(),
+        "events_received": form.events.len(),
         "events_processed": processed,
     });
     if let Some(members) = body.as_object_mut() {
@@ -75,14 +66,13 @@ fn source(work: &Work<'_>, id: &str) -> Result<Kept<EventSource>, Stop> {
 }
 
 /// Why a source cannot have an event.
-fn unfit(source: &EventSource, event: &Map<String, Value>) -> Option<&'static str> {
+fn unfit(source: &EventSource, event: &forms::Event) -> Option<&'static str> {
     let list = |name: &str| source.given.get(name).and_then(Value::as_array);
-    let kind = event.get("event_type")?;
-    if list("event_types").is_some_and(|kinds| !kinds.contains(kind)) {
+    let kind = &event.event_type;
+    if list("event_types").is_some_and(|kinds| !kinds.iter().any(|known| known == kind)) {
         return Some("the source has no events of this type; sync_event_sources says which");
     }
-    let url = event.get("event_source_url").and_then(Value::as_str);
-    if let (Some(url), Some(domains)) = (url, list("allowed_domains")) {
+    if let (Some(url), Some(domains)) = (&event.event_source_url, list("allowed_domains")) {
         let host = crate::creative::judge::host(url);
         let below = |domain: &Value| {
             domain.as_str().is_some_and(|domain| crate::creative::judge::below(&host, domain))
@@ -95,26 +85,19 @@ fn unfit(source: &EventSource, event: &Map<String, Value>) -> Option<&'static st
 }
 
 /// Keeps an event. Whether it is new.
-fn keep(
-    work: &Work<'_>,
-    source: &Kept<EventSource>,
-    event: &Map<String, Value>,
-) -> Result<bool, Stop> {
-    let kind = text(event, "event_type");
-    let place = own_id(&source.record.id, kind, text(event, "event_id"));
+fn keep(work: &Work<'_>, source: &Kept<EventSource>, event: &forms::Event) -> Result<bool, Stop> {
+    let kind = event.event_type.as_str();
+    let place = own_id(&source.record.id, kind, &event.event_id);
     let owner = source.record.owner.as_str();
     if work.shelf.whose(crate::shelf::Kind::Event, &place)?.is_some() {
         return Ok(false);
     }
-    let data = event.get("custom_data");
-    let number = |name: &str| data.and_then(|data| data.get(name)).and_then(Value::as_f64);
-    let currency = data.and_then(|data| data.get("currency")).and_then(Value::as_str);
-    let moment = text(event, "event_time").parse::<Timestamp>();
+    let data = event.custom_data.as_ref();
     let event = Event {
         event_type: kind.to_owned(),
-        event_time: moment.unwrap_or(work.ask.now),
-        value: number("value").or_else(|| number("order_total")),
-        currency: currency.map(ToOwned::to_owned),
+        event_time: event.event_time,
+        value: data.and_then(|data| data.value.or(data.order_total)),
+        currency: data.and_then(|data| data.currency.clone()),
     };
     let account = source.record.account.as_deref();
     let new = New { id: &place, owner, account, state: kind, now: work.ask.now };

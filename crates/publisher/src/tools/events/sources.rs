@@ -2,30 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::text;
 use crate::event::EventSource;
+use crate::forms::audiences::SyncEventSources;
 use crate::refuse::{self, Stop};
+use crate::reply::Reply;
 use crate::shelf::{Kept, New, Query, own_id};
-use crate::tools::{Reply, Work};
+use crate::work::Work;
 
-/// Members that are kept as they were given.
-const GIVEN: [&str; 5] = ["name", "event_types", "action_source", "allowed_domains", "surface"];
-
-#[derive(Debug, Deserialize)]
-struct Args {
-    event_sources: Option<Vec<Map<String, Value>>>,
-    #[serde(default)]
-    delete_missing: bool,
-}
-
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let args: Args = work.arguments()?;
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Result<Reply, Stop> {
     let account = work.account()?;
     let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
-    if args.delete_missing && args.event_sources.is_none() {
+    if form.delete_missing && form.event_sources.is_none() {
         let message = "delete_missing without event_sources would remove every source; name those \
                        that stay";
         return Err(refuse::invalid("delete_missing", message).into());
@@ -37,8 +26,8 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
         known.into_iter().map(|it| (it.thing.event_source_id.clone(), it)).collect();
     let mut shown = Vec::new();
     let mut seen = BTreeSet::new();
-    for (index, given) in args.event_sources.iter().flatten().enumerate() {
-        let id = text(given, "event_source_id");
+    for (index, given) in form.event_sources.iter().flatten().enumerate() {
+        let id = given.event_source_id.as_str();
         if !seen.insert(id.to_owned()) {
             let field = format!("event_sources[{index}].event_source_id");
             let error = refuse::invalid(&field, "the same source stands in the request twice");
@@ -49,9 +38,7 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
             .get(id)
             .map(|kept| kept.thing.clone())
             .unwrap_or_else(|| EventSource { event_source_id: id.to_owned(), given: Map::new() });
-        for name in GIVEN {
-            next.given.extend(given.get(name).map(|value| (name.to_owned(), value.clone())));
-        }
+        next.given.extend(given.given.clone());
         let action = match known.get(id) {
             None => {
                 let place = own_id(owner, of, id);
@@ -71,9 +58,9 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     }
     for (id, kept) in known.iter().filter(|(id, _)| !seen.contains(*id)) {
         // Without a list, what is there is shown and nothing is changed.
-        if args.event_sources.is_none() {
+        if form.event_sources.is_none() {
             shown.push(show(&kept.thing, "unchanged"));
-        } else if args.delete_missing {
+        } else if form.delete_missing {
             work.shelf.remove(kept.record.kind, &kept.record.id)?;
             shown.push(json!({"event_source_id": id, "action": "deleted"}));
         }

@@ -4,12 +4,15 @@
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::rules::typed::Typed as _;
 
-use super::flight;
+use crate::forms::plans::{Allocation, CheckGovernance, Delegation, KeptPlan};
 use crate::plan::{CATEGORIES, Plan, UNJUDGED};
 use crate::refuse::{self, Stop};
+use crate::reply::Reply;
 use crate::shelf::own_id;
-use crate::tools::{Reply, Work};
+use crate::work::Work;
+use crate::world::Broken;
 
 /// For how long a decision holds.
 const LIFE: SignedDuration = SignedDuration::from_mins(15);
@@ -30,24 +33,25 @@ impl Finding {
 
 /// A check at work.
 struct Check<'a> {
-    plan: &'a Map<String, Value>,
-    arguments: &'a Map<String, Value>,
+    plan: KeptPlan,
+    form: &'a CheckGovernance,
     found: Vec<Finding>,
 }
 
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let arguments = &work.ask.arguments;
-    let id = arguments.get("plan_id").and_then(Value::as_str).unwrap_or_default();
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Result<Reply, Stop> {
+    let id = form.plan_id.as_str();
     let reach = &work.admitted.reach;
     let place = own_id(&reach.tenant, "", id);
     let kept = reach.require::<Plan>(work.shelf, &place, Code::PlanNotFound, Some("plan_id"))?;
-    let has = |name: &str| arguments.contains_key(name);
-    if !(has("tool") && has("payload") || has("planned_delivery") || has("delivery_metrics")) {
+    let request = form.tool.is_some() && form.payload.is_some();
+    if !(request || form.planned_delivery.is_some() || form.delivery_metrics.is_some()) {
         let message = "send what is to be checked: tool with payload, planned_delivery, or \
                        delivery_metrics";
         return Err(refuse::invalid("payload", message).into());
     }
-    let mut check = Check { plan: &kept.thing.given, arguments, found: Vec::new() };
+    let unread = || Broken::new("reading a plan", "it is not in the form that it has");
+    let plan = KeptPlan::read(&kept.thing.given.into()).ok_or_else(unread)?;
+    let mut check = Check { plan, form, found: Vec::new() };
     check.authority(work);
     check.money();
     check.time();
@@ -57,40 +61,30 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 impl Check<'_> {
-    fn part(&self, name: &str) -> Option<&Value> {
-        self.arguments.get(name)
-    }
-
     /// Who asks, and whether a machine may decide at all.
     fn authority(&mut self, work: &Work<'_>) {
-        if self.plan.get("human_review_required").and_then(Value::as_bool) == Some(true) {
+        if self.plan.human_review_required == Some(true) {
             let text = "the plan demands that a person decides, and no person decides here";
             self.found.push(Finding::new("human_review", text));
         }
-        let caller = self.part("caller").and_then(Value::as_str).unwrap_or_default();
-        let same = |url: &Value| {
-            url.as_str()
-                .is_some_and(|url| url.trim_end_matches('/') == caller.trim_end_matches('/'))
-        };
+        let caller = self.form.caller.trim_end_matches('/');
+        let is_caller = |url: &String| url.trim_end_matches('/') == caller;
         // What a seller has planned is checked by the seller, everything else by a buyer.
-        if self.part("planned_delivery").is_some() {
-            let sellers = self.plan.get("approved_sellers").and_then(Value::as_array);
-            if sellers.is_some_and(|sellers| !sellers.iter().any(same)) {
+        if self.form.planned_delivery.is_some() {
+            if self.plan.approved_sellers.as_ref().is_some_and(|all| !all.iter().any(is_caller)) {
                 let text = "the caller is none of the plan's approved sellers";
                 self.found.push(Finding::new("delegation_authority", text));
             }
             return;
         }
-        let Some(delegations) = self.plan.get("delegations").and_then(Value::as_array) else {
+        let Some(delegations) = &self.plan.delegations else {
             return;
         };
-        let holds = |delegation: &&Value| {
-            let end = delegation.get("expires_at").and_then(Value::as_str);
-            let end = end.and_then(|end| end.parse::<jiff::Timestamp>().ok());
-            delegation.get("agent_url").is_some_and(same)
-                && end.is_none_or(|end| work.ask.now < end)
+        let holds = |delegation: &Delegation| {
+            delegation.agent_url.as_ref().is_some_and(is_caller)
+                && delegation.expires_at.is_none_or(|end| work.ask.now < end)
         };
-        if !delegations.iter().any(|delegation| holds(&delegation)) {
+        if !delegations.iter().any(holds) {
             let text = "the plan delegates nothing to the caller at this time";
             self.found.push(Finding::new("delegation_authority", text));
         }
@@ -100,33 +94,21 @@ impl Check<'_> {
         let Some(limit) = self.limit() else {
             return;
         };
-        let currency = self.plan.get("budget").and_then(|budget| budget.get("currency")).cloned();
-        let (payload, planned) = (self.part("payload"), self.part("planned_delivery"));
-        let total = payload.and_then(|payload| payload.get("total_budget"));
-        let (amount, named, cure) = if let Some(planned) = planned {
-            (planned.get("total_budget").and_then(Value::as_f64), planned.get("currency"), None)
-        } else if let Some(total) = total {
-            let amount = total.get("amount").or(Some(total)).and_then(Value::as_f64);
-            let member = if total.is_object() {
-                "payload.total_budget.amount"
-            } else {
-                "payload.total_budget"
-            };
-            (amount, total.get("currency"), Some((member.to_owned(), json!(limit))))
+        let CheckGovernance { payload, planned_delivery, delivery_metrics, .. } = self.form;
+        let (amount, named, cure) = if let Some(planned) = planned_delivery {
+            (planned.total_budget, planned.currency.as_ref(), None)
+        } else if let Some(total) = payload.as_ref().and_then(|it| it.total_budget.as_ref()) {
+            let cure = Some((total.member.to_owned(), json!(limit)));
+            (total.amount, total.currency.as_ref(), cure)
         } else if let Some(payload) = payload {
-            let packages = payload.get("packages").and_then(Value::as_array);
-            let budgets = packages
-                .into_iter()
-                .flatten()
-                .filter_map(|package| package.get("budget").and_then(Value::as_f64));
-            let sum: f64 = budgets.sum();
-            (Some(sum), payload.get("currency"), None)
+            let packages = payload.packages.iter().flatten().flatten();
+            let budgets = packages.filter_map(|package| package.budget);
+            (Some(budgets.sum()), payload.currency.as_ref(), None)
         } else {
-            let metrics = self.part("delivery_metrics");
-            let spent = metrics.and_then(|metrics| metrics.get("cumulative_spend"));
-            (spent.and_then(Value::as_f64), None, None)
+            (delivery_metrics.as_ref().and_then(|it| it.cumulative_spend), None, None)
         };
-        if named.is_some() && named != currency.as_ref() {
+        let currency = self.plan.budget.as_ref().and_then(|budget| budget.currency.as_deref());
+        if named.is_some_and(|named| currency.is_none_or(|currency| named != currency)) {
             let text = "the money is not in the currency of the plan";
             self.found.push(Finding::new("budget_authority", text));
         } else if amount.is_some_and(|amount| amount > limit) {
@@ -139,97 +121,83 @@ impl Check<'_> {
     /// The most that an action may cost: the plan's total, what is set apart for its kind, and one
     /// seller's share.
     fn limit(&self) -> Option<f64> {
-        let budget = self.plan.get("budget")?;
-        let total = budget.get("total").and_then(Value::as_f64)?;
-        let kind = self.part("purchase_type").and_then(Value::as_str).unwrap_or("media_buy");
-        let apart = budget.get("allocations").and_then(|all| all.get(kind));
-        let number =
-            |of: Option<&Value>, name: &str| of.and_then(|of| of.get(name)).and_then(Value::as_f64);
+        let budget = self.plan.budget.as_ref()?;
+        let total = budget.total?;
+        let kind = self.form.purchase_type.as_deref().unwrap_or("media_buy");
+        let all = budget.allocations.as_ref();
+        let apart = all.and_then(|all| Allocation::read(all.by_purchase.get(kind)?));
         let share = |percent: f64| total * percent / 100.0;
         let limits = [
-            number(apart, "amount"),
-            number(apart, "max_pct").map(share),
-            number(Some(budget), "per_seller_max_pct").map(share),
+            apart.as_ref().and_then(|apart| apart.amount),
+            apart.as_ref().and_then(|apart| apart.max_pct).map(share),
+            budget.per_seller_max_pct.map(share),
         ];
         Some(limits.into_iter().flatten().fold(total, f64::min))
     }
 
     fn time(&mut self) {
-        let (start, end) = (flight(self.plan, "start"), flight(self.plan, "end"));
-        let planned = self.part("planned_delivery").is_some();
-        let of = if planned { "planned_delivery" } else { "payload" };
-        let read = |name: &str| -> Option<jiff::Timestamp> {
-            self.part(of)?.get(name)?.as_str()?.parse().ok()
+        let flight = self.plan.flight.as_ref();
+        let first = flight.and_then(|flight| flight.start);
+        let last = flight.and_then(|flight| flight.end);
+        let (of, start, end) = match (&self.form.planned_delivery, &self.form.payload) {
+            (Some(planned), _) => ("planned_delivery", planned.start_time, planned.end_time),
+            (None, Some(payload)) => ("payload", payload.start_time, payload.end_time),
+            (None, None) => return,
         };
-        let mut found = Vec::new();
-        for (name, outside, bound) in [
-            (
-                "start_time",
-                read("start_time").zip(start).is_some_and(|(at, start)| at < start),
-                start,
-            ),
-            ("end_time", read("end_time").zip(end).is_some_and(|(at, end)| at > end), end),
-        ] {
+        let early = start.zip(first).is_some_and(|(start, first)| start < first);
+        let late = end.zip(last).is_some_and(|(end, last)| end > last);
+        for (name, outside, bound) in [("start_time", early, first), ("end_time", late, last)] {
             if outside {
                 let text = format!("{name} is outside the plan's flight");
                 let cure = bound.map(|bound| (format!("{of}.{name}"), json!(bound)));
-                found.push(Finding { cure, ..Finding::new("flight_compliance", text) });
+                self.found.push(Finding { cure, ..Finding::new("flight_compliance", text) });
             }
         }
-        self.found.extend(found);
     }
 
     fn places(&mut self) {
-        let Some(allowed) = self.plan.get("countries").and_then(Value::as_array) else {
+        let Some(allowed) = &self.plan.countries else {
             return;
         };
-        let list = |of: Option<&Value>, name: &str| -> Vec<Value> {
-            let list = of.and_then(|of| of.get(name)).and_then(Value::as_array);
-            list.cloned().unwrap_or_default()
-        };
-        let payload = self.part("payload");
-        let mut named =
-            list(self.part("planned_delivery").and_then(|it| it.get("geo")), "countries");
-        named.extend(list(payload, "countries"));
-        for package in list(payload, "packages") {
-            named.extend(list(package.get("targeting_overlay"), "geo_countries"));
-        }
-        named.extend(self.shares("geo_distribution"));
-        if named.iter().any(|country| !allowed.contains(country)) {
+        let form = self.form;
+        let planned = form.planned_delivery.as_ref().and_then(|planned| planned.geo.as_ref());
+        let payload = form.payload.iter();
+        let packages =
+            payload.clone().flat_map(|payload| payload.packages.iter().flatten().flatten());
+        let aimed = packages.filter_map(|package| package.targeting_overlay.as_ref());
+        let delivered = form.delivery_metrics.as_ref().map(|it| shares(&it.geo_distribution));
+        let mut named = planned
+            .and_then(|geo| geo.countries.as_ref())
+            .into_iter()
+            .chain(payload.filter_map(|payload| payload.countries.as_ref()))
+            .chain(aimed.filter_map(|aimed| aimed.geo_countries.as_ref()))
+            .chain(&delivered)
+            .flatten();
+        if named.any(|country| !allowed.iter().any(|known| country == known)) {
             let text = "it reaches countries that are not in the plan";
             self.found.push(Finding::new("geo_compliance", text));
         }
     }
 
     fn channels(&mut self) {
-        let channels = self.plan.get("channels");
-        let Some(allowed) = channels.and_then(|it| it.get("allowed")).and_then(Value::as_array)
-        else {
+        let Some(allowed) = self.plan.channels.as_ref().and_then(|it| it.allowed.as_ref()) else {
             return;
         };
-        let mut named = self.shares("channel_distribution");
-        for of in ["planned_delivery", "payload"] {
-            let list = self.part(of).and_then(|of| of.get("channels")).and_then(Value::as_array);
-            named.extend(list.cloned().unwrap_or_default());
-        }
-        if named.iter().any(|channel| !allowed.contains(channel)) {
+        let form = self.form;
+        let delivered = form.delivery_metrics.as_ref().map(|it| shares(&it.channel_distribution));
+        let planned = form.planned_delivery.as_ref().and_then(|it| it.channels.as_ref());
+        let payload = form.payload.as_ref().and_then(|it| it.channels.as_ref());
+        let mut named = delivered.iter().chain(planned).chain(payload).flatten();
+        if named.any(|channel| !allowed.iter().any(|known| channel == known)) {
             let text = "it uses channels that are not in the plan";
             self.found.push(Finding::new("channel_compliance", text));
         }
     }
 
-    /// Where delivery has really gone: the keys that have a share.
-    fn shares(&self, name: &str) -> Vec<Value> {
-        let metrics = self.part("delivery_metrics").and_then(|metrics| metrics.get(name));
-        let shares = metrics.and_then(Value::as_object).into_iter().flatten();
-        let some = shares.filter(|(_, share)| share.as_f64().is_some_and(|share| share > 0.0));
-        some.map(|(key, _)| json!(key)).collect()
-    }
-
     fn decide(self, work: &Work<'_>, plan_id: &str) -> Value {
-        let demanded = |(_, member): &&(&str, &str)| self.plan.contains_key(*member);
+        let demanded = |(_, member): &&(&str, &str)| self.plan.given.contains_key(*member);
         let judged: Vec<_> = CATEGORIES.iter().filter(demanded).map(|(name, _)| *name).collect();
-        let intent = self.part("payload").is_some() && self.part("planned_delivery").is_none();
+        let intent = self.form.payload.is_some() && self.form.planned_delivery.is_none();
         let curable = intent && self.found.iter().all(|finding| finding.cure.is_some());
         let (verdict, explanation) = match (self.found.is_empty(), curable) {
             (true, _) => ("approved", "the action is within the plan".to_owned()),
@@ -274,6 +242,12 @@ impl Check<'_> {
         }
         body
     }
+}
+
+/// Where delivery has really gone: what has a share.
+fn shares(distribution: &Map<String, Value>) -> Vec<Value> {
+    let some = |share: &Value| share.as_f64().is_some_and(|share| share > 0.0);
+    distribution.iter().filter(|(_, share)| some(share)).map(|(key, _)| json!(key)).collect()
 }
 
 impl Finding {

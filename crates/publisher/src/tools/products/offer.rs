@@ -3,16 +3,16 @@
 use serde_json::Value;
 use tradepost_wire::adcp::error::Code;
 
-use super::Request;
 use super::filters;
 use super::plan::Choice;
 use super::rank::{self, Fit};
 use crate::account::Account;
 use crate::catalogue::{Product, maps, text};
+use crate::forms::products::GetProducts;
 use crate::property::PropertyList;
 use crate::refuse::Stop;
 use crate::shelf::Kept;
-use crate::tools::Work;
+use crate::work::Work;
 
 /// What is on offer.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Offer {
 
 impl Offer {
     /// Finds out.
-    pub(super) fn open(work: &Work<'_>, request: &Request) -> Result<Self, Stop> {
+    pub(super) fn open(work: &Work<'_>, form: &GetProducts) -> Result<Self, Stop> {
         let account = work.admitted.account.as_ref().map(|kept| kept.thing.clone());
         let sold_out = work.prepared.supply.as_ref().map(|supply| supply.sold_out.as_slice());
         let sold_out = sold_out.unwrap_or_default();
@@ -41,21 +41,21 @@ impl Offer {
                 && !sold_out.iter().any(|id| id == product.id())
                 && !product.is_expired(work.ask.now)
                 && !product.prices_for(account.as_ref()).is_empty()
-                && request.required_policies.iter().all(|id| enforces(product, id))
+                && form.required_policies.iter().all(|id| enforces(product, id))
         });
-        if let Some(domains) = listed(work, request)? {
+        if let Some(domains) = listed(work, form)? {
             available.retain(|product| is_on(product, &domains));
         }
         let own = |product: &Product| account.as_ref().is_some_and(|a| product.has_rate(a));
         let own_prices = available.iter().any(own);
-        let filtered = filters::apply(available.clone(), &request.filters, account.as_ref());
+        let filtered = filters::apply(available.clone(), form.filters.as_ref(), account.as_ref());
         Ok(Self {
             available,
             fitting: filtered.products,
             diagnostics: filtered.diagnostics,
             own_prices,
             account,
-            preferred: request.preferred_delivery_types.clone(),
+            preferred: form.preferred_delivery_types.clone(),
         })
     }
 
@@ -113,11 +113,11 @@ fn enforces(product: &Product, policy: &str) -> bool {
 
 /// The domains that the list of properties in a request comes to; `None` when it names none. The
 /// name of the member says what kind of thing it means, and is not repeated (`U-3`).
-fn listed(work: &Work<'_>, request: &Request) -> Result<Option<Vec<String>>, Stop> {
-    let Some(reference) = &request.property_list else {
+fn listed(work: &Work<'_>, form: &GetProducts) -> Result<Option<Vec<String>>, Stop> {
+    let Some(reference) = &form.property_list else {
         return Ok(None);
     };
-    let (reach, id) = (&work.admitted.reach, text(reference, "list_id"));
+    let (reach, id) = (&work.admitted.reach, reference.list_id.as_str());
     let list: Kept<PropertyList> = reach.require(work.shelf, id, Code::ReferenceNotFound, None)?;
     let identifiers = list.thing.resolve();
     let domain = |identifier: &Value| {

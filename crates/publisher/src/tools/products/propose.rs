@@ -1,17 +1,18 @@
 //! Keeping proposals: drafts for a brief, their next version, and committed ones.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::Request;
 use super::offer::Offer;
 use super::plan::Plan;
 use super::rank;
-use crate::catalogue::{ProposalTerms, number, text};
+use crate::catalogue::ProposalTerms;
+use crate::forms::products::GetProducts;
 use crate::proposal::{Envelope, Proposal, Status};
 use crate::refuse::{self, Stop};
-use crate::shelf::{Broken, Kept, New, Query};
-use crate::tools::Work;
+use crate::shelf::{Kept, New, Query};
+use crate::work::Work;
+use crate::world::Broken;
 
 /// For how long an expired proposal is still known to be expired.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -24,14 +25,14 @@ const COMMITTED: &str = "committed";
 /// that says the same already is proposed again rather than made anew.
 pub(super) fn for_brief(
     work: &Work<'_>,
-    request: &Request,
+    form: &GetProducts,
     offer: &Offer,
     words: &[String],
 ) -> Result<Vec<Value>, Stop> {
     let Some(terms) = work.publisher.profile.catalogue.proposals else {
         return Ok(Vec::new());
     };
-    let wanted = envelope(request);
+    let wanted = envelope(form);
     let choices = offer.choices(words, &wanted.currency);
     let balanced = Plan::balanced(&choices, wanted.budget);
     let focused = match &balanced {
@@ -110,13 +111,13 @@ fn tidy(work: &Work<'_>) -> Result<Vec<Kept<Proposal>>, Broken> {
 /// was agreed, and its next version is a draft of its own.
 pub(super) fn replanned(
     work: &Work<'_>,
-    request: &Request,
+    form: &GetProducts,
     mut kept: Kept<Proposal>,
     plan: &Plan,
 ) -> Result<Kept<Proposal>, Stop> {
     let terms = terms(work)?;
     let allocations = plan.allocations();
-    let envelope = plan.envelope(widened(kept.thing.envelope.clone(), request));
+    let envelope = plan.envelope(widened(kept.thing.envelope.clone(), form));
     if kept.thing.allocations == allocations && kept.thing.envelope == envelope {
         return Ok(kept);
     }
@@ -170,34 +171,27 @@ fn after(now: Timestamp, hours: u32) -> Result<Timestamp, Broken> {
 }
 
 /// What a request is priced against: what its filters say, and else the money in its brief.
-fn envelope(request: &Request) -> Envelope {
-    let named = request.brief.as_deref().and_then(rank::money);
+fn envelope(form: &GetProducts) -> Envelope {
+    let named = form.brief.as_deref().and_then(rank::money);
     let from_brief = Envelope {
         currency: named.map_or("USD", |(_, currency)| currency).to_owned(),
         budget: named.map(|(amount, _)| amount),
         ..Envelope::default()
     };
-    widened(from_brief, request)
+    widened(from_brief, form)
 }
 
 /// An envelope with what the filters of a request say.
-fn widened(mut envelope: Envelope, request: &Request) -> Envelope {
-    let filters = &request.filters;
-    let day = |name: &str| Some(text(filters, name).to_owned()).filter(|day| !day.is_empty());
-    if let Some(budget) = filters.get("budget_range").and_then(Value::as_object) {
-        text(budget, "currency").clone_into(&mut envelope.currency);
-        envelope.budget = number(budget, "max").or_else(|| number(budget, "min"));
+fn widened(mut envelope: Envelope, form: &GetProducts) -> Envelope {
+    let Some(filters) = &form.filters else {
+        return envelope;
+    };
+    if let Some(budget) = &filters.budget_range {
+        envelope.currency.clone_from(&budget.currency);
+        envelope.budget = budget.max.or(budget.min);
     }
-    envelope.start_date = day("start_date").or(envelope.start_date);
-    envelope.end_date = day("end_date").or(envelope.end_date);
-    let countries = countries(filters);
-    if !countries.is_empty() {
-        envelope.countries = countries;
-    }
+    envelope.start_date = filters.start_date.clone().or(envelope.start_date);
+    envelope.end_date = filters.end_date.clone().or(envelope.end_date);
+    envelope.countries = filters.countries.clone().unwrap_or(envelope.countries);
     envelope
-}
-
-fn countries(filters: &Map<String, Value>) -> Vec<String> {
-    let listed = filters.get("countries").and_then(Value::as_array);
-    listed.into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
 }

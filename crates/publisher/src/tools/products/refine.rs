@@ -1,70 +1,20 @@
 //! Refining: changing what was found, entry by entry, and finalizing proposals. Each entry is
 //! answered at its place in `refinement_applied`.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 
 use super::offer::Offer;
 use super::plan::{Done, Plan};
-use super::{Request, propose, rank};
+use super::{propose, rank};
 use crate::catalogue::Product;
+use crate::forms::products::{Action, Entry, GetProducts};
 use crate::proposal::{self, Proposal};
 use crate::refuse::{self, Refusal, Stop};
 use crate::shelf::Kept;
-use crate::tools::Work;
-
-/// An entry of `refine`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "scope", rename_all = "snake_case")]
-pub(super) enum Entry {
-    /// About the whole.
-    Request {
-        /// What is asked.
-        ask: String,
-    },
-    /// About a product.
-    Product {
-        /// Which.
-        product_id: String,
-        /// What to do with it.
-        #[serde(default)]
-        action: Action,
-        /// What is asked of it.
-        ask: Option<String>,
-    },
-    /// About a proposal.
-    Proposal {
-        /// Which.
-        proposal_id: String,
-        /// What to do with it.
-        #[serde(default)]
-        action: Action,
-        /// What is asked of it.
-        ask: Option<String>,
-    },
-}
-
-/// What to do; the schema says which of them a scope has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Action {
-    #[default]
-    Include,
-    Omit,
-    MoreLikeThis,
-    Finalize,
-}
+use crate::work::Work;
 
 impl Entry {
-    /// What is asked, if anything is.
-    pub(super) fn ask(&self) -> Option<&str> {
-        match self {
-            Self::Request { ask } => Some(ask),
-            Self::Product { ask, .. } | Self::Proposal { ask, .. } => ask.as_deref(),
-        }
-    }
-
     /// The entry of `refinement_applied`.
     fn applied(&self, status: &str, notes: &str) -> Value {
         match self {
@@ -98,18 +48,19 @@ pub(super) struct Refined {
 }
 
 /// Refines.
-pub(super) fn refine(work: &Work<'_>, request: &Request, offer: &Offer) -> Result<Refined, Stop> {
-    let found = find(work, &request.refine)?;
+pub(super) fn refine(work: &Work<'_>, form: &GetProducts, offer: &Offer) -> Result<Refined, Stop> {
+    let entries = form.refine.as_deref().unwrap_or_default();
+    let found = find(work, entries)?;
     let finalizes =
         |entry: &Entry| matches!(entry, Entry::Proposal { action: Action::Finalize, .. });
-    if request.refine.iter().any(finalizes) {
-        return finalize(work, request, offer, found);
+    if entries.iter().any(finalizes) {
+        return finalize(work, entries, offer, found);
     }
     let mut refined = Refined::default();
     let mut omitted: Vec<String> = Vec::new();
     let mut named = false;
     let mut plans: Vec<(usize, Kept<Proposal>)> = Vec::new();
-    for (entry, found) in request.refine.iter().zip(found) {
+    for (entry, found) in entries.iter().zip(found) {
         let applied = match (entry, found) {
             (Entry::Product { action: Action::Omit, product_id, .. }, _) => {
                 omitted.push(product_id.clone());
@@ -132,8 +83,7 @@ pub(super) fn refine(work: &Work<'_>, request: &Request, offer: &Offer) -> Resul
         };
         refined.applied.push(applied);
     }
-    let overall: Vec<&str> = request
-        .refine
+    let overall: Vec<&str> = entries
         .iter()
         .filter_map(|entry| match entry {
             Entry::Request { ask } => Some(ask.as_str()),
@@ -142,18 +92,9 @@ pub(super) fn refine(work: &Work<'_>, request: &Request, offer: &Offer) -> Resul
         .collect();
     let mut of_request = vec![Done::default(); overall.len()];
     for (place, kept) in plans {
-        let Some(entry) = request.refine.get(place) else { continue };
-        let kept = replan(
-            work,
-            request,
-            offer,
-            kept,
-            entry,
-            &overall,
-            &mut of_request,
-            &mut refined,
-            place,
-        )?;
+        let Some(entry) = entries.get(place) else { continue };
+        let kept =
+            replan(work, form, offer, kept, entry, &overall, &mut of_request, &mut refined, place)?;
         for part in &kept.thing.allocations {
             if let Some(product) = offer.find(&part.product_id) {
                 push(&mut refined.products, product);
@@ -169,7 +110,7 @@ pub(super) fn refine(work: &Work<'_>, request: &Request, offer: &Offer) -> Resul
     refined.products.retain(|product| !omitted.iter().any(|id| id == product.id()));
     let planned = !refined.proposals.is_empty();
     let mut of_request = of_request.into_iter();
-    for (entry, applied) in request.refine.iter().zip(&mut refined.applied) {
+    for (entry, applied) in entries.iter().zip(&mut refined.applied) {
         if let Entry::Request { .. } = entry {
             let done = of_request.next().unwrap_or_default();
             let (status, notes) = match (planned, named) {
@@ -271,7 +212,7 @@ fn push(products: &mut Vec<Product>, product: &Product) {
 #[expect(clippy::too_many_arguments, reason = "one step of `refine`, taken out for its length")]
 fn replan(
     work: &Work<'_>,
-    request: &Request,
+    form: &GetProducts,
     offer: &Offer,
     kept: Kept<Proposal>,
     entry: &Entry,
@@ -304,14 +245,14 @@ fn replan(
     if plan.len() == 0 {
         return Ok(kept);
     }
-    propose::replanned(work, request, kept, &plan)
+    propose::replanned(work, form, kept, &plan)
 }
 
 /// Commits the proposals that are named, all or none: everything is checked before the first is
 /// changed, and all of it is one transaction.
 fn finalize(
     work: &Work<'_>,
-    request: &Request,
+    entries: &[Entry],
     offer: &Offer,
     found: Vec<Found>,
 ) -> Result<Refined, Stop> {
@@ -324,7 +265,7 @@ fn finalize(
         .collect();
     Refusal::of_all(finalize_problems(work, offer, &kept))?;
     let mut refined = Refined::default();
-    for (entry, kept) in request.refine.iter().zip(&mut kept) {
+    for (entry, kept) in entries.iter().zip(&mut kept) {
         let fresh = propose::commit(work, kept)?;
         let notes = if fresh {
             "committed: it can be bought until expires_at"

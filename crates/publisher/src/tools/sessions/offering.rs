@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::tools::Work;
+use crate::work::Work;
 
 /// An offering of the catalogue.
 #[derive(Debug, Clone, Copy)]

@@ -2,14 +2,16 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tradepost_wire::adcp::error::{Code, Error};
 
 use super::{deployment, is_here, record_id, refused};
 use crate::catalogue::{Signal, maps, text};
+use crate::forms::signals::{Action, ActivateSignal};
 use crate::refuse::{self, Stop};
+use crate::reply::Reply;
 use crate::shelf::{Kind, New, Thing};
-use crate::tools::{Reply, Work};
+use crate::work::Work;
 
 /// What was agreed about a signal's use by an account. It is kept when the use ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,39 +31,19 @@ impl Thing for Activation {
     const KIND: Kind = Kind::Activation;
 }
 
-/// What is asked.
-#[derive(Debug, Deserialize)]
-struct Request {
-    #[serde(default)]
-    action: Action,
-    signal_agent_segment_id: String,
-    destinations: Vec<Map<String, Value>>,
-    pricing_option_id: Option<String>,
-    governance_context: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Action {
-    #[default]
-    Activate,
-    Deactivate,
-}
-
 /// Replies.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let request: Request = work.arguments()?;
-    let handle = request.signal_agent_segment_id.as_str();
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &ActivateSignal) -> Result<Reply, Stop> {
+    let handle = form.signal_agent_segment_id.as_str();
     let signals = &work.publisher.profile.catalogue.signals;
     let signal = signals.iter().find(|signal| signal.handle() == handle);
     // The name of the member tells what kind of thing it means, and is not repeated (`U-3`).
     let signal = signal.ok_or_else(|| refuse::not_found(Code::ReferenceNotFound, None))?;
-    refused(problems(work, &request, signal))?;
-    let live = request.action == Action::Activate;
+    refused(problems(work, form, signal))?;
+    let live = form.action != Some(Action::Deactivate);
     let id = record_id(work, handle);
     let activation = Activation {
         handle: handle.to_owned(),
-        pricing_option_id: request.pricing_option_id,
+        pricing_option_id: form.pricing_option_id.clone(),
         since: work.ask.now,
         live,
     };
@@ -92,9 +74,9 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 }
 
 /// The problems that a schema does not see.
-fn problems(work: &Work<'_>, request: &Request, signal: &Signal) -> Vec<Error> {
+fn problems(work: &Work<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<Error> {
     let mut problems = Vec::new();
-    for (index, destination) in request.destinations.iter().enumerate() {
+    for (index, destination) in form.destinations.iter().enumerate() {
         if !is_here(work, destination) {
             let message = "this seller's signals are used where it sells, and nowhere else; name \
                            the agent that get_signals shows in deployments";
@@ -102,12 +84,12 @@ fn problems(work: &Work<'_>, request: &Request, signal: &Signal) -> Vec<Error> {
             problems.push(refuse::at(Code::UnsupportedFeature, &field, message));
         }
     }
-    if request.action == Action::Deactivate {
+    if form.action == Some(Action::Deactivate) {
         return problems;
     }
     let prices = || maps(signal.published.get("pricing_options"));
     let known = |id: &str| prices().any(|price| text(price, "pricing_option_id") == id);
-    let message = match request.pricing_option_id.as_deref() {
+    let message = match form.pricing_option_id.as_deref() {
         None if prices().next().is_some() => {
             "the signal has a price; name one of its pricing_options"
         }
@@ -119,7 +101,7 @@ fn problems(work: &Work<'_>, request: &Request, signal: &Signal) -> Vec<Error> {
     }
     let account = work.admitted.account.as_ref();
     let governed = account.is_some_and(|account| account.thing.governance.is_some());
-    if governed && prices().next().is_some() && request.governance_context.is_none() {
+    if governed && prices().next().is_some() && form.governance_context.is_none() {
         let message = "the account's governance agent has to approve what costs money; call \
                        check_governance and send its governance_context";
         problems.push(refuse::at(Code::PermissionDenied, "governance_context", message));

@@ -1,34 +1,19 @@
 //! Finding signals: by reference, by description, or all of them.
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
 
 use super::{deployment, is_here};
 use crate::catalogue::{Signal, maps, number, text, words};
+use crate::forms::signals::{GetSignals, SignalId, SignalRef, Source};
 use crate::refuse::{self, Stop};
+use crate::reply::Reply;
 use crate::supply::Outage;
+use crate::tools::page;
 use crate::tools::products::telling;
-use crate::tools::{Reply, Work, page};
-
-/// What is asked.
-#[derive(Debug, Deserialize)]
-struct Request {
-    signal_spec: Option<String>,
-    #[serde(default)]
-    signal_refs: Vec<Map<String, Value>>,
-    #[serde(default)]
-    signal_ids: Vec<Map<String, Value>>,
-    destinations: Option<Vec<Map<String, Value>>>,
-    #[serde(default)]
-    countries: Vec<String>,
-    #[serde(default)]
-    filters: Map<String, Value>,
-    fields: Option<Vec<String>>,
-    max_results: Option<u64>,
-    if_wholesale_feed_version: Option<String>,
-}
+use crate::work::Work;
 
 /// What a signal has to have to be one, whatever `fields` names.
 const ALWAYS: [&str; 7] = [
@@ -42,11 +27,10 @@ const ALWAYS: [&str; 7] = [
 ];
 
 /// Replies.
-pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
-    let request: Request = work.arguments()?;
-    let (signals, unresolved) = wanted(work, &request)?;
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Reply, Stop> {
+    let (signals, unresolved) = wanted(work, form)?;
     let mut shown = Vec::new();
-    for signal in signals.into_iter().filter(|signal| fits(work, signal, &request)) {
+    for signal in signals.into_iter().filter(|signal| fits(work, signal, form)) {
         let mut members = signal.published.clone();
         let here = deployment(work, signal.handle())?;
         members.insert("deployments".to_owned(), json!([here]));
@@ -59,16 +43,15 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
     let cache_scope = if own { "account" } else { "public" };
     let scope = page::scope(&work.ask.arguments, account.filter(|_| own));
     let version = page::mark(&format!("{scope}\n{}", canonical::to_string(&json!(shown))));
-    if request.if_wholesale_feed_version.as_ref() == Some(&version) {
+    if form.if_wholesale_feed_version.as_ref() == Some(&version) {
         let body = json!({
             "unchanged": true, "wholesale_feed_version": version, "cache_scope": cache_scope,
         });
         return Ok(Reply::completed("nothing has changed since that version", body));
     }
     let total = shown.len();
-    let page = page::of(shown, &paged(work, &request), &scope)?;
-    let signals: Vec<_> =
-        page.items.into_iter().map(|signal| projected(signal, &request)).collect();
+    let page = page::of(shown, form.page().as_ref(), &scope)?;
+    let signals: Vec<_> = page.items.into_iter().map(|signal| projected(signal, form)).collect();
     let message = match total {
         0 => "no signal fits".to_owned(),
         1 => "1 signal fits".to_owned(),
@@ -93,25 +76,24 @@ pub(super) fn perform(work: &Work<'_>) -> Result<Reply, Stop> {
 /// is a failure. What the references mean comes first, and then what the description finds.
 fn wanted<'w>(
     work: &'w Work<'_>,
-    request: &Request,
+    form: &GetSignals,
 ) -> Result<(Vec<&'w Signal>, Vec<Error>), Stop> {
     let all = &work.publisher.profile.catalogue.signals;
     let agent = &work.publisher.profile.catalogue.agent_url;
     let mut found: Vec<&Signal> = Vec::new();
     let mut unresolved = Vec::new();
-    let lists = [("signal_refs", &request.signal_refs), ("signal_ids", &request.signal_ids)];
+    let by_ref = form.signal_refs.iter().map(|one| all.iter().find(|it| is_meant(it, one)));
+    let by_id = form.signal_ids.iter().map(|one| all.iter().find(|it| is_named(it, one, agent)));
+    let lists: [(_, Vec<_>); 2] =
+        [("signal_refs", by_ref.collect()), ("signal_ids", by_id.collect())];
     for (field, references) in lists {
-        let means = |reference: &Map<String, Value>| {
-            all.iter().find(|signal| is_meant(signal, reference, agent))
-        };
-        let known: Vec<_> = references.iter().filter_map(means).collect();
-        if known.len() < references.len() {
+        if references.iter().any(Option::is_none) {
             unresolved.push(refuse::not_found(Code::SignalNotFound, Some(field)));
         }
-        found.extend(known);
+        found.extend(references.into_iter().flatten());
     }
-    let described = request.signal_spec.as_deref().map(|spec| described(all, spec));
-    let by_reference = !request.signal_refs.is_empty() || !request.signal_ids.is_empty();
+    let described = form.signal_spec.as_deref().map(|spec| described(all, spec));
+    let by_reference = !form.signal_refs.is_empty() || !form.signal_ids.is_empty();
     match (described, by_reference) {
         (None, false) => found.extend(all),
         (None, true) => {}
@@ -152,32 +134,35 @@ fn described<'s>(all: &'s [Signal], spec: &str) -> Vec<&'s Signal> {
     scored.into_iter().map(|(_, signal)| signal).collect()
 }
 
-/// Whether a reference (`core/signal-ref.json`, or the older `core/signal-id.json`) means a signal.
-fn is_meant(signal: &Signal, reference: &Map<String, Value>, agent: &str) -> bool {
-    let trimmed = |address: &str| address.trim_end_matches('/').to_ascii_lowercase();
-    let known = signal.published.get("signal_ref").and_then(Value::as_object);
-    let same = |name: &str| {
-        let of = |members: &Map<String, Value>| trimmed(text(members, name));
-        known.is_some_and(|known| of(known) == of(reference))
-    };
-    match text(reference, "source") {
-        "" => ["scope", "signal_id", "signal_source_url", "data_provider_domain"]
-            .into_iter()
-            .all(same),
-        "agent" => {
-            text(reference, "id") == signal.handle()
-                && trimmed(text(reference, "agent_url")) == trimmed(agent)
-        }
-        _ => false,
-    }
+/// An address as it is compared: a trailing slash and its case mean nothing.
+fn trimmed(address: &str) -> String {
+    address.trim_end_matches('/').to_ascii_lowercase()
 }
 
-fn fits(work: &Work<'_>, signal: &Signal, request: &Request) -> bool {
+/// Whether a reference means a signal.
+fn is_meant(signal: &Signal, reference: &SignalRef) -> bool {
+    let parts = |of: &SignalRef| {
+        let url = of.signal_source_url.as_deref().unwrap_or_default();
+        let domain = of.data_provider_domain.as_deref().unwrap_or_default();
+        [&of.scope, &of.signal_id, url, domain].map(trimmed)
+    };
+    let own = signal.published.get("signal_ref").and_then(SignalRef::read);
+    own.is_some_and(|own| parts(&own) == parts(reference))
+}
+
+/// Whether an older reference does, with the address of the agent that sells it.
+fn is_named(signal: &Signal, reference: &SignalId, agent: &str) -> bool {
+    let address = reference.agent_url.as_deref().unwrap_or_default();
+    reference.source == Source::Agent
+        && reference.id == signal.handle()
+        && trimmed(address) == trimmed(agent)
+}
+
+fn fits(work: &Work<'_>, signal: &Signal, form: &GetSignals) -> bool {
     let published = &signal.published;
-    let filters = &request.filters;
-    let lists = |name: &str, word: &str| {
-        let list = filters.get(name).and_then(Value::as_array);
-        list.is_none_or(|list| list.iter().any(|known| known.as_str() == Some(word)))
+    let filters = form.filters.as_ref();
+    let lists = |list: Option<&Vec<String>>, word: &str| {
+        list.is_none_or(|list| list.iter().any(|known| known == word))
     };
     let prices = || maps(published.get("pricing_options"));
     // A limit on one model of prices says nothing about the others.
@@ -189,29 +174,23 @@ fn fits(work: &Work<'_>, signal: &Signal, request: &Request) -> bool {
         })
     };
     let countries = &signal.terms.countries;
-    let everywhere = countries.is_empty() || request.countries.is_empty();
-    (everywhere || countries.iter().any(|country| request.countries.contains(country)))
-        && request.destinations.as_ref().is_none_or(|all| all.iter().any(|one| is_here(work, one)))
-        && lists("catalog_types", text(published, "signal_type"))
-        && lists("data_providers", text(published, "data_provider"))
-        && within("cpm", "cpm", number(filters, "max_cpm"))
-        && within("percent_of_media", "percent", number(filters, "max_percent"))
-        && number(filters, "min_coverage_percentage")
-            .is_none_or(|least| number(published, "coverage_percentage") >= Some(least))
+    let everywhere = countries.is_empty() || form.countries.is_empty();
+    (everywhere || countries.iter().any(|country| form.countries.contains(country)))
+        && form.destinations.as_ref().is_none_or(|all| all.iter().any(|one| is_here(work, one)))
+        && filters.is_none_or(|filters| {
+            lists(filters.catalog_types.as_ref(), text(published, "signal_type"))
+                && lists(filters.data_providers.as_ref(), text(published, "data_provider"))
+                && within("cpm", "cpm", filters.max_cpm)
+                && within("percent_of_media", "percent", filters.max_percent)
+                && filters
+                    .min_coverage_percentage
+                    .is_none_or(|least| number(published, "coverage_percentage") >= Some(least))
+        })
 }
 
-fn projected(mut signal: Value, request: &Request) -> Value {
-    if let (Some(fields), Some(members)) = (&request.fields, signal.as_object_mut()) {
+fn projected(mut signal: Value, form: &GetSignals) -> Value {
+    if let (Some(fields), Some(members)) = (&form.fields, signal.as_object_mut()) {
         members.retain(|name, _| ALWAYS.contains(&name.as_str()) || fields.contains(name));
     }
     signal
-}
-
-/// The arguments with the older `max_results` as the size of a page.
-fn paged(work: &Work<'_>, request: &Request) -> Map<String, Value> {
-    let mut arguments = work.ask.arguments.clone();
-    if let (Some(size), false) = (request.max_results, arguments.contains_key("pagination")) {
-        arguments.insert("pagination".to_owned(), json!({"max_results": size}));
-    }
-    arguments
 }

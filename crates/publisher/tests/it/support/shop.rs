@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use tradepost_publisher::account::{Account, Funds, Governance};
+use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::MediaBuy;
 use tradepost_publisher::catalogue::{Catalogue, Product, Terms};
 use tradepost_publisher::creative::{Creative, Status};
-use tradepost_publisher::profile::{Billing, Onboarding, Profile};
+use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::shelf::{Kept, Kind, New, Query, own_id};
 use tradepost_wire::adcp::Tool;
 
@@ -228,14 +229,14 @@ impl Shop {
     /// Everything of a kind that is kept, as it lies there.
     pub(crate) fn kept(&self, kind: Kind) -> Vec<Value> {
         let listed = self.desk.vault.look(|shelf| shelf.list(kind, &Query::default()));
-        let records: Result<_, tradepost_publisher::shelf::Broken> = listed;
+        let records: Result<_, tradepost_publisher::world::Broken> = listed;
         records.unwrap().into_iter().map(|record| record.body).collect()
     }
 
     /// A buy as it is kept.
     pub(crate) fn buy(&self, id: &str) -> Kept<MediaBuy> {
         let found = self.desk.vault.look(|shelf| shelf.find::<MediaBuy>(id));
-        let found: Result<_, tradepost_publisher::shelf::Broken> = found;
+        let found: Result<_, tradepost_publisher::world::Broken> = found;
         found.unwrap().unwrap()
     }
 

@@ -3,15 +3,19 @@ use std::path::PathBuf;
 
 use axum::http::HeaderName;
 use serde_json::json;
-use tradepost_publisher::profile::Standing as Relation;
-use tradepost_wire::adcp::signing::{Algorithm, Digest, Terms};
+use sha2::{Digest as _, Sha256};
+use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
+use tradepost_keys::Algorithm as Jws;
+use tradepost_keys::private::{self as key, SigningKey};
+use tradepost_publisher::agent::Standing as Relation;
+use tradepost_server::clock::Clock;
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_store::Store;
+use tradepost_wire::adcp::signing::{self, Digest, Terms};
 use tradepost_wire::http_signature::content_digest;
 
 use super::*;
-use crate::adcp::signers::{Keys, Source};
-use crate::egress::{Egress, Resolver};
-use crate::signing::Algorithm as Jws;
-use crate::signing::key::{self, SigningKey};
+use crate::adcp::published::Web;
 
 const NOW: i64 = 1_777_550_400;
 const URL: &str = "https://ads.example/mcp";
@@ -41,10 +45,7 @@ impl Buyer {
     fn sign(&self, url: &str, body: &str, nonce: u8) -> Sent {
         let hash: [u8; 32] = Sha256::digest(body).into();
         let digest = content_digest(&hash);
-        let algorithm = match self.key.algorithm() {
-            Jws::EdDsa => Algorithm::Ed25519,
-            Jws::Es256 => Algorithm::P256,
-        };
+        let algorithm = self.key.algorithm();
         let terms = Terms {
             surface: Surface::Request,
             keyid: self.key.kid(),
@@ -130,16 +131,21 @@ impl Seller {
         let agents = known.iter().map(|(id, keys)| {
             let path = directory.path().join(format!("{id}.json"));
             std::fs::write(&path, json!({"keys": keys}).to_string()).unwrap();
-            (agent(id), terms(path))
+            Agent { whose: agent(id), id: (*id).to_owned(), url: None, keys: terms(path) }
         });
-        let egress = Egress::new(Resolver::system(), false);
-        let signers = Signers::open(egress, agents.collect()).unwrap();
+        let web = Arc::new(Web::new(Egress::new(Resolver::system(), false), Clock::system()));
+        let signers =
+            Signers::open(web, agents.collect(), |path| std::fs::read_to_string(path)).unwrap();
         let policy = RequestSigning {
             digest,
             required_for: ["create_media_buy".to_owned()].into(),
             methods_required_for: ["tasks/cancel".to_owned()].into(),
         };
-        let identity = Identity::new(policy, signers, Some("https://ads.example"));
+        let store = Arc::new(Store::open(directory.path()).unwrap());
+        let (used, replay) = Lasting::open(&store, "gazette", at(0)).unwrap();
+        let places = ["https://ads.example".to_owned()];
+        let checklist = Checklist::new(Surface::Request, policy.digest, signers, replay);
+        let identity = Identity::new(policy, checklist, used, &places);
         Self { identity, _directory: directory }
     }
 
@@ -157,14 +163,14 @@ impl Seller {
             uri: &uri,
             headers: &headers,
             body: sent.body.as_bytes(),
-            secure: false,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         match runtime.block_on(self.identity.judge(&received, at(seconds))) {
             Ok(Standing::Signed(agent)) => agent.id.clone(),
             Ok(Standing::Unsigned { needed: true }) => "!".to_owned(),
             Ok(Standing::Unsigned { needed: false }) => "-".to_owned(),
-            Err(fault) => fault.code(Surface::Request),
+            Err(Unbelieved::Signature(fault)) => fault.code(Surface::Request),
+            Err(denied) => panic!("{denied:?}"),
         }
     }
 }

@@ -6,9 +6,9 @@ use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tradepost_publisher::world::{Supply, Unavailable};
+use tradepost_server::clock::{Clock, Hand};
 
 use super::{NAME, SETTING, Upstream, pause};
-use crate::clock::{Clock, Hand};
 use crate::config;
 
 /// The answers to come, the first first; when there are none, the connection is closed.
@@ -64,6 +64,18 @@ async fn an_answer_is_used_until_it_has_aged_and_then_asked_for_again() {
     assert_eq!(script.lock().unwrap().len(), 1);
     hand.advance(SignedDuration::from_secs(1));
     assert_eq!(gone(&upstream.supply().await), ("b c".to_owned(), 0, false));
+}
+
+#[tokio::test]
+async fn a_clock_that_was_a_day_ahead_for_a_moment_leaves_it_alone_no_longer() {
+    let day = SignedDuration::from_hours(24);
+    let (upstream, script, hand) = serve(&[]).await;
+    hand.set(day);
+    assert_eq!(upstream.supply().await.unwrap_err(), Unavailable::Down { retry_after: Some(1) });
+    hand.set(-day);
+    script.lock().unwrap().push(answer("200 OK", r#"{"sold_out": ["a"]}"#));
+    hand.advance(SignedDuration::from_secs(1));
+    assert_eq!(gone(&upstream.supply().await), ("a".to_owned(), 0, false));
 }
 
 #[tokio::test]

@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 use tradepost_publisher::refuse::{Stop, invalid};
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{KeyRow, Kind, Query, Record, Shelf, Vault};
-use tradepost_publisher::tools::Reply;
+use tradepost_store::Store;
 
 use super::StoreVault;
-use crate::store::Store;
 
 /// Something that is done.
 #[derive(Debug, Clone)]
@@ -112,10 +111,10 @@ fn write(vault: &dyn Vault, deeds: Vec<Deed>, refuse: bool) {
         if refuse {
             return Err(Stop::from(invalid("x", "no")));
         }
-        Ok(Reply::completed("", serde_json::json!({})))
+        Ok(())
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let done = runtime.block_on(vault.write(Box::new(job)));
+    let done = runtime.block_on(vault.act(job));
     assert_eq!(matches!(done, Err(Stop::Refused(_))), refuse);
 }
 

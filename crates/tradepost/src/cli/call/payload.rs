@@ -166,6 +166,20 @@ impl Request {
         Err(Failure { lines, ..Failure::usage(message).hint(hint) })
     }
 
+    /// The data that goes with words to an agent of any kind.
+    ///
+    /// # Errors
+    /// A usage mistake.
+    pub(super) fn data(&self, stdin: &mut dyn Read) -> Result<Option<Value>, Failure> {
+        let given = self.given();
+        if !given.is_empty() {
+            let flags: Vec<_> = given.iter().map(|given| given.flag).collect();
+            let message = format!("{} belong to a skill of AAP", flags.join(", "));
+            return Err(Failure::usage(message).hint("name the skill, or say it in --text"));
+        }
+        self.data.as_deref().map(|data| read(data, stdin).map_err(Failure::usage)).transpose()
+    }
+
     /// The flags that were given, in the order of the schema.
     fn given(&self) -> Vec<Given> {
         let lists = [

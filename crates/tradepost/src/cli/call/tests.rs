@@ -1,7 +1,3 @@
-use std::time::Duration;
-
-use tradepost_buyer::failure::Unanswered;
-
 use super::*;
 
 #[test]
@@ -23,14 +19,6 @@ fn skills_are_found_by_a_word_that_is_theirs_alone_too() {
     assert!(failure.hint.unwrap().contains("lead.submit"));
 }
 
-#[test]
-fn a_lead_in_doubt_is_not_simply_sent_again() {
-    let unanswered = || failure::Failure::Unanswered(Unanswered::TimedOut(Duration::from_secs(1)));
-    let hint = |skill| of_call(skill, unanswered()).hint.unwrap();
-    assert!(hint(Skill::LeadSubmit).contains("idempotency_key"));
-    assert!(!hint(Skill::InventorySearch).contains("idempotency_key"));
-}
-
 #[derive(Debug, clap::Parser)]
 struct CommandLine {
     #[command(flatten)]
@@ -45,7 +33,13 @@ fn the_arguments_are_well_formed() {
         ["call", "localhost:1", "search", "--aap-version", "1.0", "--timeout=5", "--no-check"];
     let arguments = CommandLine::try_parse_from(line).unwrap().arguments;
     assert_eq!(arguments.aap_version, Some(Version::V1_0));
-    for wrong in [["--aap-version", "2.0"], ["--timeout", "0"], ["--price-max", "-5"]] {
+    for wrong in [
+        ["--aap-version", "2.0"],
+        ["--timeout", "0"],
+        ["--price-max", "-5"],
+        // Nothing is sent again, so that there is nothing to limit.
+        ["--overall", "60"],
+    ] {
         let line = ["call", "localhost:1", "search"].into_iter().chain(wrong);
         assert!(CommandLine::try_parse_from(line).is_err(), "{wrong:?}");
     }

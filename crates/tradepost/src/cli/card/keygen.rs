@@ -5,10 +5,11 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
+use tradepost_keys::Algorithm;
+use tradepost_keys::private::{self as key, SigningKey};
+
 use crate::cli::output::Failure;
 use crate::cli::{Context, Outcome};
-use crate::signing::Algorithm;
-use crate::signing::key::{self, SigningKey};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
+use tradepost_keys::card as signed;
+use tradepost_keys::card::Signed;
+use tradepost_keys::private::SigningKey;
 use tradepost_wire::strict;
 
 use super::{read, with_problems};
 use crate::cli::output::Failure;
 use crate::cli::{Context, Outcome};
-use crate::signing;
-use crate::signing::key::SigningKey;
-use crate::signing::verify::Signed;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,7 @@ fn sign(text: &str, key: &SigningKey, jku: Option<&str>) -> Result<Value, Failur
     };
     let mut card = strict::read(text).map_err(unfit)?;
     let earlier = Signed::read(&card).map_err(unfit)?.signatures;
-    let signature = signing::sign(&card, key, jku).map_err(unfit)?;
+    let signature = signed::sign(&card, key, jku).map_err(unfit)?;
     if let Some(members) = card.as_object_mut() {
         let entries = members.get("signatures").and_then(Value::as_array);
         let kept = entries.into_iter().flatten().zip(&earlier);
@@ -62,9 +62,10 @@ fn sign(text: &str, key: &SigningKey, jku: Option<&str>) -> Result<Value, Failur
 
 #[cfg(test)]
 mod tests {
+    use tradepost_keys::Algorithm;
+    use tradepost_keys::private::generate;
+
     use super::*;
-    use crate::signing::Algorithm;
-    use crate::signing::key::generate;
 
     #[test]
     fn other_signatures_are_kept_and_one_of_the_same_name_is_replaced() {

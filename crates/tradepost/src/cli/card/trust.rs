@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use tradepost_buyer::Transport;
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::trust::{Jku, Judged, judge, judge_online};
+use tradepost_keys::card::{Signature, Signed, Verdict, is_trusted};
+use tradepost_keys::keyset::KeySet;
 use tradepost_wire::strict;
 
 use super::{read, with_problems};
 use crate::cli::output::{Failure, UNTRUSTED};
-use crate::signing::keyset::KeySet;
-use crate::signing::verify::{Signature, Signed, Verdict, is_trusted};
 
 /// What became of a card's signatures.
 #[derive(Debug)]

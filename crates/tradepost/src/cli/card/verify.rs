@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tradepost_buyer::discover::discover;
+use tradepost_keys::keyset::KeySet;
+use tradepost_server::clock::Clock;
 
 use super::read;
 use super::trust::{self, Report};
@@ -11,8 +13,6 @@ use crate::cli::discover::{block_on, transport};
 use crate::cli::output::Failure;
 use crate::cli::output::table::{self, Column, Fit};
 use crate::cli::{Context, Outcome};
-use crate::clock::Clock;
-use crate::signing::keyset::KeySet;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]

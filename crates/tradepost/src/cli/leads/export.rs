@@ -1,21 +1,71 @@
-//! Leads for other programs: JSON and CSV. ADF is in [`crate::aap::adf`].
+//! Leads for other programs: JSON and CSV. ADF is in [`tradepost_dealer::adf`].
 //!
 //! Both hold everything, also contact values that no consented channel covers: they are the
 //! dealer's own record. Whoever contacts customers from them must keep to `allowed_channels`.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
+use tradepost_dealer::adf::Prospect;
+use tradepost_dealer::adf::view::{LeadView, VehicleView};
+use tradepost_dealer::consent::{ConsentRecord, Hash, hex};
+use tradepost_dealer::record::{AppointmentRecord, LeadEvent, LeadHistory, LeadRecord};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::format::{self, rfc3339};
 
 use super::text::is_direction;
-use crate::aap::adf::view::{LeadView, VehicleView};
-use crate::store::LeadRecord;
+
+/// A lead as it is or was after one of its events.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    lead: LeadRecord,
+    event: Option<LeadEvent>,
+    is_resent: bool,
+    history: LeadHistory,
+}
+
+impl Entry {
+    /// A lead as it is now. Whoever asks for what is new since a moment has what came before it;
+    /// whoever asks for everything may have every lead that has changed.
+    #[must_use]
+    pub fn now(history: LeadHistory, since: Option<Timestamp>) -> Self {
+        let lead = history.lead.clone();
+        let is_resent = match since {
+            Some(since) => lead.received_at < since,
+            None => history.events.len() > 1,
+        };
+        Self { lead, event: history.events.last().cloned(), is_resent, history }
+    }
+
+    /// The lead after each of its events since a moment.
+    #[must_use]
+    pub fn changes(self, since: Option<Timestamp>) -> Vec<Self> {
+        let later = self
+            .history
+            .changes()
+            .enumerate()
+            .filter(|(_, (event, _))| since.is_none_or(|since| event.at >= since));
+        let changes = later.map(|(number, (event, lead))| Self {
+            lead,
+            event: Some(event.clone()),
+            is_resent: number > 0,
+            history: self.history.clone(),
+        });
+        changes.collect()
+    }
+
+    /// The same for ADF.
+    #[must_use]
+    pub fn prospect(&self) -> Prospect<'_> {
+        let same_person = &self.history.same_person;
+        Prospect { lead: &self.lead, is_resent: self.is_resent, same_person }
+    }
+}
 
 /// An array of the records, as JSON text that is safe to look at: control characters beyond ASCII
 /// and changes of writing direction are escaped, which leaves the values as they are.
 #[must_use]
-pub fn json(leads: &[LeadRecord]) -> String {
-    let array = Value::Array(leads.iter().map(record).collect());
+pub fn json(entries: &[Entry]) -> String {
+    let array = Value::Array(entries.iter().map(record).collect());
     let mut text = String::new();
     for c in format!("{array:#}\n").chars() {
         if c != '\n' && (c.is_control() || is_direction(c)) {
@@ -28,30 +78,71 @@ pub fn json(leads: &[LeadRecord]) -> String {
     text
 }
 
-fn record(lead: &LeadRecord) -> Value {
+fn record(entry: &Entry) -> Value {
+    let (lead, sent) = (&entry.lead, &entry.lead.submission);
     json!({
         "lead_id": lead.lead_id,
         "dealer_id": lead.dealer_id,
+        "state": lead.state,
+        "held_for": lead.held_for,
         "received_at": rfc3339(lead.received_at),
-        "duplicate": lead.duplicate,
-        "version": lead.version.name(),
-        "principal": lead.principal,
-        "rooftop": lead.rooftop,
-        "appointment": lead.appointment.as_ref().map(|appointment| json!({
-            "appointment_id": appointment.appointment_id,
-            "type": appointment.kind,
-            "status": appointment.status,
-            "requested_at": appointment.requested_at.map(rfc3339),
-            "starts_at": appointment.starts_at.map(rfc3339),
-            "ends_at": appointment.ends_at.map(rfc3339),
-            "proposed": appointment.proposed.iter().copied().map(rfc3339).collect::<Vec<_>>(),
-        })),
-        "listing": lead.listing,
-        "payload": lead.payload,
+        "changed_at": rfc3339(lead.changed_at),
+        "submitted_at": rfc3339(sent.received_at),
+        "version": sent.version.name(),
+        "principal": sent.principal,
+        "address": sent.address,
+        "rooftop": sent.rooftop,
+        "time_zone": lead.time_zone,
+        "person": lead.person,
+        "probably_same_person": entry.history.same_person,
+        "appointment": lead.appointment.as_ref().map(appointment),
+        "also_asked_for": lead.asked_besides().map(appointment),
+        "event": entry.event.as_ref().map(event),
+        "consent_log": entry.history.consents.iter().map(consent).collect::<Vec<_>>(),
+        "history": entry.history.events.iter().map(event).collect::<Vec<_>>(),
+        "listing": sent.listing,
+        "payload": sent.payload,
     })
 }
 
-type Cell = fn(LeadView<'_>) -> Option<String>;
+fn appointment(appointment: &AppointmentRecord) -> Value {
+    json!({
+        "appointment_id": appointment.appointment_id,
+        "type": appointment.kind,
+        "status": appointment.state,
+        "requested_at": appointment.requested_at.map(rfc3339),
+        "starts_at": appointment.starts_at.map(rfc3339),
+        "ends_at": appointment.ends_at.map(rfc3339),
+        "proposed": appointment.proposed.iter().copied().map(rfc3339).collect::<Vec<_>>(),
+    })
+}
+
+fn consent((record, hash, user_agent): &(ConsentRecord, Hash, Option<String>)) -> Value {
+    json!({
+        "seq": record.seq,
+        "at": rfc3339(record.at),
+        "event": record.kind,
+        "user_agent": user_agent,
+        "consent_sha256": record.consent.as_ref().map(hex),
+        "body_sha256": record.body.as_ref().map(hex),
+        "caller_sha256": record.caller.as_ref().map(hex),
+        "hash": hex(hash),
+    })
+}
+
+fn event(event: &LeadEvent) -> Value {
+    let current = event.appointment.as_ref();
+    json!({
+        "seq": event.seq,
+        "at": rfc3339(event.at),
+        "event": event.kind,
+        "state": event.state,
+        "appointment_id": current.map(|current| &current.appointment_id),
+        "appointment_status": current.map(|current| current.state),
+    })
+}
+
+type Cell = fn(LeadView<'_>, &Entry) -> Option<String>;
 
 fn of_vehicle(vehicle: Option<VehicleView<'_>>, name: &str) -> Option<String> {
     vehicle?.get(name)
@@ -59,71 +150,77 @@ fn of_vehicle(vehicle: Option<VehicleView<'_>>, name: &str) -> Option<String> {
 
 /// The columns, by name.
 const COLUMNS: &[(&str, Cell)] = &[
-    ("lead_id", |lead| Some(lead.record().lead_id.clone())),
-    ("dealer_id", |lead| Some(lead.record().dealer_id.clone())),
-    ("received_at", |lead| Some(rfc3339(lead.record().received_at))),
-    ("duplicate", |lead| Some(lead.record().duplicate.to_string())),
-    ("version", |lead| Some(lead.record().version.to_string())),
-    ("principal", |lead| Some(lead.record().principal.clone())),
-    ("rooftop", |lead| lead.record().rooftop.clone()),
-    ("first_name", |lead| lead.scalar("/customer/first_name")),
-    ("last_name", |lead| lead.scalar("/customer/last_name")),
-    ("email", |lead| lead.scalar("/customer/email")),
-    ("phone", |lead| lead.scalar("/customer/phone")),
-    ("preferred_contact", |lead| lead.scalar("/customer/preferred_contact")),
-    ("allowed_channels", |lead| Some(lead.channels().join(" "))),
-    ("address_line_1", |lead| lead.scalar("/customer/address/address_line_1")),
-    ("address_line_2", |lead| lead.scalar("/customer/address/address_line_2")),
-    ("city", |lead| lead.scalar("/customer/address/city")),
-    ("state", |lead| lead.scalar("/customer/address/state")),
-    ("zip", |lead| lead.scalar("/customer/address/zip")),
-    ("country", |lead| lead.scalar("/customer/address/country")),
-    ("vehicle_id", |lead| of_vehicle(lead.vehicle(), "vehicle_id")),
-    ("vin", |lead| of_vehicle(lead.vehicle(), "vin")),
-    ("stock", |lead| of_vehicle(lead.vehicle(), "stock")),
-    ("year", |lead| of_vehicle(lead.vehicle(), "year")),
-    ("make", |lead| of_vehicle(lead.vehicle(), "make")),
-    ("model", |lead| of_vehicle(lead.vehicle(), "model")),
-    ("trim", |lead| of_vehicle(lead.vehicle(), "trim")),
-    ("condition", |lead| of_vehicle(lead.vehicle(), "condition")),
-    ("price", |lead| of_vehicle(lead.vehicle(), "price")),
-    ("trade_in_vin", |lead| of_vehicle(lead.trade_in(), "vin")),
-    ("trade_in_year", |lead| of_vehicle(lead.trade_in(), "year")),
-    ("trade_in_make", |lead| of_vehicle(lead.trade_in(), "make")),
-    ("trade_in_model", |lead| of_vehicle(lead.trade_in(), "model")),
-    ("trade_in_mileage", |lead| of_vehicle(lead.trade_in(), "mileage")),
-    ("trade_in_condition", |lead| of_vehicle(lead.trade_in(), "condition")),
-    ("appointment_id", |lead| Some(lead.record().appointment.as_ref()?.appointment_id.clone())),
-    ("appointment_type", |lead| Some(lead.record().appointment.as_ref()?.kind.clone())),
-    ("appointment_status", |lead| Some(lead.record().appointment.as_ref()?.status.clone())),
-    ("appointment_requested_at", |lead| {
+    ("lead_id", |lead, _| Some(lead.record().lead_id.clone())),
+    ("dealer_id", |lead, _| Some(lead.record().dealer_id.clone())),
+    ("lead_state", |lead, _| Some(lead.record().state.to_string())),
+    ("held_for", |lead, _| lead.record().held_for.map(|why| why.to_string())),
+    ("received_at", |lead, _| Some(rfc3339(lead.record().received_at))),
+    ("changed_at", |lead, _| Some(rfc3339(lead.record().changed_at))),
+    ("event", |_, entry| entry.event.as_ref().map(|event| event.kind.to_string())),
+    ("version", |lead, _| Some(lead.record().submission.version.to_string())),
+    ("principal", |lead, _| Some(lead.record().submission.principal.clone())),
+    ("caller_address", |lead, _| lead.record().submission.address.clone()),
+    ("rooftop", |lead, _| lead.record().submission.rooftop.clone()),
+    ("person", |lead, _| Some(lead.record().person.clone())),
+    ("probably_same_person", |_, entry| Some(entry.history.same_person.join(" "))),
+    ("first_name", |lead, _| lead.scalar("/customer/first_name")),
+    ("last_name", |lead, _| lead.scalar("/customer/last_name")),
+    ("email", |lead, _| lead.scalar("/customer/email")),
+    ("phone", |lead, _| lead.scalar("/customer/phone")),
+    ("preferred_contact", |lead, _| lead.scalar("/customer/preferred_contact")),
+    ("allowed_channels", |lead, _| Some(lead.channels().join(" "))),
+    ("address_line_1", |lead, _| lead.scalar("/customer/address/address_line_1")),
+    ("address_line_2", |lead, _| lead.scalar("/customer/address/address_line_2")),
+    ("city", |lead, _| lead.scalar("/customer/address/city")),
+    ("state", |lead, _| lead.scalar("/customer/address/state")),
+    ("zip", |lead, _| lead.scalar("/customer/address/zip")),
+    ("country", |lead, _| lead.scalar("/customer/address/country")),
+    ("vehicle_id", |lead, _| of_vehicle(lead.vehicle(), "vehicle_id")),
+    ("vin", |lead, _| of_vehicle(lead.vehicle(), "vin")),
+    ("stock", |lead, _| of_vehicle(lead.vehicle(), "stock")),
+    ("year", |lead, _| of_vehicle(lead.vehicle(), "year")),
+    ("make", |lead, _| of_vehicle(lead.vehicle(), "make")),
+    ("model", |lead, _| of_vehicle(lead.vehicle(), "model")),
+    ("trim", |lead, _| of_vehicle(lead.vehicle(), "trim")),
+    ("condition", |lead, _| of_vehicle(lead.vehicle(), "condition")),
+    ("price", |lead, _| of_vehicle(lead.vehicle(), "price")),
+    ("trade_in_vin", |lead, _| of_vehicle(lead.trade_in(), "vin")),
+    ("trade_in_year", |lead, _| of_vehicle(lead.trade_in(), "year")),
+    ("trade_in_make", |lead, _| of_vehicle(lead.trade_in(), "make")),
+    ("trade_in_model", |lead, _| of_vehicle(lead.trade_in(), "model")),
+    ("trade_in_mileage", |lead, _| of_vehicle(lead.trade_in(), "mileage")),
+    ("trade_in_condition", |lead, _| of_vehicle(lead.trade_in(), "condition")),
+    ("appointment_id", |lead, _| Some(lead.record().appointment.as_ref()?.appointment_id.clone())),
+    ("appointment_type", |lead, _| Some(lead.record().appointment.as_ref()?.kind.to_string())),
+    ("appointment_status", |lead, _| Some(lead.record().appointment.as_ref()?.state.to_string())),
+    ("appointment_requested_at", |lead, _| {
         lead.record().appointment.as_ref()?.requested_at.map(rfc3339)
     }),
-    ("appointment_starts_at", |lead| lead.record().appointment.as_ref()?.starts_at.map(rfc3339)),
-    ("appointment_ends_at", |lead| lead.record().appointment.as_ref()?.ends_at.map(rfc3339)),
-    ("appointment_notes", |lead| lead.scalar("/appointment/notes")),
-    ("message", |lead| lead.scalar("/message")),
-    ("consent_granted_at", |lead| lead.scalar("/consent/granted_at")),
-    ("consent_expires_at", |lead| lead.scalar("/consent/expires_at")),
-    ("consent_scope", |lead| Some(lead.texts("/consent/scope").collect::<Vec<_>>().join(" "))),
-    ("consent_text", |lead| lead.scalar("/consent/consent_text")),
-    ("source_agent", |lead| lead.agent().map(str::to_owned)),
-    ("source_agent_url", |lead| lead.scalar("/source_agent/url")),
-    ("submitted_at", |lead| lead.scalar("/submitted_at")),
-    ("idempotency_key", |lead| lead.scalar("/idempotency_key")),
+    ("appointment_starts_at", |lead, _| lead.record().appointment.as_ref()?.starts_at.map(rfc3339)),
+    ("appointment_ends_at", |lead, _| lead.record().appointment.as_ref()?.ends_at.map(rfc3339)),
+    ("appointment_notes", |lead, _| lead.scalar("/appointment/notes")),
+    ("message", |lead, _| lead.scalar("/message")),
+    ("consent_granted_at", |lead, _| lead.scalar("/consent/granted_at")),
+    ("consent_expires_at", |lead, _| lead.scalar("/consent/expires_at")),
+    ("consent_scope", |lead, _| Some(lead.texts("/consent/scope").collect::<Vec<_>>().join(" "))),
+    ("consent_text", |lead, _| lead.scalar("/consent/consent_text")),
+    ("source_agent", |lead, _| lead.agent().map(str::to_owned)),
+    ("source_agent_url", |lead, _| lead.scalar("/source_agent/url")),
+    ("submitted_at", |lead, _| lead.scalar("/submitted_at")),
+    ("idempotency_key", |lead, _| lead.scalar("/idempotency_key")),
 ];
 
 /// CSV (RFC 4180) with a header.
 ///
 /// # Errors
 /// When a row cannot be written.
-pub fn csv(leads: &[LeadRecord]) -> Result<Vec<u8>, csv::Error> {
+pub fn csv(entries: &[Entry]) -> Result<Vec<u8>, csv::Error> {
     let mut writer =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     writer.write_record(COLUMNS.iter().map(|(name, _)| *name))?;
-    for record in leads {
-        let lead = LeadView::new(record);
-        let cells = COLUMNS.iter().map(|(_, cell)| cell(lead).unwrap_or_default());
+    for entry in entries {
+        let lead = LeadView::new(&entry.lead);
+        let cells = COLUMNS.iter().map(|(_, cell)| cell(lead, entry).unwrap_or_default());
         writer.write_record(cells.map(|text| guarded(&text)))?;
     }
     writer.into_inner().map_err(|error| error.into_error().into())

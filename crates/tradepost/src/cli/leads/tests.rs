@@ -1,25 +1,56 @@
 //! What people and programs read of leads.
 
 use expect_test::expect;
+use jiff::SignedDuration;
 use serde_json::{Value, json};
+use tradepost_dealer::record::{
+    AppointmentRecord, AppointmentState, HeldFor, LeadEvent, LeadEventKind, SubmissionRecord,
+};
 use tradepost_wire::aap::Version;
+use tradepost_wire::aap::lead::AppointmentType;
 
 use super::*;
 use crate::cli::output::table::Fit;
-use crate::store::AppointmentRecord;
+
+const NOW: &str = "2026-05-02T12:00:00Z";
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
 
 fn lead(id: &str, received: &str, payload: Value) -> LeadRecord {
     LeadRecord {
         lead_id: id.into(),
         dealer_id: "larkspur".into(),
-        received_at: received.parse().unwrap(),
-        duplicate: false,
-        version: Version::V1_1,
-        principal: "anonymous".into(),
-        payload,
-        rooftop: None,
-        listing: None,
+        received_at: at(received),
+        changed_at: at(received),
+        state: LeadState::Received,
+        held_for: None,
+        person: id.into(),
+        time_zone: Some("America/Los_Angeles".into()),
         appointment: None,
+        submission: SubmissionRecord {
+            received_at: at(received),
+            version: Version::V1_1,
+            principal: "anonymous".into(),
+            address: Some("192.0.2.1".into()),
+            payload,
+            rooftop: None,
+            listing: None,
+            appointment: None,
+        },
+    }
+}
+
+fn appointment(id: &str, state: AppointmentState, starts: &str) -> AppointmentRecord {
+    AppointmentRecord {
+        appointment_id: id.into(),
+        kind: AppointmentType::TestDrive,
+        state,
+        requested_at: Some(at(starts)),
+        starts_at: Some(at(starts)),
+        ends_at: Some(at(starts) + SignedDuration::from_mins(30)),
+        proposed: Vec::new(),
     }
 }
 
@@ -34,15 +65,9 @@ fn plain() -> LeadRecord {
         "source_agent": {"name": "Helper"},
     });
     let mut lead = lead("lead-1", "2026-04-30T10:15:11Z", payload);
-    lead.appointment = Some(AppointmentRecord {
-        appointment_id: "appointment-1".into(),
-        kind: "test_drive".into(),
-        status: "confirmed".into(),
-        requested_at: Some("2026-05-03T18:00:00Z".parse().unwrap()),
-        starts_at: Some("2026-05-03T18:00:00Z".parse().unwrap()),
-        ends_at: Some("2026-05-03T18:30:00Z".parse().unwrap()),
-        proposed: Vec::new(),
-    });
+    let booked = appointment("appointment-1", AppointmentState::Confirmed, "2026-05-03T18:00:00Z");
+    lead.submission.appointment = Some(booked.clone());
+    lead.appointment = Some(booked);
     lead
 }
 
@@ -56,42 +81,111 @@ fn hostile() -> LeadRecord {
         "message": "=HYPERLINK(\"https://example.com\")",
         "source_agent": "Helper",
     });
-    lead("lead-2", "2026-05-01T10:15:11Z", payload)
+    let mut lead = lead("lead-2", "2025-12-31T10:15:11Z", payload);
+    lead.state = LeadState::Held;
+    lead.held_for = Some(HeldFor::Velocity);
+    lead.person = "lead-1".into();
+    lead.time_zone = None;
+    lead
+}
+
+/// What there is of a lead that nothing has happened to.
+fn unchanged(lead: LeadRecord) -> LeadHistory {
+    let event = LeadEvent {
+        seq: 1,
+        at: lead.received_at,
+        kind: LeadEventKind::Received,
+        state: lead.state,
+        appointment: lead.appointment.clone(),
+        submission: 0,
+    };
+    let submissions = vec![lead.submission.clone()];
+    LeadHistory {
+        lead,
+        submissions,
+        events: vec![event],
+        same_person: Vec::new(),
+        consents: Vec::new(),
+    }
+}
+
+/// The plain lead, after its appointment was moved.
+fn moved() -> LeadHistory {
+    let mut history = unchanged(plain());
+    let mut again = history.lead.submission.clone();
+    again.received_at = at("2026-05-01T10:15:11Z");
+    again.listing = Some(json!({"vehicle_id": "fv-77", "year": 2023, "make": "Honda"}));
+    let booked = appointment("appointment-2", AppointmentState::Confirmed, "2027-01-04T19:00:00Z");
+    again.appointment = Some(booked.clone());
+    if let Some(first) = &mut history.submissions[0].appointment {
+        first.state = AppointmentState::Superseded;
+    }
+    history.events.push(LeadEvent {
+        seq: 4,
+        at: again.received_at,
+        kind: LeadEventKind::Resubmitted,
+        appointment: Some(booked.clone()),
+        submission: 1,
+        ..history.events[0].clone()
+    });
+    history.lead.changed_at = again.received_at;
+    history.lead.appointment = Some(booked);
+    history.lead.submission = again.clone();
+    history.submissions.push(again);
+    history.same_person = vec!["lead-2".to_owned()];
+    history
+}
+
+fn now(leads: &[LeadRecord]) -> Vec<Entry> {
+    leads.iter().map(|lead| Entry::now(unchanged(lead.clone()), None)).collect()
 }
 
 #[test]
 fn the_table_shows_the_newest_first_and_no_control_characters() {
     let other = LeadRecord { dealer_id: "bravo".into(), ..plain() };
-    let table = text::table(Fit::Unbounded, &[plain(), other]);
+    let table = text::table(Fit::Unbounded, &[plain(), other], at(NOW));
     assert!(table.contains("DEALER") && table.contains("bravo"), "{table}");
-    let table = text::table(Fit::Unbounded, &[plain(), hostile()]);
+    assert!(!text::table(Fit::Unbounded, &[plain()], at(NOW)).contains("SAME PERSON"));
+    let table = text::table(Fit::Unbounded, &[hostile(), plain()], at(NOW));
     assert!(!table.contains("DEALER"), "{table}");
     let lines: Vec<_> = table.lines().map(str::trim_end).collect();
     expect![[r#"
-        RECEIVED              ID      NAME         VEHICLE          APPOINTMENT                                PERMITTED
-        2026-05-01T10:15:11Z  lead-2  [2J=Eve X Y                                                              email
-        2026-04-30T10:15:11Z  lead-1  Ada Byron    2023 Honda CR-V  test_drive confirmed 2026-05-03T18:00:00Z  phone, sms"#]].assert_eq(&lines.join("\n"));
+        RECEIVED                    ID      STATE           NAME         TELEPHONE     E-MAIL           VEHICLE          APPOINTMENT                               PERMITTED   SAME PERSON
+        Apr 30, 3:15 AM PDT         lead-1  received        Ada Byron    +14155550123                   2023 Honda CR-V  test_drive confirmed May 3, 11:00 AM PDT  phone, sms  lead-1
+        Dec 31, 2025, 10:15 AM UTC  lead-2  held: velocity  [2J=Eve X Y                eve@example.com                                                             email       lead-1"#]].assert_eq(&lines.join("\n"));
 }
 
 #[test]
 fn the_details_have_everything_and_the_consent_text_as_it_was() {
-    let mut again = plain();
-    again.duplicate = true;
-    again.appointment = None;
-    again.listing = Some(json!({"vehicle_id": "fv-77", "year": 2023, "make": "Honda"}));
     expect![[r#"
         lead lead-1
-        received: 2026-04-30T10:15:11Z
+        state: received
+        received: Apr 30, 3:15 AM PDT
+        changed: May 1, 3:15 AM PDT
         dealer: larkspur
         rooftop: -
-        sent by: anonymous
-        version: 1.1
-        appointment: appointment-1
+        probably the same person as in: lead-2
+        appointment: appointment-2
           for: test_drive
           status: confirmed
-          requested: 2026-05-03T18:00:00Z
-          starts: 2026-05-03T18:00:00Z
-          ends: 2026-05-03T18:30:00Z
+          requested: Jan 4, 2027, 11:00 AM PST
+          starts: Jan 4, 2027, 11:00 AM PST
+          ends: Jan 4, 2027, 11:30 AM PST
+        history
+          Apr 30, 3:15 AM PDT: received; test_drive confirmed May 3, 11:00 AM PDT
+          May 1, 3:15 AM PDT: resubmitted; test_drive confirmed Jan 4, 2027, 11:00 AM PST
+
+        submission 1
+        received: Apr 30, 3:15 AM PDT
+        sent by: anonymous
+        from: 192.0.2.1
+        version: 1.1
+        asked for: appointment-1
+          for: test_drive
+          status: superseded
+          requested: May 3, 11:00 AM PDT
+          starts: May 3, 11:00 AM PDT
+          ends: May 3, 11:30 AM PDT
         payload
           customer
             first_name: Ada
@@ -113,12 +207,17 @@ fn the_details_have_everything_and_the_consent_text_as_it_was() {
           source_agent
             name: Helper
 
-        submitted again lead-1
-        received: 2026-04-30T10:15:11Z
-        dealer: larkspur
-        rooftop: -
+        submission 2
+        received: May 1, 3:15 AM PDT
         sent by: anonymous
+        from: 192.0.2.1
         version: 1.1
+        asked for: appointment-2
+          for: test_drive
+          status: confirmed
+          requested: Jan 4, 2027, 11:00 AM PST
+          starts: Jan 4, 2027, 11:00 AM PST
+          ends: Jan 4, 2027, 11:30 AM PST
         listing: 2023 Honda CR-V
           vehicle_id: fv-77
           year: 2023
@@ -144,25 +243,59 @@ fn the_details_have_everything_and_the_consent_text_as_it_was() {
           source_agent
             name: Helper
     "#]]
-    .assert_eq(&text::details(&[plain(), again]));
+    .assert_eq(&text::details(&moved(), at(NOW)));
+}
+
+#[test]
+fn a_lead_is_exported_as_it_is_and_each_change_as_it_was() {
+    let shown = |entries: &[Entry]| {
+        let status = |entry: &Entry| entry.prospect().is_resent;
+        let resent: Vec<_> = entries.iter().map(status).collect();
+        let read: Value = serde_json::from_str(&export::json(entries)).unwrap();
+        let of = |entry: &Value| {
+            let pointers = [
+                "/event/event",
+                "/event/seq",
+                "/appointment/appointment_id",
+                "/appointment/status",
+                "/listing/vehicle_id",
+            ];
+            pointers.map(|pointer| entry.pointer(pointer).cloned().unwrap_or_default())
+        };
+        let read: Vec<_> = read.as_array().unwrap().iter().map(of).collect();
+        (resent, json!(read))
+    };
+    let first = json!(["received", 1, "appointment-1", "confirmed", null]);
+    let second = json!(["resubmitted", 4, "appointment-2", "confirmed", "fv-77"]);
+    let before = Some(at("2026-04-30T00:00:00Z"));
+    let between = Some(at("2026-05-01T00:00:00Z"));
+    for (since, resent) in [(None, true), (before, false), (between, true)] {
+        let entry = Entry::now(moved(), since);
+        assert_eq!(shown(&[entry]), (vec![resent], json!([second])), "{since:?}");
+    }
+    let changes = |since| shown(&Entry::now(moved(), since).changes(since));
+    assert_eq!(changes(None), (vec![false, true], json!([first, second])));
+    assert_eq!(changes(before), (vec![false, true], json!([first, second])));
+    assert_eq!(changes(between), (vec![true], json!([second])));
+    assert!(!Entry::now(unchanged(plain()), None).prospect().is_resent);
 }
 
 #[test]
 fn no_lead_can_repaint_the_screen() {
-    let shown = text::details(&[hostile()]);
+    let shown = text::details(&unchanged(hostile()), at(NOW));
     let kept = |c: char| !c.is_control() || c == '\n';
     assert!(shown.chars().all(kept) && !shown.contains('\u{202e}'), "{shown:?}");
     assert!(shown.contains("consent_text: yes31m\n        no\n"), "{shown}");
-    let exported = export::json(&[hostile()]);
+    let exported = export::json(&now(&[hostile()]));
     assert!(exported.chars().all(kept) && !exported.contains('\u{202e}'), "{exported:?}");
 }
 
 #[test]
 fn json_gives_the_payload_back_unchanged() {
     let leads = [plain(), hostile()];
-    let read: Value = serde_json::from_str(&export::json(&leads)).unwrap();
+    let read: Value = serde_json::from_str(&export::json(&now(&leads))).unwrap();
     for (index, lead) in leads.iter().enumerate() {
-        assert_eq!(read.pointer(&format!("/{index}/payload")), Some(&lead.payload));
+        assert_eq!(read.pointer(&format!("/{index}/payload")), Some(&lead.submission.payload));
     }
     assert_eq!(read.pointer("/0/appointment/starts_at"), Some(&json!("2026-05-03T18:00:00Z")));
     assert_eq!(export::json(&[]), "[]\n");
@@ -170,7 +303,7 @@ fn json_gives_the_payload_back_unchanged() {
 
 #[test]
 fn csv_has_a_header_and_safe_cells() {
-    let csv = export::csv(&[plain(), hostile()]).unwrap();
+    let csv = export::csv(&now(&[plain(), hostile()])).unwrap();
     let mut reader = csv::Reader::from_reader(csv.as_slice());
     let header = reader.headers().unwrap().clone();
     let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
@@ -187,6 +320,9 @@ fn csv_has_a_header_and_safe_cells() {
     assert_eq!(cell(1, "first_name"), "[2J=Eve");
     assert_eq!(cell(1, "message"), "'=HYPERLINK(\"https://example.com\")");
     assert_eq!(cell(1, "source_agent"), "Helper");
+    assert_eq!([cell(0, "lead_state"), cell(0, "held_for")], ["received", ""]);
+    assert_eq!([cell(1, "lead_state"), cell(1, "held_for")], ["held", "velocity"]);
+    assert_eq!([cell(1, "person"), cell(1, "caller_address")], ["lead-1", "192.0.2.1"]);
     assert!(csv.ends_with(b"\r\n"));
 }
 

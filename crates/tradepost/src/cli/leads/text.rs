@@ -1,44 +1,71 @@
 //! Leads for people at a terminal. What customers and agents wrote is shown without control
 //! characters, so that no lead can repaint the screen.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::Value;
+use tradepost_dealer::adf::view::LeadView;
+use tradepost_dealer::consent::hex;
+use tradepost_dealer::local_time::short;
+use tradepost_dealer::record::{
+    AppointmentRecord, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
+};
 use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::format::rfc3339;
 
-use crate::aap::adf::view::LeadView;
 use crate::cli::output::table::{Column, Fit, rows};
-use crate::store::LeadRecord;
 
-/// A table of leads, newest first.
+/// A table of leads, newest first. Times are those of the rooftops.
 #[must_use]
-pub fn table(fit: Fit, leads: &[LeadRecord]) -> String {
+pub fn table(fit: Fit, leads: &[LeadRecord], now: Timestamp) -> String {
     let mut leads: Vec<_> = leads.iter().collect();
     leads.sort_by_key(|lead| std::cmp::Reverse(lead.received_at));
     let several = leads.windows(2).any(|pair| match pair {
         [a, b] => a.dealer_id != b.dealer_id,
         _ => false,
     });
-    let mut headings = vec!["received", "id", "name", "vehicle", "appointment", "permitted"];
-    if several {
-        headings.insert(2, "dealer");
+    let mut persons = BTreeMap::<_, usize>::new();
+    for lead in &leads {
+        *persons.entry(lead.person.as_str()).or_default() += 1;
     }
+    let is_shared = |lead: &LeadRecord| {
+        lead.person != lead.lead_id || persons.get(lead.person.as_str()).is_some_and(|n| *n > 1)
+    };
+    let linked = leads.iter().any(|lead| is_shared(lead));
+    let mut headings = vec!["received", "id"];
+    headings.extend(several.then_some("dealer"));
+    headings.extend([
+        "state",
+        "name",
+        "telephone",
+        "e-mail",
+        "vehicle",
+        "appointment",
+        "permitted",
+    ]);
+    headings.extend(linked.then_some("same person"));
     let leads: Vec<_> = leads
         .into_iter()
         .map(|record| {
             let lead = LeadView::new(record);
-            let mut cells = vec![
-                rfc3339(record.received_at),
-                record.lead_id.clone(),
+            let contact = |name| lead.text(name).unwrap_or_default().to_owned();
+            let appointment = record.appointment.as_ref();
+            let mut cells =
+                vec![short(record.received_at, &record.zone(), now), record.lead_id.clone()];
+            cells.extend(several.then(|| record.dealer_id.clone()));
+            cells.extend([
+                state(record),
                 lead.customer_name(),
+                contact("/customer/phone"),
+                contact("/customer/email"),
                 lead.vehicle().map(|vehicle| vehicle.title()).unwrap_or_default(),
-                appointment(record),
+                appointment.map(|it| summary(it, &record.zone(), now)).unwrap_or_default(),
                 lead.channels().join(", "),
-            ];
-            if several {
-                cells.insert(2, record.dealer_id.clone());
-            }
+            ]);
+            let person = || if is_shared(record) { record.person.clone() } else { String::new() };
+            cells.extend(linked.then(person));
             cells
         })
         .collect();
@@ -46,58 +73,109 @@ pub fn table(fit: Fit, leads: &[LeadRecord]) -> String {
     rows(fit, &columns, &leads)
 }
 
-fn appointment(record: &LeadRecord) -> String {
-    let Some(appointment) = &record.appointment else {
-        return String::new();
-    };
-    let at = appointment.starts_at.or(appointment.requested_at);
-    let at = at.map(|at| format!(" {}", rfc3339(at))).unwrap_or_default();
-    one_line(&format!("{} {}{at}", appointment.kind, appointment.status))
+fn state(lead: &LeadRecord) -> String {
+    match (lead.state, lead.held_for) {
+        (LeadState::Held, Some(why)) => format!("held: {why}"),
+        (state, _) => state.to_string(),
+    }
 }
 
-/// Everything about the submissions of a lead.
+/// `test_drive confirmed May 3, 11:00 AM PDT`
+fn summary(appointment: &AppointmentRecord, zone: &TimeZone, now: Timestamp) -> String {
+    let at = appointment.starts_at.or(appointment.requested_at);
+    let at = at.map(|at| format!(" {}", short(at, zone, now))).unwrap_or_default();
+    format!("{} {}{at}", appointment.kind, appointment.state)
+}
+
+/// Everything about a lead. Times are those of the rooftop.
 #[must_use]
-pub fn details(submissions: &[LeadRecord]) -> String {
+pub fn details(history: &LeadHistory, now: Timestamp) -> String {
+    let lead = &history.lead;
+    let zone = lead.zone();
+    let local = |at: Timestamp| short(at, &zone, now);
     let mut out = String::new();
-    for record in submissions {
-        let lead = LeadView::new(record);
-        if !out.is_empty() {
-            out.push('\n');
+    let _ = writeln!(out, "lead {}", one_line(&lead.lead_id));
+    field(&mut out, "state", &state(lead));
+    field(&mut out, "received", &local(lead.received_at));
+    field(&mut out, "changed", &local(lead.changed_at));
+    field(&mut out, "dealer", &lead.dealer_id);
+    field(&mut out, "rooftop", lead.submission.rooftop.as_deref().unwrap_or("-"));
+    if !history.same_person.is_empty() {
+        field(&mut out, "probably the same person as in", &history.same_person.join(", "));
+    }
+    if let Some(current) = &lead.appointment {
+        appointment(&mut out, "appointment", current, &local);
+    }
+    out.push_str("history\n");
+    for event in &history.events {
+        let current = event.appointment.as_ref();
+        let booked = current.map(|it| format!("; {}", summary(it, &zone, now)));
+        let booked = booked.unwrap_or_default();
+        let _ = writeln!(out, "  {}: {}{booked}", local(event.at), event.kind);
+    }
+    for (record, hash, user_agent) in &history.consents {
+        let label = format!("consent record {}", record.seq);
+        field(&mut out, &label, &format!("{} {}", record.kind, local(record.at)));
+        if let Some(user_agent) = user_agent {
+            field(&mut out, "  user agent", user_agent);
         }
-        let title = if record.duplicate { "submitted again" } else { "lead" };
-        let _ = writeln!(out, "{title} {}", one_line(&record.lead_id));
-        field(&mut out, "received", &rfc3339(record.received_at));
-        field(&mut out, "dealer", &record.dealer_id);
-        field(&mut out, "rooftop", record.rooftop.as_deref().unwrap_or("-"));
-        field(&mut out, "sent by", &record.principal);
-        field(&mut out, "version", record.version.name());
-        if let Some(appointment) = &record.appointment {
-            field(&mut out, "appointment", &appointment.appointment_id);
-            field(&mut out, "  for", &appointment.kind);
-            field(&mut out, "  status", &appointment.status);
-            for (label, moment) in [
-                ("  requested", appointment.requested_at),
-                ("  starts", appointment.starts_at),
-                ("  ends", appointment.ends_at),
-            ] {
-                if let Some(moment) = moment {
-                    field(&mut out, label, &rfc3339(moment));
-                }
-            }
-            for moment in &appointment.proposed {
-                field(&mut out, "  proposed", &rfc3339(*moment));
-            }
+        if let Some(body) = &record.body {
+            field(&mut out, "  hash of the bytes as sent", &hex(body));
         }
-        if let Some(listing) = &record.listing {
-            let title = lead.vehicle().map(|v| v.title()).unwrap_or_default();
-            field(&mut out, "listing", &title);
-            tree(&mut out, "  ", listing);
-        }
-        // The payload holds the consent with its text.
-        out.push_str("payload\n");
-        tree(&mut out, "  ", &record.payload);
+        field(&mut out, "  hash in the chain", &hex(hash));
+    }
+    for (number, sent) in history.submissions.iter().enumerate() {
+        let _ = writeln!(out, "\nsubmission {}", number + 1);
+        submission(&mut out, lead, sent, &local);
     }
     out
+}
+
+fn submission(
+    out: &mut String,
+    lead: &LeadRecord,
+    sent: &SubmissionRecord,
+    local: &impl Fn(Timestamp) -> String,
+) {
+    field(out, "received", &local(sent.received_at));
+    field(out, "sent by", &sent.principal);
+    field(out, "from", sent.address.as_deref().unwrap_or("-"));
+    field(out, "version", sent.version.name());
+    if let Some(asked) = &sent.appointment {
+        appointment(out, "asked for", asked, local);
+    }
+    if let Some(listing) = &sent.listing {
+        let as_sent = LeadRecord { submission: sent.clone(), ..lead.clone() };
+        let title = LeadView::new(&as_sent).vehicle().map(|v| v.title()).unwrap_or_default();
+        field(out, "listing", &title);
+        tree(out, "  ", listing);
+    }
+    // The payload holds the consent with its text.
+    out.push_str("payload\n");
+    tree(out, "  ", &sent.payload);
+}
+
+fn appointment(
+    out: &mut String,
+    label: &str,
+    appointment: &AppointmentRecord,
+    local: &impl Fn(Timestamp) -> String,
+) {
+    field(out, label, &appointment.appointment_id);
+    field(out, "  for", appointment.kind.name());
+    field(out, "  status", appointment.state.name());
+    for (label, moment) in [
+        ("  requested", appointment.requested_at),
+        ("  starts", appointment.starts_at),
+        ("  ends", appointment.ends_at),
+    ] {
+        if let Some(moment) = moment {
+            field(out, label, &local(moment));
+        }
+    }
+    for moment in &appointment.proposed {
+        field(out, "  proposed", &local(*moment));
+    }
 }
 
 fn field(out: &mut String, label: &str, text: &str) {

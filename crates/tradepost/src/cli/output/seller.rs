@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 use tradepost_buyer::card::NotAap;
 use tradepost_buyer::failure::{self, Garbled, Unsent};
+use tradepost_buyer::record::of_code;
 use tradepost_buyer::refusal::{Adcp, By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::aap::error::Received;
@@ -132,6 +133,8 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
         Unsent::Unreachable(_) => Failure::new(NO_ANSWER, message)
             .hint("check the address, and whether the agent is running"),
         Unsent::NotAap(not_aap) => from_not_aap(message, &not_aap),
+        Unsent::NoInterface => Failure::new(NO_ANSWER, message)
+            .hint("run tradepost discover for the agent's interfaces"),
         Unsent::SkillNotOffered { offered, .. } => {
             let offered: Vec<_> = offered.iter().map(|skill| skill.name()).collect();
             let hint = if offered.is_empty() {
@@ -162,6 +165,17 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
             let data = json!({"code": refusal.code.name(), "details": details});
             Failure { lines, data: Some(data), ..Failure::usage(message).hint(hint) }
         }
+        Unsent::Arguments(error) => {
+            let issues = error.issues.iter();
+            let lines = issues.map(|it| problem_line(&it.pointer, &it.keyword, &it.message));
+            let data = json!({"code": error.code.name(), "error": error});
+            let lines = lines.collect();
+            Failure { lines, data: Some(data), ..Failure::usage(message) }
+                .hint("correct every problem listed, or send anyway with --no-check")
+        }
+        Unsent::NotPermitted { .. } => {
+            Failure::new(OTHER, message).hint("ask the seller's operator for the scope")
+        }
         Unsent::Credential(_) => {
             Failure::usage(message).hint("give the credential with --token, never as an argument")
         }
@@ -171,7 +185,7 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
 
 fn from_not_aap(message: String, not_aap: &NotAap) -> Failure {
     let (exit, hint) = match not_aap {
-        NotAap::NoExtension => (NO_ANSWER, "use a generic A2A client for this agent"),
+        NotAap::NoExtension => (NO_ANSWER, "say what you want in words, with --text"),
         NotAap::OtherVersions { .. } => {
             (UNSUPPORTED, "run tradepost discover for what the agent speaks")
         }
@@ -261,7 +275,8 @@ fn from_received(message: String, jsonrpc: i64, error: &Received, refused: &Refu
 
 fn from_adcp(message: String, adcp: &Adcp) -> Failure {
     let error = &adcp.error;
-    let mut lines = Vec::new();
+    // The first line for people: what the seller says may be in no language of theirs.
+    let mut lines = vec![of_code(error)];
     for issue in error.issues.iter().take(MAX_LISTED) {
         lines.push(problem_line(&issue.pointer, &issue.keyword, &issue.message));
     }
@@ -275,7 +290,7 @@ fn from_adcp(message: String, adcp: &Adcp) -> Failure {
     lines.extend(suggestion.map(|text| format!("the seller suggests: {}", plain(text, SENTENCE))));
     let data = json!({
         "code": error.code.name(), "recovery": error.class().name(), "jsonrpc_code": adcp.jsonrpc,
-        "error": error,
+        "sentence": of_code(error), "error": error,
     });
     let (exit, hint) = match error.code.known() {
         Some(code) => (exit_of_adcp(code, error.class()), code.hint()),
@@ -415,12 +430,13 @@ mod tests {
             refused(&error),
             &expect![[r#"
             3 VALIDATION_ERROR: 2 problems
+              Values of the request are wrong, or break a rule of the business.
               /packages/0/budget: no number (type)
               details.accepted_values: a, b
               the seller suggests: send a number
               retry: no, the same request would be refused again
             hint: correct every entry of issues and send again
-            {"kind":"refused","may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
+            {"kind":"refused","may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"sentence":"Values of the request are wrong, or break a rule of the business.","error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
         "#]],
         );
         let hasty = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
@@ -429,9 +445,10 @@ mod tests {
             refused(&hasty),
             &expect![[r#"
             9 CONFIGURATION_ERROR: no upstream
+              The seller is set up wrongly; neither waiting nor another request helps.
               retry: no, the same request would be refused again
             hint: tell the people who run the seller
-            {"kind":"refused","may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
+            {"kind":"refused","may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller is set up wrongly; neither waiting nor another request helps.","error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
         "#]],
         );
         let unknown = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
@@ -440,9 +457,10 @@ mod tests {
             refused(&unknown),
             &expect![[r#"
             7 X_ACME_NEW: later
+              The seller cannot do this at the moment.
               retry: the same request may succeed after 2 s
             hint: act on what the seller says; the code is new to us
-            {"kind":"refused","may_have_acted":false,"code":"X_ACME_NEW","recovery":"transient","jsonrpc_code":-32000,"error":{"code":"X_ACME_NEW","message":"later"},"retryable":true,"retry_after_ms":2000,"http_status":200}
+            {"kind":"refused","may_have_acted":false,"code":"X_ACME_NEW","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller cannot do this at the moment.","error":{"code":"X_ACME_NEW","message":"later"},"retryable":true,"retry_after_ms":2000,"http_status":200}
         "#]],
         );
     }

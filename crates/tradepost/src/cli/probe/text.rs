@@ -1,16 +1,19 @@
 //! The report for a terminal: what failed, why and how to mend it.
 
-use tradepost_buyer::probe::check::{Level, Verdict};
-use tradepost_buyer::probe::report::{Finding, Report};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_probe::check::{Level, Verdict};
+use tradepost_probe::rehearsal::Rehearsal;
+use tradepost_probe::report::{Finding, Report};
 
 /// The report in words. The exchanges are in the other formats.
 pub(super) fn summary(report: &Report) -> String {
     let mut out = String::new();
-    let grade = report.grade;
     let name = if report.agent.is_empty() { &report.address } else { &report.agent };
-    push(&mut out, &format!("{}: grade {}", plain(name, WORD), grade.letter()));
-    push(&mut out, &format!("  {}", grade.meaning()));
+    push(&mut out, &format!("{}: {}", plain(name, WORD), report.verdict()));
+    push(&mut out, &format!("  {}", report.meaning()));
+    if let Some(why) = &report.stopped {
+        push(&mut out, &format!("  ended early: {why}"));
+    }
     for level in [Level::Must, Level::Should, Level::May] {
         let counts = report.counts(Some(level));
         let kept = counts.pass + counts.warn;
@@ -56,6 +59,43 @@ pub(super) fn summary(report: &Report) -> String {
         &mut out,
         &format!("{} requests; requests and answers are in --format html or json", report.requests),
     );
+    out
+}
+
+/// What would be sent, in words: each request by its first line and the beginning of its body.
+pub(super) fn rehearsal(rehearsal: &Rehearsal) -> String {
+    let mut out = String::new();
+    let sending = rehearsal.steps.iter().filter(|step| !step.requests.is_empty()).count();
+    let rate = match rehearsal.rate {
+        0 => "as fast as answers come".to_owned(),
+        rate => format!("at most {rate} in a second"),
+    };
+    push(&mut out, &format!("{}: nothing was sent but a GET of the card", rehearsal.card_url));
+    push(&mut out, &format!("  User-Agent: {}", rehearsal.user_agent));
+    push(&mut out, &format!("  at most {} requests, one at a time, {rate}", rehearsal.budget));
+    push(
+        &mut out,
+        &format!(
+            "  {sending} of {} checks begin with these requests; what they send then depends on the \
+             answers",
+            rehearsal.steps.len()
+        ),
+    );
+    for text in &rehearsal.left_out {
+        push(&mut out, &format!("  left out: {}", plain(text, SENTENCE)));
+    }
+    for step in &rehearsal.steps {
+        push(&mut out, "");
+        let on = plain(&step.on, WORD);
+        push(&mut out, &format!("{} {} on {on}", step.check.level.name(), step.check.id));
+        for sent in &step.requests {
+            let url = plain(&sent.url, SENTENCE);
+            push(&mut out, &format!("  {} {url} {}", sent.method, plain(&sent.body, SENTENCE)));
+        }
+        if let Some(why) = &step.nothing {
+            push(&mut out, &format!("  nothing: {}", plain(why, SENTENCE)));
+        }
+    }
     out
 }
 

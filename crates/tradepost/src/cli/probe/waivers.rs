@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
-use tradepost_buyer::probe::{self, Waiver};
 use tradepost_buyer::text::{WORD, plain};
+use tradepost_probe::{Waiver, checks};
 
 use crate::cli::output::Failure;
 
@@ -67,9 +67,9 @@ fn waiver(entry: &DeValue<'_>) -> Result<Waiver, Vec<String>> {
     let (check, reason) = (text("check"), text("reason"));
     match &check {
         None => problems.push("check is missing".to_owned()),
-        Some(id) if !probe::checks().any(|check| check.id == id) => {
+        Some(id) if !checks().any(|check| check.id == id) => {
             let near = |check: &&str| strsim::damerau_levenshtein(check, id);
-            let nearest = probe::checks().map(|check| check.id).min_by_key(near);
+            let nearest = checks().map(|check| check.id).min_by_key(near);
             let hint = nearest.map(|id| format!("; did you mean {id}?")).unwrap_or_default();
             problems.push(format!("there is no check {}{hint}", plain(id, WORD)));
         }

@@ -6,17 +6,19 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tradepost_publisher::account::{self, Account, Grant};
+use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::creative::{self, Creative};
 use tradepost_publisher::money;
-use tradepost_publisher::profile::Authorization;
-use tradepost_publisher::shelf::{Broken, Kept, Query, Shelf, Vault};
+use tradepost_publisher::shelf::{Kept, Query, Shelf, Vault};
 use tradepost_publisher::task::Task;
+use tradepost_publisher::world::Broken;
+use tradepost_server::clock::Clock;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Place;
 use crate::cli::output::Failure;
 use crate::cli::output::table::{self, Column, Fit};
 use crate::cli::{Context, Outcome};
-use crate::clock::Clock;
 
 /// What can be listed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -31,8 +33,8 @@ impl What {
     /// The states that it can be in; none for what has no state.
     fn states(self) -> Vec<&'static str> {
         match self {
-            Self::Accounts => account::Status::ALL.map(account::Status::name).to_vec(),
-            Self::Creatives => creative::Status::ALL.map(creative::Status::name).to_vec(),
+            Self::Accounts => account::Status::NAMES.to_vec(),
+            Self::Creatives => creative::Status::NAMES.to_vec(),
             Self::Tasks => {
                 vec![
                     "submitted",

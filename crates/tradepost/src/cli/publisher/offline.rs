@@ -2,7 +2,7 @@
 //! needs identifiers and nothing else from outside.
 
 use serde_json::{Map, Value};
-use tradepost_publisher::shelf::Broken;
+use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };

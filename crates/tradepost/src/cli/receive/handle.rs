@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::text::{WORD, plain};
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::inbox::{DurableInbox, Kept};
 use tradepost_wire::format::rfc3339;
 
 use super::super::output::{Failure, Output};
-use crate::clock::Clock;
-use crate::fault::Fault;
-use crate::store::inbox::{DurableInbox, Kept};
 
 /// The pauses after failed attempts, in seconds; after the last one the delivery is dead.
 const PAUSES: [i64; 4] = [1, 5, 25, 125];
@@ -135,6 +135,7 @@ pub(super) fn document(kept: &Kept) -> impl serde::Serialize {
     let body = RawValue::from_string(kept.body.clone()).ok();
     let mut document = json!({
         "number": kept.seq, "id": kept.id, "kind": kept.kind, "source": kept.source,
+        "sender": kept.sender, "key": kept.key,
         "received_at": rfc3339(kept.received_at), "task_id": kept.task_id, "state": kept.state,
         "fate": kept.fate.name(), "attempts": kept.attempts, "problem": kept.problem,
     });

@@ -4,15 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tradepost_buyer::Url;
+use tradepost_buyer::adcp::AdcpClient;
+use tradepost_buyer::client::random_ids;
+use tradepost_buyer::discover::discover;
 use tradepost_buyer::receiver::Inbox;
 use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::receiver::poll::{self, Edge, Ended, Policy};
 use tradepost_buyer::text::{WORD, plain};
+use tradepost_buyer::transport::Transport;
+use tradepost_buyer::{Url, failure as buyer};
+use tradepost_server::clock::Clock;
 
 use super::super::discover::transport;
 use super::super::output::{Failure, Output};
-use crate::clock::Clock;
 
 /// The environment variable of the bearer token for questions.
 const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
@@ -21,28 +25,68 @@ const TOKEN_VARIABLE: &str = "TRADEPOST_TOKEN";
 #[derive(Debug, clap::Args)]
 pub(super) struct Missed {
     /// A task whose end is awaited; may be repeated. Questions carry the token of TRADEPOST_TOKEN.
-    #[arg(long, value_name = "ID", requires = "endpoint", help_heading = "Missed deliveries")]
+    #[arg(long, value_name = "ID", help_heading = "Missed deliveries")]
     task: Vec<String>,
-    /// The JSON-RPC address of the agent that has the tasks.
+    /// The address of the agent that has the tasks; the only seller without it.
     #[arg(long, value_name = "URL", requires = "task", help_heading = "Missed deliveries")]
     endpoint: Option<Url>,
+    /// What the agent is asked. With --seller get_task_status over MCP, else GetTask of A2A.
+    #[arg(long, value_name = "QUESTION", requires = "task", help_heading = "Missed deliveries")]
+    ask: Option<Question>,
     /// How many seconds without a delivery pass before the agent is asked.
     #[arg(long, value_name = "SECONDS", default_value_t = 120, help_heading = "Missed deliveries",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     patience: u64,
 }
 
+/// What an agent is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Question {
+    /// GetTask of A2A, by JSON-RPC
+    GetTask,
+    /// get_task_status of AdCP, over MCP
+    McpTaskStatus,
+    /// get_task_status of AdCP, over A2A 1.0; the address is that of the agent's card
+    A2aTaskStatus,
+}
+
+/// Whether a host is this machine.
+pub(super) fn is_local(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
 impl Missed {
-    /// Reads them together with the environment.
-    pub(super) fn read(&self, environment: &[(String, String)]) -> Result<Watched, Failure> {
+    /// Reads them together with the sellers whose webhooks are taken, and the environment.
+    pub(super) fn read(
+        &self,
+        sellers: &[String],
+        environment: &[(String, String)],
+    ) -> Result<Watched, Failure> {
+        let endpoint = match (&self.endpoint, sellers) {
+            (Some(endpoint), _) => Some(endpoint.clone()),
+            (None, [seller]) if !self.task.is_empty() => Url::parse(seller).ok(),
+            (None, _) if !self.task.is_empty() => {
+                return Err(Failure::usage("--task needs the address of its agent")
+                    .hint("name it with --endpoint"));
+            }
+            (None, _) => None,
+        };
+        // Webhooks and answers of one seller are about the same tasks.
+        let sender = match sellers {
+            [seller] => seller.clone(),
+            sellers => {
+                let is = |seller: &&String| Url::parse(seller).ok() == endpoint;
+                sellers.iter().find(is).cloned().unwrap_or_default()
+            }
+        };
+        let usual = if sellers.is_empty() { Question::GetTask } else { Question::McpTaskStatus };
+        let question = self.ask.unwrap_or(usual);
         let token =
             environment.iter().find(|(name, value)| name == TOKEN_VARIABLE && !value.is_empty());
         let mut authorization = None;
-        if let (Some((_, token)), Some(endpoint)) = (token, &self.endpoint) {
-            let local = endpoint.host_str().is_some_and(|host| {
-                let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-                host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-            });
+        if let (Some((_, token)), Some(endpoint)) = (token, &endpoint) {
+            let local = endpoint.host_str().is_some_and(is_local);
             if endpoint.scheme() != "https" && !local {
                 return Err(Failure::usage("--endpoint is not https, so the token is not sent"));
             }
@@ -50,12 +94,19 @@ impl Missed {
             let mut value = value
                 .map_err(|_| Failure::usage("the token has characters that no header may have"))?;
             value.set_sensitive(true);
-            authorization = Some(value);
+            authorization = Some((token.clone(), value));
         }
         let patience = Duration::from_secs(self.patience);
-        let policy = Policy { patience, ..Policy::default() };
-        let (tasks, endpoint) = (self.task.clone(), self.endpoint.clone());
-        Ok(Watched { tasks, endpoint, authorization, policy })
+        let policy = match question {
+            Question::GetTask => Policy { patience, ..Policy::default() },
+            // Every two minutes where webhooks are configured (AdCP W-1).
+            Question::McpTaskStatus | Question::A2aTaskStatus => {
+                let pause = patience.min(Policy::default().patience);
+                Policy { patience, first: pause, longest: pause, ..Policy::default() }
+            }
+        };
+        let tasks = self.task.clone();
+        Ok(Watched { tasks, endpoint, sender, question, authorization, policy })
     }
 }
 
@@ -63,7 +114,9 @@ impl Missed {
 pub(super) struct Watched {
     tasks: Vec<String>,
     endpoint: Option<Url>,
-    authorization: Option<axum::http::HeaderValue>,
+    sender: String,
+    question: Question,
+    authorization: Option<(String, axum::http::HeaderValue)>,
     policy: Policy,
 }
 
@@ -103,19 +156,45 @@ impl Watched {
         clock: &Clock,
         news: &Notify,
     ) -> Option<Ended> {
-        let (transport, endpoint) = (transport(30), self.endpoint.as_ref()?);
-        let mut chance = tradepost_buyer::client::random_ids();
+        let endpoint = self.endpoint.as_ref()?;
+        let transport = transport(30);
+        let mut chance = random_ids();
         let edge = Edge {
             now: || clock.now(),
             sleep: async |wait| tokio::time::sleep(wait).await,
             chance: || chance.f64(),
         };
         let ask = async || {
-            let token = self.authorization.as_ref();
-            let task = poll::get_task(&transport, endpoint, token, task).await;
+            let answer = self.ask(&transport, endpoint, task).await;
             news.notify_one();
-            task
+            answer
         };
+        let task = (self.sender.as_str(), task);
         Some(poll::watch(task, inbox, metrics, self.policy, edge, ask).await)
+    }
+
+    async fn ask(
+        &self,
+        own: &Transport,
+        endpoint: &Url,
+        task: &str,
+    ) -> Result<String, buyer::Failure> {
+        let ids = random_ids();
+        let client = match self.question {
+            Question::GetTask => {
+                let token = self.authorization.as_ref().map(|(_, value)| value);
+                return poll::get_task(own, endpoint, token, task).await;
+            }
+            Question::McpTaskStatus => AdcpClient::mcp(transport(30), endpoint.as_str(), ids)?,
+            Question::A2aTaskStatus => {
+                let found = discover(own, endpoint.as_str(), None).await?;
+                AdcpClient::a2a(transport(30), &found, ids)?
+            }
+        };
+        let client = match &self.authorization {
+            Some((token, _)) => client.with_token(token)?,
+            None => client,
+        };
+        poll::get_task_status(&client, task).await
     }
 }

@@ -4,12 +4,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tradepost_buyer::signed::signers::{Keys, Source};
+use tradepost_publisher::agent::{BuyerAgent, Standing};
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::{BuyerAgent, RequestSigning, Standing};
+use tradepost_publisher::profile::RequestSigning;
+use tradepost_server::auth::Principal;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::signing::Digest;
 
-use crate::adcp::signers::{Keys, Source};
-use crate::auth::Principal;
 use crate::config::{Config, Publisher, read};
 use crate::gate::Scopes;
 
@@ -47,6 +49,11 @@ pub(super) struct DemoPublisher {
 }
 
 impl DemoPublisher {
+    /// Whether there is to be one.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.demo_publisher
+    }
+
     /// The demo publisher's configuration, when it is asked for.
     pub(super) fn config(&self) -> Option<Config> {
         if !self.demo_publisher {
@@ -74,7 +81,8 @@ impl DemoPublisher {
         profile.signing.requests = Some(RequestSigning {
             required_for: [Tool::CreateMediaBuy.to_string()].into(),
             methods_required_for: ["tasks/cancel".to_owned()].into(),
-            ..RequestSigning::default()
+            // The published vectors have both.
+            digest: Digest::Either,
         });
         profile.agents.push(Arc::new(BuyerAgent {
             id: SIGNER.to_owned(),

@@ -1,15 +1,15 @@
 //! Readers for how callers say who they are.
 
 use serde_json::Value;
+use tradepost_server::auth::key;
+use tradepost_server::tls::client::{Fingerprint, Subject};
 use tradepost_wire::format;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{host, line, of_text, reject, words};
-use crate::auth::key;
 use crate::config::{Auth, Jwt, KeySource, KnownCertificate};
 use crate::gate::{Scope, Scopes};
-use crate::tls::client::{Fingerprint, Subject};
 
 /// `[dealers.auth]`
 pub(super) fn auth(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Auth> {
@@ -71,7 +71,7 @@ fn read_certificate(
     let subject = subject.or(dns.map(Subject::Dns)).or(uri.map(Subject::Uri))?;
     let scopes = match value.get("scopes") {
         None => Scopes::All,
-        Some(_) => Scopes::Only(scopes?.into_iter().collect()),
+        Some(_) => Scopes::only(scopes?),
     };
     Some(KnownCertificate { name: name?, subject, scopes })
 }

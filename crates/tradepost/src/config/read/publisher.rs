@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::Value;
+use tradepost_buyer::signed::signers::Keys;
+use tradepost_publisher::agent::{Authorization, Billing, BuyerAgent, Standing};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{
-    Authorization, Billing, BuyerAgent, Onboarding, Profile, Review, Signing, Standing,
-};
+use tradepost_publisher::profile::{Onboarding, Profile, Review, Signing};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, of_text, prose, reject};
 use super::{auth, sections};
 use crate::adcp::seller::Front;
-use crate::adcp::signers::Keys;
 use crate::config::{Auth, Publisher, RateLimit, Rates, Upstream};
 
 mod signing;
@@ -69,6 +69,12 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "webhook_key" => webhook_key: signing::webhook_key,
         optional "request_signing" => request_signing: signing::request_signing,
     });
+    if request_signing.is_some() && public_url.is_none() && hosts.as_ref().is_none_or(Vec::is_empty)
+    {
+        let message = "needs public_url or hosts: a signature holds for the address that it was \
+                       made for, and without them nobody can tell whether that is this one";
+        reject(&at.key("request_signing"), problems, message);
+    }
     let (agents, keys): (Vec<_>, Vec<_>) = agents.into_iter().flatten().unzip();
     let mut principals = BTreeSet::new();
     for (index, agent) in agents.iter().enumerate() {
@@ -124,11 +130,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
 fn billing_list(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Billing>> {
     parse::list(value, at, problems, (1, None), |value, at, problems| {
         const HINT: &str = "must be operator, agent or advertiser";
-        of_text((value, at, problems), HINT, |text| {
-            [Billing::Operator, Billing::Agent, Billing::Advertiser]
-                .into_iter()
-                .find(|billing| billing.name() == text)
-        })
+        of_text((value, at, problems), HINT, Billing::from_name)
     })
 }
 

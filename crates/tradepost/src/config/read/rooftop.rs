@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde_json::Value;
+use tradepost_dealer::settings::{Appointments, Fee, Rooftop};
 use tradepost_wire::aap::dealer::{
     self, Address, DayHours, Geo, NamedValue, Schedule, WeeklyHours,
 };
@@ -14,21 +15,6 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, prose, reject, whole};
-use crate::config::{Appointments, Fee, Rooftop};
-
-impl Default for Appointments {
-    /// None offered.
-    fn default() -> Self {
-        Self {
-            types: Vec::new(),
-            slot_minutes: 30,
-            capacity: 1,
-            notice: SignedDuration::from_hours(2),
-            horizon_days: 30,
-            closed_on: Vec::new(),
-        }
-    }
-}
 
 /// `[[dealers.rooftops]]`
 pub(super) fn rooftops(
@@ -53,6 +39,9 @@ pub(super) fn rooftops(
 fn rooftop(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rooftop> {
     read_object!(value, at, problems, closed {
         required "name" => name: line(200),
+        optional "feed_names" => feed_names: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), line(200))
+        },
         optional "legal_name" => legal_name: line(200),
         optional "website" => website: values::web_page,
         optional "geo" => geo: read_geo,
@@ -111,6 +100,7 @@ fn rooftop(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Roofto
             notes,
             capabilities: capabilities.unwrap_or_default(),
         },
+        feed_names: feed_names.unwrap_or_default(),
         time_zone: time_zone.unwrap_or(TimeZone::UTC),
         fees: fees.unwrap_or_default(),
         appointments,

@@ -4,14 +4,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::SignedDuration;
 use serde_json::Value;
+use tradepost_dealer::settings::{Dealer as Terms, SearchPolicy};
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, prose, reject, whole, words};
-use super::{auth, rooftop};
-use crate::config::{CardSigning, Dealer, LeadPolicy, RateLimit, SearchPolicy, Server, Tls};
+use super::{auth, leads, rooftop};
+use crate::config::{CardSigning, Dealer, RateLimit, Server, Tls, WebOrigin};
 
 const DAY: i64 = 24;
 const NOTHING: (SignedDuration, &str) = (SignedDuration::ZERO, "0s");
@@ -25,35 +26,20 @@ impl Default for Server {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            operator_listen: None,
             max_body_bytes: 256 * 1024, // E-004
             read_timeout: SignedDuration::from_secs(10),
+            request_timeout: SignedDuration::from_secs(5),
+            min_free_space: 64 * 1024 * 1024,
             max_connections: 4096,
+            connections_per_address: 256,
+            max_pending_bytes: 64 * 1024 * 1024,
             shutdown_grace: SignedDuration::from_secs(20),
             log_json: false,
             log_filter: "info".to_owned(),
             trust_forwarded_for: false,
+            web_origins: vec![WebOrigin::Any],
             tls: None,
-        }
-    }
-}
-
-impl Default for SearchPolicy {
-    fn default() -> Self {
-        // C-08
-        Self { default_limit: 20, max_limit: 100 }
-    }
-}
-
-impl Default for LeadPolicy {
-    fn default() -> Self {
-        Self {
-            clock_skew: SignedDuration::from_mins(5), // E-071
-            consent_lifetime: None,
-            test_drive_needs_vehicle: true,                    // E-097
-            duplicate_window: SignedDuration::from_hours(DAY), // R-LD-17
-            idempotency_lifetime: SignedDuration::from_hours(DAY), // R-LD-15
-            strict_appointments: false,                        // C-20
-            proposed_times: 3,
         }
     }
 }
@@ -68,27 +54,55 @@ impl Default for RateLimit {
 pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Server> {
     read_object!(value, at, problems, closed {
         optional "listen" => listen: values::socket,
+        optional "operator_listen" => operator_listen: values::socket,
         optional "max_body_bytes" => max_body_bytes: whole(1_024, 64 * 1_024 * 1_024),
         optional "read_timeout" => read_timeout: duration(MOMENT, FIVE_MINUTES),
+        optional "request_timeout" => request_timeout: duration(MOMENT, FIVE_MINUTES),
+        optional "min_free_space" => min_free_space: whole(0, 1 << 50),
         optional "max_connections" => max_connections: whole(1, 1_000_000),
+        optional "connections_per_address" => connections_per_address: whole(1, 1_000_000),
+        optional "max_pending_bytes" => max_pending_bytes: whole(1_048_576, 64 * 1_024 * 1_048_576),
         optional "shutdown_grace" => shutdown_grace: duration(NOTHING, HOUR),
         optional "log_json" => log_json: parse::boolean,
         optional "log_filter" => log_filter: values::log_filter,
         optional "trust_forwarded_for" => trust_forwarded_for: parse::boolean,
+        optional "web_origins" => web_origins: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), web_origin)
+        },
         optional "tls" => tls: read_tls,
     });
     let default = Server::default();
     Some(Server {
         listen: listen.unwrap_or(default.listen),
+        operator_listen,
         max_body_bytes: max_body_bytes.unwrap_or(default.max_body_bytes),
         read_timeout: read_timeout.unwrap_or(default.read_timeout),
+        request_timeout: request_timeout.unwrap_or(default.request_timeout),
+        min_free_space: min_free_space.unwrap_or(default.min_free_space),
         max_connections: max_connections.unwrap_or(default.max_connections),
+        connections_per_address: connections_per_address.unwrap_or(default.connections_per_address),
+        max_pending_bytes: max_pending_bytes.unwrap_or(default.max_pending_bytes),
         shutdown_grace: shutdown_grace.unwrap_or(default.shutdown_grace),
         log_json: log_json.unwrap_or(default.log_json),
         log_filter: log_filter.unwrap_or(default.log_filter),
         trust_forwarded_for: trust_forwarded_for.unwrap_or(default.trust_forwarded_for),
+        web_origins: web_origins.unwrap_or(default.web_origins),
         tls,
     })
+}
+
+/// `*`, or an origin: a scheme and a host, and no path.
+fn web_origin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<WebOrigin> {
+    const HINT: &str = "must be \"*\" or an origin such as https://www.example.com";
+    if value.as_str() == Some("*") {
+        return Some(WebOrigin::Any);
+    }
+    let base = values::web_base(value, at, problems)?;
+    let is_origin = base.matches('/').count() == 2;
+    if !is_origin {
+        reject(at, problems, HINT);
+    }
+    is_origin.then(|| WebOrigin::Named(base.to_ascii_lowercase()))
 }
 
 /// `[server.tls]`
@@ -128,7 +142,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         optional "skills" => skills: words::<Skill>,
         required "rooftops" => rooftops: rooftop::rooftops,
         optional "search" => search: read_search,
-        optional "leads" => leads: read_leads,
+        optional "leads" => leads: leads::leads,
         optional "rate_limit" => rate_limit: read_rate_limit,
         optional "tombstone_lifetime" => tombstone_lifetime: duration(NOTHING, TEN_YEARS),
         optional "require_version" => require_version: parse::boolean,
@@ -143,30 +157,33 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         reject(&at.key("http_json"), problems, message);
     }
     let name = name?;
-    let describe = || format!("{name}: vehicles on offer, opening hours and contact requests.");
+    let described = format!("{name}: vehicles on offer, opening hours and contact requests.");
+    let description = description.unwrap_or(described);
     Some(Dealer {
-        id: id?,
+        terms: Terms {
+            id: id?,
+            name,
+            welcome_message,
+            versions: versions.unwrap_or_else(|| Version::ALL.to_vec()),
+            skills: skills.unwrap_or_else(|| Skill::ALL.to_vec()),
+            rooftops: rooftops?,
+            search: search.unwrap_or_default(),
+            leads: leads.unwrap_or_default(),
+            // C-23
+            tombstone_lifetime: tombstone_lifetime.unwrap_or(SignedDuration::from_hours(90 * DAY)),
+        },
         hosts: hosts.unwrap_or_default(),
         public_url,
-        description: description.unwrap_or_else(describe),
+        description,
         agent_version: agent_version.unwrap_or_else(|| "1.0.0".to_owned()),
         provider,
         documentation_url,
-        welcome_message,
-        versions: versions.unwrap_or_else(|| Version::ALL.to_vec()),
-        skills: skills.unwrap_or_else(|| Skill::ALL.to_vec()),
-        rooftops: rooftops?,
-        search: search.unwrap_or_default(),
-        leads: leads.unwrap_or_default(),
         rate_limit: rate_limit.unwrap_or_default(),
-        // C-23
-        tombstone_lifetime: tombstone_lifetime.unwrap_or(SignedDuration::from_hours(90 * DAY)),
         require_version: require_version.unwrap_or(false), // C-33
         http_json: http_json.unwrap_or(false),
         strict_output_modes: strict_output_modes.unwrap_or(false), // C-26
         auth: auth.unwrap_or_default(),
         card_signing,
-        name,
     })
 }
 
@@ -197,37 +214,6 @@ fn read_search(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Se
         default_limit: default_limit.unwrap_or(default.default_limit.min(max_limit)),
         max_limit,
     })
-}
-
-fn read_leads(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<LeadPolicy> {
-    read_object!(value, at, problems, closed {
-        optional "clock_skew" => clock_skew: duration(NOTHING, HOUR),
-        optional "consent_lifetime" => consent_lifetime: lifetime,
-        optional "test_drive_needs_vehicle" => test_drive_needs_vehicle: parse::boolean,
-        optional "duplicate_window" => duplicate_window: duration(NOTHING, TEN_YEARS),
-        optional "idempotency_lifetime" => idempotency_lifetime: duration(ONE_DAY, TEN_YEARS),
-        optional "strict_appointments" => strict_appointments: parse::boolean,
-        optional "proposed_times" => proposed_times: whole(1, 20),
-    });
-    let default = LeadPolicy::default();
-    Some(LeadPolicy {
-        clock_skew: clock_skew.unwrap_or(default.clock_skew),
-        consent_lifetime: consent_lifetime.unwrap_or(default.consent_lifetime),
-        test_drive_needs_vehicle: test_drive_needs_vehicle
-            .unwrap_or(default.test_drive_needs_vehicle),
-        duplicate_window: duplicate_window.unwrap_or(default.duplicate_window),
-        idempotency_lifetime: idempotency_lifetime.unwrap_or(default.idempotency_lifetime),
-        strict_appointments: strict_appointments.unwrap_or(default.strict_appointments),
-        proposed_times: proposed_times.unwrap_or(default.proposed_times),
-    })
-}
-
-/// A duration, or `never` for no end.
-fn lifetime(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<SignedDuration>> {
-    if value.as_str() == Some("never") {
-        return Some(None);
-    }
-    duration(HOUR, TEN_YEARS)(value, at, problems).map(Some)
 }
 
 fn read_card_signing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<CardSigning> {

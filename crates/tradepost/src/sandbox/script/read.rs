@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 
-use super::{Act, Budget, Page, Per, Rule, Script, Target, When, Words};
+use super::{Act, Budget, Garbage, Page, Per, Rule, Script, Seller, Target, When, Words};
 use crate::config::read::{Mistake, of_text, parse_duration, read_with};
 
 /// The longest name.
@@ -31,17 +31,56 @@ fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
             parse::text_of(v, at, p, 1, Some(MAX_NAME))
         },
         optional "description" => description: sentence,
+        optional "seller" => seller: parse::word::<Seller>,
         optional "budget" => limits: budget,
         optional "rules" => rules: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::list(v, at, p, (0, Some(MAX_RULES)), rule)
         },
     });
+    let seller = seller.unwrap_or(Seller::Dealer);
+    for (index, rule) in rules.iter().flatten().enumerate() {
+        fits(seller, rule, &At::Root.key("rules").index(index), problems);
+    }
     Some(Script {
         name: name?,
         description: description.unwrap_or_default(),
+        seller,
         budget: limits.unwrap_or_default(),
         rules: rules.unwrap_or_default(),
     })
+}
+
+/// Says what of a rule the seller does not have.
+fn fits(seller: Seller, rule: &Rule, at: &At<'_>, problems: &mut Problems) {
+    let mut say = |key: &str, message: &str| {
+        parse::push(&at.key(key), problems, Keyword::Format, message.to_owned(), Extra::None);
+    };
+    let names = |wanted: fn(&Target) -> bool| rule.when.on.iter().any(wanted);
+    match seller {
+        Seller::Dealer if names(|target| matches!(target, Target::Operation(_))) => {
+            say("on", "names an operation, which is for seller = \"agent\"; a dealer has skills");
+        }
+        Seller::Agent if names(|target| matches!(target, Target::Skill(_))) => {
+            say("on", "names a skill of dealers; an agent has operations, such as SendMessage");
+        }
+        Seller::Dealer | Seller::Agent => {}
+    }
+    let of_dealers = match &rule.act {
+        Act::Refuse(_) => Some("refuse"),
+        Act::Inject(_) => Some("inject"),
+        Act::Sell(_) => Some("sell"),
+        Act::Garbage(Garbage::OtherSkill) => Some("garbage"),
+        Act::Answer
+        | Act::Protocol(_)
+        | Act::Http(..)
+        | Act::Drop
+        | Act::Truncate
+        | Act::Garbage(_)
+        | Act::Redirect => None,
+    };
+    if let (Seller::Agent, Some(key)) = (seller, of_dealers) {
+        say(key, "is for dealers; an agent says no by protocol or http");
+    }
 }
 
 fn budget(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Budget> {
@@ -203,7 +242,8 @@ fn only_true(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> 
 fn targets(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Target>> {
     let one = |value: &Value, at: &At<'_>, problems: &mut Problems| {
         const HINT: &str = "must be card, dealer.information, inventory.facets, \
-                            inventory.search, inventory.vehicle or lead.submit";
+                            inventory.search, inventory.vehicle or lead.submit; with \
+                            seller = \"agent\" card or an operation of A2A";
         of_text((value, at, problems), HINT, Target::from_name)
     };
     if value.is_string() {

@@ -44,11 +44,11 @@ retry_after = "a\nb"
 "#;
     expect_test::expect![[r#"
         [
-            "2: title: unknown key; the keys here are name, description, budget, rules",
+            "2: title: unknown key; the keys here are name, description, seller, budget, rules",
             "4: budget.attempts: must be >= 1",
             "5: budget.elapsed: must be a duration such as \"250ms\", \"10s\" or \"15m\"",
             "6: rules[0]: at least one of refuse, protocol, http, drop, truncate, garbage, inject, sell, redirect, latency is required",
-            "7: rules[0].on: must be card, dealer.information, inventory.facets, inventory.search, inventory.vehicle or lead.submit",
+            "7: rules[0].on: must be card, dealer.information, inventory.facets, inventory.search, inventory.vehicle or lead.submit; with seller = \"agent\" card or an operation of A2A",
             "8: rules[0].every: must be >= 1",
             "9: rules[1]: does 2 things; one rule does one of refuse, protocol, http, drop, truncate, garbage, inject, sell, redirect",
             "10: rules[1].refuse: must be one of UNSUPPORTED_SKILL, SCHEMA_VALIDATION_FAILED, MISSING_REQUIRED_FIELD, INVALID_CONDITION, VEHICLE_NOT_FOUND, VEHICLE_UNAVAILABLE, CONTACT_CONSENT_REQUIRED, INVALID_CONSENT, APPOINTMENT_TIME_UNAVAILABLE, IDEMPOTENCY_CONFLICT, RATE_LIMITED, INTERNAL_ERROR",
@@ -63,6 +63,29 @@ retry_after = "a\nb"
         ]
     "#]]
     .assert_debug_eq(&mistakes(text));
+}
+
+#[test]
+fn what_the_seller_does_not_have_is_a_mistake() {
+    let agent = "name = \"x\"\nseller = \"agent\"\n[[rules]]\n";
+    expect_test::expect![[r#"
+        [
+            "4: rules[0].on: names a skill of dealers; an agent has operations, such as SendMessage",
+            "5: rules[0].refuse: is for dealers; an agent says no by protocol or http",
+            "7: rules[1].garbage: is for dealers; an agent says no by protocol or http",
+        ]
+    "#]].assert_debug_eq(&mistakes(&format!(
+        "{agent}on = \"lead.submit\"\nrefuse = \"RATE_LIMITED\"\n[[rules]]\ngarbage = \"other_skill\"\n"
+    )));
+    expect_test::expect![[r#"
+        [
+            "3: rules[0].on: names an operation, which is for seller = \"agent\"; a dealer has skills",
+        ]
+    "#]].assert_debug_eq(&mistakes(
+        "name = \"x\"\n[[rules]]\non = \"GetTask\"\ndrop = \"after\"\n",
+    ));
+    let script = read(&format!("{agent}on = [\"card\", \"GetTask\"]\ndrop = \"after\"\n")).unwrap();
+    assert_eq!(script.seller, Seller::Agent);
 }
 
 #[test]

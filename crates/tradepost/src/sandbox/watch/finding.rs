@@ -91,6 +91,9 @@ findings! {
     /// A lead had no idempotency key, so it cannot be retried safely.
     KeyMissing = "key.missing" Unwise "AAP R-LD-14"
         "give every lead an idempotency_key before it is sent the first time"
+    /// A message to an agent was sent again under another id: the agent may have it twice.
+    MessageDoubled = "message.doubled" Unwise "A2A §3.3.1"
+        "send the same messageId again when nothing was answered, by which the agent can know the message"
     /// A message's id was used again for another message.
     MessageIdReused = "message_id.reused" Wrong "AAP R-ENV-03"
         "give every message a unique messageId"

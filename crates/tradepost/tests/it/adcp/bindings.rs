@@ -22,94 +22,110 @@ fn a_message_that_calls_no_task_is_refused_by_the_protocol() {
         (
             json!([{"text": "sell me something"}]),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[{"field":"message.parts","description":"one data part {\"skill\": …, \"input\": {…}} is required"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,"message":"Invalid parameters: message.parts: one data part {\"skill\": …, \"input\": {…}} is required",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message.parts"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[{"field":"message.parts","description":"one data part {\"skill\": …, \"input\": {…}} is required"}]}]}}
+            "#]],
         ),
         (
             json!([{"data": good}, {"data": good}]),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[{"field":"message.parts","description":"exactly one data part is permitted; send one task in one message"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,"message":"Invalid parameters: message.parts: exactly one data part is permitted; send one task in one message",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message.parts"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[{"field":"message.parts","description":"exactly one data part is permitted; send one task in one message"}]}]}}
+            "#]],
         ),
         (
             json!([{"data": good}, {"url": "https://a.example/brief.pdf"}]),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[{"field":"message.parts[1]","description":"files have no place here; refer to them in the task's input"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,"message":"Invalid parameters: message.parts[1]: files have no place here; refer to them in the task's input",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                        "metadata":{"fields":"message.parts[1]"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[{"field":"message.parts[1]","description":"files have no place here; refer to them in the task's input"}]}]}}
+            "#]],
         ),
         (
             json!([{"data": [1]}]),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[{"field":"message.parts[0].data","description":"must be an object {\"skill\": …, \"input\": {…}}"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,"message":"Invalid parameters: message.parts[0].data: must be an object {\"skill\": …, \"input\": {…}}",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                        "metadata":{"fields":"message.parts[0].data"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[{"field":"message.parts[0].data","description":"must be an object {\"skill\": …, \"input\": {…}}"}]}]}}
+            "#]],
         ),
         (
             json!([{"data": {"skill": "get_horses", "input": []}}]),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 2 fields are wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[
-                      {"field":"message.parts[0].data.skill","description":"must be the id of a skill of the agent card"},
-                      {"field":"message.parts[0].data.input","description":"must be an object with the task's request; it is required"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,
+                    "message":"Invalid parameters: message.parts[0].data.skill: must be the id of a skill of the agent card; message.parts[0].data.input: must be an object with the task's request; it is required",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                        "metadata":{"fields":"message.parts[0].data.skill, message.parts[0].data.input"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[
+                          {"field":"message.parts[0].data.skill","description":"must be the id of a skill of the agent card"},
+                          {"field":"message.parts[0].data.input","description":"must be an object with the task's request; it is required"}]}]}}
+            "#]],
         ),
         (
             json!([{"data": {"skill": "get_products"}}]),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[{"field":"message.parts[0].data.input","description":"must be an object with the task's request; it is required"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,"message":"Invalid parameters: message.parts[0].data.input: must be an object with the task's request; it is required",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                        "metadata":{"fields":"message.parts[0].data.input"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[{"field":"message.parts[0].data.input","description":"must be an object with the task's request; it is required"}]}]}}
+            "#]],
         ),
         (
             json!([{"data": {"skill": "get_products", "parameters": {}}}]),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 2 fields are wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[
-                      {"field":"message.parts[0].data.input","description":"must be an object with the task's request; it is required"},
-                      {"field":"message.parts[0].data","description":"has members besides skill and input; put the request into input"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,
+                    "message":"Invalid parameters: message.parts[0].data.input: must be an object with the task's request; it is required; message.parts[0].data: has members besides skill and input; put the request into input",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                        "metadata":{"fields":"message.parts[0].data.input, message.parts[0].data"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[
+                          {"field":"message.parts[0].data.input","description":"must be an object with the task's request; it is required"},
+                          {"field":"message.parts[0].data","description":"has members besides skill and input; put the request into input"}]}]}}
+            "#]],
         ),
         (
             json!([{"data": {"skill": "get_products", "input": {}, "more": 1}}]),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[{"field":"message.parts[0].data","description":"has members besides skill and input; put the request into input"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,"message":"Invalid parameters: message.parts[0].data: has members besides skill and input; put the request into input",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                        "metadata":{"fields":"message.parts[0].data"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[{"field":"message.parts[0].data","description":"has members besides skill and input; put the request into input"}]}]}}
+            "#]],
         ),
     ] {
         check(&publisher.a2a("acme", "SendMessage", &parts(sent)), expected);
@@ -117,6 +133,47 @@ fn a_message_that_calls_no_task_is_refused_by_the_protocol() {
     let told = parts(json!([{"text": "read me"}, {"data": good}]));
     let answer = publisher.a2a("acme", "SendMessage", &told).json();
     assert_eq!(answer["result"]["task"]["status"]["state"], "TASK_STATE_FAILED", "{answer}");
+}
+
+#[test]
+fn the_version_that_a_request_names_decides_which_a2a_it_is() {
+    let publisher = start();
+    let (newer, older) = ("SendMessage", "message/send");
+    let other = "this agent speaks A2A 1.0 and 0.3; send A2A-Version: 1.0 or 0.3";
+    let unknown_older = "method not found; A2A 0.3 has message/send, and 1.0 SendMessage";
+    for (versions, method, expected) in [
+        (&[][..], newer, "task"),
+        (&[], older, "kind"),
+        (&["1.0"], newer, "task"),
+        (&["0.3"], older, "kind"),
+        (&["0.3.0"], older, "kind"),
+        // A method of the other release is none of this one.
+        (&["0.3"], newer, unknown_older),
+        (&["0.3"], "tasks/list", unknown_older),
+        (&["0.3"], "Dance", unknown_older),
+        (&["1.0"], older, "method not found; A2A 1.0 calls it SendMessage"),
+        (&["0.2"], older, other),
+        (&["0.2"], newer, other),
+        (&["0.30"], older, other),
+        (&["0.3", "1.0"], older, other),
+    ] {
+        let tool = "get_adcp_capabilities";
+        let params = if method == newer {
+            message(tool, &json!({}))
+        } else {
+            older_message(tool, &json!({}))
+        };
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut headers: Vec<_> = versions.iter().map(|named| ("A2A-Version", *named)).collect();
+        headers.push(("A2A-Extensions", crate::support::publisher::EXTENSION));
+        let answer = publisher.post("acme", "/a2a", &headers, &body.to_string()).json();
+        let result = &answer["result"];
+        if result.is_null() {
+            assert_eq!(answer["error"]["message"], expected, "{versions:?} {method}");
+        } else {
+            assert!(result.get(expected).is_some(), "{versions:?} {method}: {answer}");
+        }
+    }
 }
 
 #[test]
@@ -255,34 +312,40 @@ fn clients_of_0_3_are_understood_and_answered_in_kind() {
         (
             json!({"kind": "text", "text": "hello"}),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[{"field":"message.parts","description":"one data part {\"skill\": …, \"input\": {…}} is required"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,"message":"Invalid parameters: message.parts: one data part {\"skill\": …, \"input\": {…}} is required",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message.parts"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[{"field":"message.parts","description":"one data part {\"skill\": …, \"input\": {…}} is required"}]}]}}
+            "#]],
         ),
         (
             json!({"kind": "file", "file": {"uri": "https://a.example/x"}}),
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 2 fields are wrong",
-                "data":[
-                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                    "fieldViolations":[
-                      {"field":"message.parts[0]","description":"files have no place here; refer to them in the task's input"},
-                      {"field":"message.parts","description":"one data part {\"skill\": …, \"input\": {…}} is required"}]}]}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,
+                  "error":{"code":-32602,
+                    "message":"Invalid parameters: message.parts[0]: files have no place here; refer to them in the task's input; message.parts: one data part {\"skill\": …, \"input\": {…}} is required",
+                    "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                        "metadata":{"fields":"message.parts[0], message.parts"}},
+                      {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                        "fieldViolations":[
+                          {"field":"message.parts[0]","description":"files have no place here; refer to them in the task's input"},
+                          {"field":"message.parts","description":"one data part {\"skill\": …, \"input\": {…}} is required"}]}]}}
+            "#]],
         ),
         (
             json!({"kind": "data", "data": {"skill": "get_products", "input": {}, "parameters": {}}}),
             expect![[r#"
                 200
                 {"jsonrpc":"2.0","id":1,
-                  "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+                  "error":{"code":-32602,"message":"Invalid parameters: message.parts[0].data.parameters: must not stand beside input; send one of them",
                     "data":[
+                      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                        "metadata":{"fields":"message.parts[0].data.parameters"}},
                       {"@type":"type.googleapis.com/google.rpc.BadRequest",
                         "fieldViolations":[{"field":"message.parts[0].data.parameters","description":"must not stand beside input; send one of them"}]}]}}
             "#]],
@@ -295,12 +358,13 @@ fn clients_of_0_3_are_understood_and_answered_in_kind() {
     check(
         &publisher.older("acme", "message/send", &json!({})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"message","description":"missing required property \"message\""}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: message: missing required property \"message\"",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message","description":"missing required property \"message\""}]}]}}
+        "#]],
     );
 }

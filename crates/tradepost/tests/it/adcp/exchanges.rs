@@ -17,6 +17,8 @@ fn our_own_buyer_gets_answers_and_refusals_over_mcp() {
     let address = format!("http://{}/mcp", publisher.address);
     let ids = fastrand::Rng::with_seed(7);
     let client = AdcpClient::mcp(Transport::new(Limits::default()), &address, ids).unwrap();
+    // The seller is to say no, and not the check before sending.
+    let client = client.unchecked();
     let client = client.with_token(&token("acme").unwrap()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let call = |tool: &'static str, value| runtime.block_on(client.call(tool, arguments(value)));

@@ -395,6 +395,19 @@ fn what_is_no_message_is_refused_in_json_rpc() {
     ] {
         check(&publisher, "acme", &[], body, expected);
     }
+    let twice = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_products","arguments":{"brief":"a","brief":"b"}}}"#;
+    check(
+        &publisher,
+        "acme",
+        &[],
+        twice,
+        expect![[r#"
+        400
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32600,"message":"the body has members twice; send each once",
+            "data":{"issues":[{"pointer":"/params/arguments/brief","message":"is there twice; readers differ in which they take"}]}}}
+    "#]],
+    );
     let deep = format!("{}{}", "[".repeat(70), "]".repeat(70));
     check(
         &publisher,
@@ -459,9 +472,9 @@ fn the_transport_refuses_in_json_rpc_too() {
         &[],
         &huge,
         expect![[r#"
-        413
-        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body is larger than this agent accepts"}}
-    "#]],
+            413
+            {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body is larger than the 262144 bytes that this agent accepts"}}
+        "#]],
     );
     for method in ["GET", "DELETE", "PUT"] {
         let response = client::request(publisher.address, method, "/mcp", &[], b"");

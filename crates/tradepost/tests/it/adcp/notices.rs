@@ -8,25 +8,27 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tradepost::adcp::keys::WebhookKey;
 use tradepost::adcp::notices::{Ground, Notices};
+use tradepost::adcp::published::Web;
 use tradepost::adcp::vault::StoreVault;
-use tradepost::clock::Clock;
-use tradepost::egress::{Egress, Resolver};
-use tradepost::outbox::Edge;
-use tradepost::outbox::backoff::Schedule;
-use tradepost::outbox::sender::HttpSender;
-use tradepost::store::Store;
-use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Keys, Signatures};
-use tradepost_publisher::refuse::Stop;
-use tradepost_publisher::shelf::{Broken, Job, Kept, New, Query, Shelf, Vault};
+use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
+use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
+use tradepost_publisher::shelf::{Job, Kept, New, Query, Shelf, Vault};
 use tradepost_publisher::task::Notice;
-use tradepost_publisher::tools::Reply;
+use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::Later;
+use tradepost_server::clock::Clock;
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_server::outbox::Edge;
+use tradepost_server::outbox::backoff::Schedule;
+use tradepost_server::outbox::sender::HttpSender;
+use tradepost_store::Store;
+use tradepost_wire::http_signature::Target;
 
 const BODY: &str =
     r#"{"idempotency_key":"whk_0123456789abcdef","task_id":"t","status":"completed"}"#;
@@ -39,7 +41,7 @@ type Said = (u16, &'static str);
 /// says 200 to what it believes and 401 to everything else.
 #[derive(Clone)]
 struct Receiver {
-    judge: Arc<Mutex<Authenticity>>,
+    judge: Arc<Authenticity>,
     answers: Arc<Mutex<VecDeque<Said>>>,
     seen: Arc<Mutex<Vec<(HeaderMap, String, bool)>>>,
 }
@@ -56,12 +58,7 @@ async fn receive(State(receiver): State<Receiver>, request: Request) -> Response
     let envelope =
         Envelope { method: &parts.method, uri: &parts.uri, headers: &parts.headers, body: &body };
     let now = Clock::system().now();
-    let judge = receiver.judge.lock().unwrap();
-    let pass = judge.check(&envelope, now);
-    let believed = pass.is_some();
-    if let Some(pass) = pass {
-        judge.spend(pass, now);
-    }
+    let believed = receiver.judge.check(&envelope, now).await.is_ok();
     let text = String::from_utf8(body.to_vec()).unwrap();
     receiver.seen.lock().unwrap().push((parts.headers.clone(), text, believed));
     let usual = if believed { (200, "") } else { (401, "") };
@@ -88,6 +85,11 @@ struct World {
 impl World {
     /// With a receiver that believes our signatures.
     fn new(answers: &[Said]) -> Self {
+        Self::judged(answers, None)
+    }
+
+    /// With a receiver that judges in this way.
+    fn judged(answers: &[Said], judge: Option<Authenticity>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(directory.path()).unwrap());
         let vault = StoreVault::new(store, "gazette");
@@ -96,13 +98,18 @@ impl World {
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}/hooks/a%2Fb?op=1", listener.local_addr().unwrap());
-        let signatures = Signatures {
-            keys: Keys::read(&key.jwks()).unwrap(),
-            url: Some(url.parse::<Uri>().unwrap()),
-            tag: Some("adcp/webhook-signing/v1".to_owned()),
-        };
+        let file = directory.path().join("jwks.json");
+        std::fs::write(&file, key.jwks().to_string()).unwrap();
+        let keys = Keys { source: Source::File(file), revoked: Vec::new(), cap: 100 };
+        let seller = Agent { whose: "gazette".into(), id: "gazette".to_owned(), url: None, keys };
+        let web = Arc::new(Web::new(Egress::new(Resolver::system(), true), Clock::system()));
+        let sellers =
+            Signers::open(web, vec![seller], |path| std::fs::read_to_string(path)).unwrap();
+        let webhooks = Webhooks::new(sellers, Some(Target::read(&url).unwrap()));
         let receiver = Receiver {
-            judge: Arc::new(Mutex::new(Authenticity::default().with_signatures(signatures))),
+            judge: Arc::new(
+                judge.unwrap_or_else(|| Authenticity::default().with_webhooks(webhooks)),
+            ),
             answers: Arc::new(Mutex::new(answers.iter().copied().collect())),
             seen: Arc::default(),
         };
@@ -111,22 +118,17 @@ impl World {
         Self { vault, key, receiver, url, runtime, _directory: directory }
     }
 
-    /// The receiver judges otherwise.
-    fn judging(self, judge: Authenticity) -> Self {
-        *self.receiver.judge.lock().unwrap() = judge;
-        self
-    }
-
     /// Something is to be told.
     fn owe(&self, id: &'static str, url: &str, authentication: Option<Value>) {
         let now = Clock::system().now();
         let body = BODY.to_owned();
         let notice = Notice { url: url.to_owned(), authentication, body, attempts: 0, due_at: now };
-        let job: Job = Box::new(move |shelf| {
+        let job = move |shelf: &dyn Shelf| {
             shelf.add(New { id, owner: "o", account: None, state: "due", now }, &notice)?;
-            Ok(Reply::completed("kept", json!({})))
-        });
-        self.runtime.block_on(self.vault.write(job)).unwrap();
+            Ok::<_, Broken>(())
+        };
+        let vault: &dyn Vault = &self.vault;
+        self.runtime.block_on(vault.act(job)).unwrap();
     }
 
     /// A process that delivers, from what this vault says.
@@ -216,7 +218,10 @@ fn what_nobody_takes_is_given_up_and_so_is_what_is_not_believed() {
         [(401, "Signature error=\"webhook_signature_invalid\"")].into();
     world.owe("n-2", &world.url.clone(), None);
     assert_eq!(world.end("n-2"), ("dead".to_owned(), 1), "it would never be believed");
-    assert_eq!(world.receiver.seen().len(), 5);
+    *world.receiver.answers.lock().unwrap() = [(409, "")].into();
+    world.owe("n-3", &world.url.clone(), None);
+    assert_eq!(world.end("n-3"), ("dead".to_owned(), 1), "its key was used for something else");
+    assert_eq!(world.receiver.seen().len(), 6);
 }
 
 #[test]
@@ -227,7 +232,7 @@ fn who_asked_for_a_secret_of_its_own_gets_that_and_no_signature() {
             "Bearer" => judge.with_tokens(&[SECRET]).unwrap(),
             _ => judge.with_hmac(&[SECRET]).unwrap(),
         };
-        let world = World::new(&[]).judging(judge);
+        let world = World::judged(&[], Some(judge));
         world.run();
         let asked = json!({"schemes": [scheme], "credentials": SECRET});
         world.owe("n-1", &world.url.clone(), Some(asked));
@@ -261,7 +266,7 @@ impl Vault for Stuck {
         self.0.read(job)
     }
 
-    fn write(&self, _: Job) -> Later<'_, Result<Reply, Stop>> {
+    fn write(&self, _: Job) -> Later<'_, Result<(), Broken>> {
         self.1.notify_one();
         Box::pin(std::future::pending())
     }

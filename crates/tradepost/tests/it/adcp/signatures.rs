@@ -1,13 +1,16 @@
 //! Signed requests over HTTP: who is known by a signature, and what those hear whose signature is
 //! not believed.
 
+use std::io::Read as _;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use tradepost::adcp::signers::{Keys, Source};
 use tradepost::config::Config;
-use tradepost_publisher::profile::{BuyerAgent, RequestSigning};
+use tradepost_buyer::signed::signers::{Keys, Source};
+use tradepost_publisher::agent::BuyerAgent;
+use tradepost_publisher::profile::RequestSigning;
+use tradepost_wire::adcp::signing::Digest;
 
 use crate::support::Response;
 use crate::support::publisher::{Publisher, start, start_with};
@@ -24,13 +27,13 @@ fn accounts() -> String {
 }
 
 /// Lets an agent sign.
-fn knows(config: &mut Config, id: &str, url: Option<&str>, source: Source) {
+pub(super) fn knows(config: &mut Config, id: &str, url: Option<&str>, source: Source) {
     let publisher = &mut config.publishers[0];
     publisher.call_loopback = true;
     publisher.profile.signing.requests = Some(RequestSigning {
         required_for: ["create_media_buy".to_owned()].into(),
         methods_required_for: ["tasks/cancel".to_owned()].into(),
-        ..RequestSigning::default()
+        digest: Digest::Required,
     });
     let keys = Keys { source, revoked: Vec::new(), cap: 1_000 };
     publisher.signers.insert(id.to_owned(), keys);
@@ -46,13 +49,18 @@ fn send(
     headers: &[(&'static str, String)],
     body: &str,
 ) -> Response {
-    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
+    let headers: Vec<_> = headers.chain([AT]).collect();
     publisher.post("nobody", path, &headers, body)
 }
 
+const AT: (&str, &str) = ("Host", "127.0.0.1:8080");
+
+/// Where the publisher is, by its own account.
+const HERE: &str = "http://127.0.0.1:8080/mcp";
+
 fn signed(publisher: &Publisher, signer: &Signer, nonce: u8, body: &str) -> Response {
-    let url = format!("http://{}/mcp", publisher.address);
-    send(publisher, "/mcp", &signer.sign(&url, body, nonce), body)
+    send(publisher, "/mcp", &signer.sign(HERE, body, nonce), body)
 }
 
 /// The status, the challenge, and the code of what came back.
@@ -101,9 +109,9 @@ fn a_signature_that_is_not_believed_is_not_made_good_by_another_credential() {
     let keys = Files::of(&[&acme]);
     let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
     let body = accounts();
-    let url = format!("http://{}/mcp", publisher.address);
-    let headers = acme.sign(&url, &body, 1);
-    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let headers = acme.sign(HERE, &body, 1);
+    let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
+    let headers: Vec<_> = headers.chain([AT]).collect();
     let damaged: Vec<_> =
         headers.iter().copied().filter(|(name, _)| *name != "Signature").collect();
     for (headers, body, code) in [
@@ -187,6 +195,85 @@ fn keys_are_found_where_the_operator_publishes_them_and_asked_for_with_moderatio
     publisher.hand.advance(SignedDuration::from_secs(30));
     assert_eq!(code(&second, 1), "200 - -", "a new key is found without waiting for the old ones");
     runtime.shutdown_background();
+}
+
+#[test]
+fn a_signature_that_was_made_for_another_seller_is_not_believed() {
+    let acme = Signer::new("k");
+    let keys = Files::of(&[&acme]);
+    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    let body = accounts();
+    let other = acme.sign("http://other.example/mcp", &body, 1);
+    let headers = other.iter().map(|(name, value)| (*name, value.as_str()));
+    let headers: Vec<_> = headers.chain([("Host", "other.example")]).collect();
+    let heard = said(&publisher.post("nobody", "/mcp", &headers, &body));
+    let malformed = r#"401 Signature error="request_target_uri_malformed" AUTH_INVALID"#;
+    assert_eq!(heard, malformed);
+}
+
+#[test]
+fn a_signature_that_was_used_before_a_restart_stays_used() {
+    let acme = Signer::new("k");
+    let keys = Files::of(&[&acme]);
+    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    let body = accounts();
+    assert_eq!(said(&signed(&publisher, &acme, 1, &body)), "200 - -");
+    let publisher = publisher.restart();
+    let replayed = r#"401 Signature error="request_signature_replayed" AUTH_INVALID"#;
+    assert_eq!(said(&signed(&publisher, &acme, 1, &body)), replayed);
+    assert_eq!(said(&signed(&publisher, &acme, 2, &body)), "200 - -");
+}
+
+#[test]
+fn what_cannot_be_noted_as_used_is_not_believed() {
+    let acme = Signer::new("k");
+    let keys = Files::of(&[&acme]);
+    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    publisher.damage("DROP TABLE used_signatures");
+    let heard = signed(&publisher, &acme, 1, &accounts());
+    assert_eq!(said(&heard), "503 - SERVICE_UNAVAILABLE");
+}
+
+#[test]
+fn nobody_waits_for_the_site_of_another_agent() {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
+    let site = Site::default();
+    let url = format!("http://{}/agent", site.serve(&runtime));
+    // It takes connections and answers nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent_url = format!("http://{}/agent", silent.local_addr().unwrap());
+    let publisher = start_with(&|config| {
+        knows(config, "acme", Some(&url), Source::Published(None));
+        knows(config, "nova", Some(&silent_url), Source::Published(None));
+    });
+    let acme = Signer::new("k");
+    site.put("/.well-known/brand.json", json!({"agents": [{"url": url}]}));
+    site.put("/.well-known/jwks.json", json!({"keys": [acme.public()]}));
+    assert_eq!(said(&signed(&publisher, &acme, 1, &accounts())), "200 - -");
+    // The other was asked, and is still being waited for.
+    let (mut asked, _) = silent.accept().unwrap();
+    asked.set_nonblocking(true).unwrap();
+    let mut request = [0; 4096];
+    let waiting = loop {
+        match asked.read(&mut request) {
+            Ok(0) => break false,
+            Ok(_) => {}
+            Err(error) => break error.kind() == std::io::ErrorKind::WouldBlock,
+        }
+    };
+    assert!(waiting, "the answer came only when the other site had been given up");
+    runtime.shutdown_background();
+}
+
+#[test]
+fn what_a_signature_says_of_a_body_with_a_member_twice_is_said_in_its_words() {
+    let acme = Signer::new("k");
+    let keys = Files::of(&[&acme]);
+    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    let twice = accounts().replacen('{', r#"{"id":2,"#, 1);
+    let heard = said(&signed(&publisher, &acme, 1, &twice));
+    assert_eq!(heard, r#"401 Signature error="request_body_malformed" AUTH_INVALID"#);
 }
 
 #[test]

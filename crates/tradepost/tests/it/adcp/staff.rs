@@ -32,7 +32,7 @@ const PUBLISHER: &str = r#"
     credentials = ["nova"]
 "#;
 
-fn catalogue() -> Value {
+pub fn catalogue() -> Value {
     json!({
         "agent_url": "https://ads.gazette.example",
         "creatives": {"review": "person"},

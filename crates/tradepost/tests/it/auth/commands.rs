@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
-use tradepost::auth::key::Fresh;
+use tradepost_server::auth::key::Fresh;
 
 use crate::process::{Process, data, fresh_lead};
 use crate::support::{client, envelope};

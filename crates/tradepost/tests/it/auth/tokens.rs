@@ -15,12 +15,12 @@ use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
 };
 use serde_json::{Value, json};
-use tradepost::auth::Authenticator;
-use tradepost::auth::jwks::KeySet;
-use tradepost::clock::Clock;
 use tradepost::config::{Auth, Config, Jwt, KeySource};
-
-use tradepost::store::Store;
+use tradepost::wiring;
+use tradepost_server::auth::Authenticator;
+use tradepost_server::auth::jwks::KeySet;
+use tradepost_server::clock::Clock;
+use tradepost_store::Store;
 
 use super::{ask, bearer, question, receipt, seconds, whole};
 use crate::support::{TestServer, dealer, lead, start_with, with};
@@ -149,7 +149,7 @@ fn tokens_of_every_algorithm_are_checked() {
     }
     let writer = edwards.token("ed-1", &[("/scope", json!(["lead:write"]))]);
     assert_eq!(receipt(&bearer(&server, &writer, &lead()))["status"], "received");
-    assert_eq!(server.store.leads(None).unwrap()[0].principal, "jwt:buyer-1");
+    assert_eq!(server.store.leads(None).unwrap()[0].submission.principal, "jwt:buyer-1");
 }
 
 #[test]
@@ -257,7 +257,10 @@ fn a_file_without_a_key_that_can_be_used_is_refused_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");
     let source = KeySource::File(path.clone());
-    assert!(KeySet::open(&source).is_err(), "there is no file");
+    let store = Arc::new(Store::open(folder.path()).unwrap());
+    let means = wiring::means(&store, &Clock::system());
+    let open = |source: &KeySource| KeySet::open(source, &means);
+    assert!(open(&source).is_err(), "there is no file");
     let pair = Pair::ed25519(1);
     let usual = pair.public("k");
     let useless = [
@@ -272,11 +275,11 @@ fn a_file_without_a_key_that_can_be_used_is_refused_at_the_start() {
     ];
     for body in [json!({"keys": useless}), json!({"keys": {}}), json!([usual]), json!(1)] {
         std::fs::write(&path, body.to_string()).unwrap();
-        assert!(KeySet::open(&source).is_err(), "{body}");
+        assert!(open(&source).is_err(), "{body}");
     }
     let mixed: Vec<_> = useless.into_iter().chain([usual]).collect();
     std::fs::write(&path, json!({"keys": mixed}).to_string()).unwrap();
-    assert!(KeySet::open(&source).is_ok(), "unknown keys are left out (RFC 7517 §5)");
+    assert!(open(&source).is_ok(), "unknown keys are left out (RFC 7517 §5)");
 }
 
 proptest! {
@@ -319,10 +322,10 @@ static AUTHENTICATOR: LazyLock<(Authenticator, Timestamp)> = LazyLock::new(|| {
     tokens(KeySource::File(path))(&mut config);
     let store = Arc::new(Store::open(folder.path()).unwrap());
     let (clock, _) = Clock::manual(crate::support::at(crate::support::NOW));
-    let now = clock.now();
+    let (now, means) = (clock.now(), wiring::means(&store, &clock));
     {
         let dealer = &config.dealers[0];
-        (Authenticator::open(&dealer.id, dealer.auth.clone(), &store, &clock).unwrap(), now)
+        (Authenticator::open(&dealer.terms.id, dealer.auth.clone(), &means).unwrap(), now)
     }
 });
 
@@ -406,6 +409,25 @@ fn keys_from_the_web_are_kept_and_an_unknown_one_is_asked_for_at_most_twice_a_mi
     server.advance(SignedDuration::from_mins(1));
     assert_eq!(ask(&first).status, 401);
     assert_eq!(issuer.asked(), 4);
+}
+
+#[test]
+fn a_clock_that_was_a_day_ahead_for_a_moment_stops_nobody_from_fetching_keys() {
+    let issuer = Issuer::start();
+    let pair = Pair::ed25519(1);
+    let server = start_with(tokens(KeySource::Url(issuer.url.clone())));
+    let forever = [("/exp", json!(seconds(crate::support::NOW) + 1_000_000))];
+    let token = pair.token("key", &forever);
+    server.hand.set(SignedDuration::from_hours(24));
+    assert_eq!(
+        bearer(&server, &token, &question()).json()["error"]["data"]["code"],
+        "INTERNAL_ERROR"
+    );
+    server.hand.set(SignedDuration::from_hours(-24));
+    issuer.publish(&[pair.public("key")]);
+    server.advance(SignedDuration::from_secs(30));
+    assert_eq!(bearer(&server, &token, &question()).status, 200);
+    assert_eq!(issuer.asked(), 2);
 }
 
 #[test]

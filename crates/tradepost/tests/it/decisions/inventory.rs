@@ -220,7 +220,7 @@ fn a_payload_says_what_it_is() {
 fn a_skill_that_is_switched_off_is_unsupported_and_not_on_the_card() {
     use tradepost_wire::aap::Skill;
     let server = start_with(|config| {
-        config.dealers[0].skills = vec![Skill::InventorySearch, Skill::LeadSubmit];
+        config.dealers[0].terms.skills = vec![Skill::InventorySearch, Skill::LeadSubmit];
     });
     server.check("E-042", &json!({"type": "dealer.information.request"}), &expect![[r#"
         200
@@ -577,14 +577,14 @@ fn odd_but_valid_searches_are_answered() {
         "E-057",
         filters(json!({"make": ["Duesenberg"]})),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
-              "parts":[
-                {"data":{"type":"inventory.search.response","data":{"total":0,"skip":0,"limit":20,"vehicles":[]},
-                    "message":"No vehicle matches; try fewer or wider filters."},"mediaType":"application/vnd.autoagent.inventory-search-response+json"}],
-              "extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
+                  "parts":[
+                    {"data":{"type":"inventory.search.response","data":{"total":0,"skip":0,"limit":20,"vehicles":[]},
+                        "message":"No vehicle matches. Without make Duesenberg 4 match; there is Honda (2), Chevrolet (1), Toyota (1)."},
+                      "mediaType":"application/vnd.autoagent.inventory-search-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
+        "#]],
     );
 }
 
@@ -670,7 +670,7 @@ fn a_vehicle_is_found_or_the_reason_is_told() {
 #[test]
 fn what_only_v1_0_knows_is_unknown_to_a_v1_1_dealer() {
     use tradepost_wire::aap::Version;
-    let server = start_with(|config| config.dealers[0].versions = vec![Version::V1_1]);
+    let server = start_with(|config| config.dealers[0].terms.versions = vec![Version::V1_1]);
     server.check("E-061", &vehicle(json!({"vin": LISTED_VIN, "zip": "94107"})), &expect![[r#"
         200
         {"jsonrpc":"2.0","id":1,

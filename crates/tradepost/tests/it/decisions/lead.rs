@@ -12,7 +12,7 @@ fn check(server: &TestServer, row: &str, changes: &[(&str, Value)], expected: Ex
 
 /// A server of v1.1 alone, where nothing is taken for v1.0.
 fn start_v1_1() -> TestServer {
-    start_with(|config| config.dealers[0].versions = vec![Version::V1_1])
+    start_with(|config| config.dealers[0].terms.versions = vec![Version::V1_1])
 }
 
 #[test]

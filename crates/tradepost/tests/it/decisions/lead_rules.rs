@@ -100,7 +100,8 @@ fn a_test_drive_needs_a_vehicle_that_is_there() {
                       "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
         "#]],
     );
-    let relaxed = start_with(|config| config.dealers[0].leads.test_drive_needs_vehicle = false);
+    let relaxed =
+        start_with(|config| config.dealers[0].terms.leads.test_drive_needs_vehicle = false);
     let answer = relaxed.call(&with(lead(), &[test_drive(OPEN)])).json();
     assert!(answer.get("result").is_some(), "R-LD-25");
 }
@@ -137,11 +138,11 @@ fn an_appointment_is_confirmed_or_others_are_proposed() {
               "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
                   "parts":[
                     {"data":{"type":"lead.submit.response",
-                        "data":{"lead_id":"lead_<id>","status":"duplicate",
+                        "data":{"lead_id":"lead_<id>","status":"received",
                           "appointment":{"appointment_id":"appt_<id>","status":"proposed",
                             "proposed_times":["2026-05-01T01:30:00Z","2026-05-01T16:00:00Z","2026-05-01T16:30:00Z"]},
                           "dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
-                        "message":"Demo Toyota San Francisco already has this lead and will follow up on it. That time is not available. Choose one of these and submit the lead again with it: Thursday April 30, 6:30 PM PDT; Friday May 1, 9:00 AM PDT; Friday May 1, 9:30 AM PDT."},
+                        "message":"Demo Toyota San Francisco received the lead and will follow up on a permitted channel. That time is not available. Choose one of these and submit the lead again with it: Thursday April 30, 6:30 PM PDT; Friday May 1, 9:00 AM PDT; Friday May 1, 9:30 AM PDT."},
                       "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
         "#]],
     );
@@ -155,11 +156,11 @@ fn an_appointment_is_confirmed_or_others_are_proposed() {
               "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
                   "parts":[
                     {"data":{"type":"lead.submit.response",
-                        "data":{"lead_id":"lead_<id>","status":"duplicate",
+                        "data":{"lead_id":"lead_<id>","status":"received",
                           "appointment":{"appointment_id":"appt_<id>","status":"proposed",
                             "proposed_times":["2026-05-15T00:30:00Z","2026-05-15T01:00:00Z","2026-05-15T01:30:00Z"]},
                           "dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
-                        "message":"Demo Toyota San Francisco already has this lead and will follow up on it. That time is not available. Choose one of these and submit the lead again with it: Thursday May 14, 5:30 PM PDT; Thursday May 14, 6:00 PM PDT; Thursday May 14, 6:30 PM PDT."},
+                        "message":"Demo Toyota San Francisco received the lead and will follow up on a permitted channel. That time is not available. Choose one of these and submit the lead again with it: Thursday May 14, 5:30 PM PDT; Thursday May 14, 6:00 PM PDT; Thursday May 14, 6:30 PM PDT."},
                       "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
         "#]],
     );
@@ -173,10 +174,10 @@ fn an_appointment_is_confirmed_or_others_are_proposed() {
               "result":{"message":{"messageId":"<id>","contextId":"c-1","role":"ROLE_AGENT",
                   "parts":[
                     {"data":{"type":"lead.submit.response",
-                        "data":{"lead_id":"lead_<id>","status":"duplicate",
+                        "data":{"lead_id":"lead_<id>","status":"received",
                           "appointment":{"appointment_id":"appt_<id>","status":"confirmed","confirmed_at":"2026-05-01T18:00:00Z"},
                           "dealer":{"name":"Demo Toyota San Francisco","phone":"+14155550100"}},
-                        "message":"Demo Toyota San Francisco already has this lead and will follow up on it. The appointment is booked for Friday May 1, 11:00 AM PDT."},
+                        "message":"Demo Toyota San Francisco received the lead and will follow up on a permitted channel. The appointment is booked for Friday May 1, 11:00 AM PDT."},
                       "mediaType":"application/vnd.autoagent.lead-submit-response+json"}],"extensions":["https://autoagentprotocol.org/extensions/aap/v1.1"]}}}
         "#]],
     );
@@ -185,8 +186,8 @@ fn an_appointment_is_confirmed_or_others_are_proposed() {
 #[test]
 fn a_strict_dealer_refuses_what_it_can_neither_book_nor_propose() {
     let server = start_with(|config| {
-        config.dealers[0].leads.strict_appointments = true;
-        for rooftop in &mut config.dealers[0].rooftops {
+        config.dealers[0].terms.leads.strict_appointments = true;
+        for rooftop in &mut config.dealers[0].terms.rooftops {
             rooftop.appointments.capacity = 0;
         }
     });
@@ -297,18 +298,18 @@ fn a_caller_over_its_rate_is_told_when_to_come_back() {
 fn a_store_that_fails_is_an_internal_error_that_tells_nothing() {
     let server = start();
     let database = rusqlite::Connection::open(server.directory.path().join("tradepost.sqlite"));
-    database.unwrap().execute_batch("DROP TABLE lead_subjects").unwrap();
+    database.unwrap().execute_batch("DROP TABLE lead_tallies").unwrap();
     check(
         &server,
         "E-108",
         &[("/message", json!("secret-marker"))],
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32603,"message":"INTERNAL_ERROR: the dealer's agent failed to answer; try again later",
-            "data":{"type":"aap.error","error_id":"err_<id>","code":"INTERNAL_ERROR","message":"the dealer's agent failed to answer; try again later",
-              "retryable":true,"created_at":"2026-04-30T12:00:00Z"}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32603,"message":"INTERNAL_ERROR: the dealer's agent failed to answer; try again later",
+                "data":{"type":"aap.error","error_id":"err_<id>","code":"INTERNAL_ERROR","message":"the dealer's agent failed to answer; try again later",
+                  "retryable":true,"details":{"retry_after_ms":5000,"retry_after_seconds":5},"created_at":"2026-04-30T12:00:00Z"}}}
+        "#]],
     );
     assert!(server.store.leads(None).unwrap().is_empty(), "nothing is half stored");
 }

@@ -143,53 +143,62 @@ fn parameters_of_the_wrong_shape_are_refused_with_every_field() {
         "E-025",
         with(good.clone(), &[("/params", Value::Null)]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"params","description":"must be object"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: params: must be object",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"params"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"params","description":"must be object"}]}]}}
+        "#]],
     );
     check(
         "E-025",
         with(good.clone(), &[("/params", json!([1]))]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"params","description":"must be object"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: params: must be object",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"params"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"params","description":"must be object"}]}]}}
+        "#]],
     );
     check(
         "E-025",
         with(good.clone(), &[("/params", json!("x"))]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"params","description":"must be object"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: params: must be object",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"params"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"params","description":"must be object"}]}]}}
+        "#]],
     );
     check(
         "E-026",
         with(good.clone(), &[("/params/message", Value::Null)]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"message","description":"missing required property \"message\""}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: message: missing required property \"message\"",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message","description":"missing required property \"message\""}]}]}}
+        "#]],
     );
     check(
         "E-026",
         with_null(good.clone(), "/params/message"),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message","description":"must be object"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: message: must be object",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message","description":"must be object"}]}]}}
+        "#]],
     );
     check(
         "E-027",
@@ -197,8 +206,10 @@ fn parameters_of_the_wrong_shape_are_refused_with_every_field() {
         expect![[r#"
             200
             {"jsonrpc":"2.0","id":1,
-              "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
+              "error":{"code":-32602,"message":"Invalid parameters: message.messageId: missing required property \"messageId\"",
                 "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                    "metadata":{"fields":"message.messageId"}},
                   {"@type":"type.googleapis.com/google.rpc.BadRequest",
                     "fieldViolations":[{"field":"message.messageId","description":"missing required property \"messageId\""}]}]}}
         "#]],
@@ -207,11 +218,14 @@ fn parameters_of_the_wrong_shape_are_refused_with_every_field() {
         "E-027",
         with(good.clone(), &[("/params/message/messageId", json!(""))]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.messageId","description":"must not be empty"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: message.messageId: must not be empty",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                    "metadata":{"fields":"message.messageId"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.messageId","description":"must not be empty"}]}]}}
+        "#]],
     );
     for role in [Value::Null, json!("user"), json!("ROLE_AGENT"), json!(99)] {
         let answer =
@@ -222,77 +236,88 @@ fn parameters_of_the_wrong_shape_are_refused_with_every_field() {
         "E-028",
         with(good.clone(), &[("/params/message/role", json!("user"))]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.role","description":"must be ROLE_USER in a request"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: message.role: must be ROLE_USER in a request",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message.role"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.role","description":"must be ROLE_USER in a request"}]}]}}
+        "#]],
     );
     check(
         "E-029",
         with(good.clone(), &[("/params/message/parts", Value::Null)]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"message.parts","description":"missing required property \"parts\""}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: message.parts: missing required property \"parts\"",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message.parts"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"message.parts","description":"missing required property \"parts\""}]}]}}
+        "#]],
     );
     check(
         "E-029",
         with(good.clone(), &[("/params/message/parts", json!({}))]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.parts","description":"must be array"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: message.parts: must be array",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message.parts"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.parts","description":"must be array"}]}]}}
+        "#]],
     );
     check(
         "E-029",
         with(good.clone(), &[("/params/message/parts", json!([]))]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.parts","description":"must have at least 1 item"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,"message":"Invalid parameters: message.parts: must have at least 1 item",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"message.parts"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.parts","description":"must have at least 1 item"}]}]}}
+        "#]],
     );
     let parts = json!([{"mediaType": "text/plain"}, {"text": "a", "data": {}}]);
     check(
         "E-030",
         with(good.clone(), &[("/params/message/parts", parts)]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 2 fields are wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[
-                  {"field":"message.parts[0]","description":"must have exactly one of text, raw, url, data"},
-                  {"field":"message.parts[1]","description":"must have exactly one of text, raw, url, data"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"Invalid parameters: message.parts[0]: must have exactly one of text, raw, url, data; message.parts[1]: must have exactly one of text, raw, url, data",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                    "metadata":{"fields":"message.parts[0], message.parts[1]"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[
+                      {"field":"message.parts[0]","description":"must have exactly one of text, raw, url, data"},
+                      {"field":"message.parts[1]","description":"must have exactly one of text, raw, url, data"}]}]}}
+        "#]],
     );
     let several = json!({"role": 2, "parts": [{"text": 1}], "contextId": 5});
     check(
         "E-027",
         with(good, &[("/params/message", several)]),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":1,
-          "error":{"code":-32602,"message":"Invalid parameters: 4 fields are wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[
-                  {"field":"message.role","description":"must be ROLE_USER in a request"},
-                  {"field":"message.parts[0].text","description":"must be string"},
-                  {"field":"message.contextId","description":"must be string"},
-                  {"field":"message.messageId","description":"missing required property \"messageId\""}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":1,
+              "error":{"code":-32602,
+                "message":"Invalid parameters: message.role: must be ROLE_USER in a request; message.parts[0].text: must be string; message.contextId: must be string; message.messageId: missing required property \"messageId\"",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                    "metadata":{"fields":"message.role, message.parts[0].text, message.contextId, message.messageId"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[
+                      {"field":"message.role","description":"must be ROLE_USER in a request"},
+                      {"field":"message.parts[0].text","description":"must be string"},
+                      {"field":"message.contextId","description":"must be string"},
+                      {"field":"message.messageId","description":"missing required property \"messageId\""}]}]}}
+        "#]],
     );
 }
 

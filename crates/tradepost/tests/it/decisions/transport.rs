@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::support::{client, compare, start, start_with};
+use crate::support::{client, compare, envelope, lead, start, start_with, two_dealers};
 
 #[test]
 fn bytes_that_are_no_json_are_a_parse_error() {
@@ -39,9 +39,12 @@ fn transport_limits_have_their_http_status() {
         "E-004",
         &server.post_with(&[json], large),
         &expect![[r#"
-        413
-        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body is larger than this agent accepts"}}
-    "#]],
+            413
+            {"jsonrpc":"2.0","id":null,
+              "error":{"code":-32600,"message":"the body is larger than the 262144 bytes that this agent accepts",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org","metadata":{"maxBytes":"262144"}}]}}
+        "#]],
     );
     let text = server.post_with(&[("Content-Type", "text/plain")], "{}");
     compare(
@@ -153,27 +156,37 @@ fn ids_come_back_as_they_were_written() {
 }
 
 #[test]
-fn of_repeated_members_the_last_counts() {
+fn members_that_are_there_twice_are_refused_with_their_place() {
     let server = start();
     let body = r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x","method":"GetTask"}"#;
     server.check_body("E-014", body, &expect![[r#"
         200
-        {"jsonrpc":"2.0","id":2,
-          "error":{"code":-32001,"message":"Task not found",
+        {"jsonrpc":"2.0","id":null,
+          "error":{"code":-32600,"message":"the body has members twice; send each once: id",
             "data":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org","metadata":{"operation":"GetTask"}}]}}
+              {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                "fieldViolations":[
+                  {"field":"id","description":"is there twice; readers differ in which they take"},
+                  {"field":"method","description":"is there twice; readers differ in which they take"}]}]}}
     "#]]);
+    let lead = envelope(&lead()).to_string();
+    let twice = lead.replacen(r#""email":"#, r#""email":"mallory@example.com","\u0065mail":"#, 1);
+    server.check_body("E-014", twice, &expect![[r#"
+        200
+        {"jsonrpc":"2.0","id":1,
+          "error":{"code":-32600,"message":"the body has members twice; send each once: message.parts[0].data.customer.email",
+            "data":[
+              {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                "fieldViolations":[{"field":"message.parts[0].data.customer.email","description":"is there twice; readers differ in which they take"}]}]}}
+    "#]]);
+    assert!(server.store.leads(None).unwrap().is_empty());
 }
 
 #[test]
 fn an_unknown_host_looks_like_an_unknown_path() {
     let server = start_with(|config| {
-        let mut second = config.dealers[0].clone();
-        config.dealers[0].hosts = vec!["one.example".to_owned()];
-        second.id = "second".to_owned();
-        second.name = "Second".to_owned();
-        second.hosts = vec!["two.example".to_owned()];
-        config.dealers.push(second);
+        two_dealers(config);
+        config.dealers[1].terms.name = "Second".to_owned();
     });
     let ask = |host: &str, path: &str| {
         client::request(server.address, "GET", path, &[("Host", host)], b"")

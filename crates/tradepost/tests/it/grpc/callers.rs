@@ -144,12 +144,13 @@ fn e_14_a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
         "E-14",
         &answer,
         &expect![[r#"
-        UNAVAILABLE
-        the agent failed; try again later
-        [
-          {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":"err_<id>"}},
-          {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"5s"}]
-    "#]],
+            UNAVAILABLE
+            the agent failed; try again later
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org",
+                "metadata":{"errorId":"err_<id>","retryAfterSeconds":"5"}},
+              {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"5s"}]
+        "#]],
     );
 }
 

@@ -179,7 +179,7 @@ fn bodies_that_are_not_one_message() {
 #[test]
 fn e_27_a_message_may_be_as_large_as_a_body_and_no_larger() {
     let (server, client) = start_agent(Profile::Streaming);
-    let limit = server.desk.server.max_body_bytes;
+    let limit = server.desk.settings.max_body_bytes;
     let of = |size: usize| {
         // A field that nobody knows: key, length in four bytes, bytes.
         let content = size - 5;
@@ -195,7 +195,7 @@ fn e_27_a_message_may_be_as_large_as_a_body_and_no_larger() {
         &client.bytes(&[], "ListTasks", of(limit + 1)),
         &expect![[r#"
             RESOURCE_EXHAUSTED
-            the message is larger than this agent accepts
+            the message is larger than the 262144 bytes that this agent accepts
             [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"a2a-protocol.org","metadata":{"maxBytes":"262144"}}]
         "#]],
     );

@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use tradepost::egress::{Egress, Resolver};
-use tradepost::outbox::{Edge, Settings};
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_server::outbox::{Edge, Settings};
 use tradepost_wire::a2a::status::Status;
 
 use super::check;
@@ -20,7 +20,7 @@ fn e_23_webhooks_are_kept_listed_read_and_removed() {
     let client = Client::connect(server.address);
     let id = server.task("tck-input-required")["id"].clone();
     let create = |id: &Value, name: &str| {
-        let config = json!({"tenant": "t", "taskId": id, "id": name, "url": HOOK, "token": "seen",
+        let config = json!({"taskId": id, "id": name, "url": HOOK, "token": "seen",
                             "authentication": {"scheme": "Bearer", "credentials": "secret"}});
         client.ask("CreateTaskPushNotificationConfig", &config)
     };
@@ -80,9 +80,9 @@ fn e_23_webhooks_are_kept_listed_read_and_removed() {
         &empty,
         &expect![[r#"
             INVALID_ARGUMENT
-            Invalid parameters: 2 fields are wrong
+            Invalid parameters: url: missing required property "url"; taskId: missing required property "taskId"
             [
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org"},
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"url, taskId"}},
               {"@type":"type.googleapis.com/google.rpc.BadRequest",
                 "fieldViolations":[
                   {"field":"url","description":"missing required property \"url\""},

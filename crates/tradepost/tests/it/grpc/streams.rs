@@ -159,7 +159,10 @@ fn a_stream_that_breaks_ends_with_a_status_that_says_nothing_of_the_cause() {
         &expect![[r#"
             INTERNAL
             the agent failed; try again later
-            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":"err_<id>"}}]
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org",
+                "metadata":{"errorId":"err_<id>","retryAfterSeconds":"5"}},
+              {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"5s"}]
         "#]],
     );
     let unary = client.ask("GetTask", &json!({"id": id}));
@@ -169,7 +172,10 @@ fn a_stream_that_breaks_ends_with_a_status_that_says_nothing_of_the_cause() {
         &expect![[r#"
             INTERNAL
             the agent failed; try again later
-            [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":"err_<id>"}}]
+            [
+              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org",
+                "metadata":{"errorId":"err_<id>","retryAfterSeconds":"5"}},
+              {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"5s"}]
         "#]],
     );
 }

@@ -5,13 +5,13 @@ use prost::Message as _;
 use prost_types::value::Kind;
 use tonic::Code;
 use tradepost::conformance::Profile;
-
-use super::client::{Client, Raw, SERVICE};
-use super::start_agent;
 use types::a2a::part::Content;
 use types::a2a::stream_response::Payload;
 use types::a2a::{self, TaskState};
 use types::rpc;
+
+use super::client::{Client, Raw, SERVICE};
+use super::start_agent;
 
 #[rustfmt::skip]
 #[expect(dead_code, clippy::enum_variant_names, reason = "generated; a test needs some of it")]

@@ -131,6 +131,10 @@ fn what_is_refused_is_refused_in_json_rpc() {
     for (name, body) in [
         ("no JSON", "{"),
         ("too deep", &"[".repeat(100_000)),
+        (
+            "a member twice",
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{"b":1,"b":2}}}"#,
+        ),
         ("a batch", "[]"),
         ("a text", "\"x\""),
         ("another version", r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#),
@@ -146,6 +150,7 @@ fn what_is_refused_is_refused_in_json_rpc() {
     }
     let list = rpc("tools/list", &json!({}));
     row("plain text", served.post(&[("Content-Type", "text/plain")], &list));
+    row("gzip", served.post(&[("Content-Encoding", "gzip")], &list));
     row("no event stream", served.post(&[("Accept", "application/json")], &list));
     row("version of MCP", served.post(&[("MCP-Protocol-Version", "1.0")], &list));
     row("too large", served.post(&[], &" ".repeat(2 * 1024 * 1024)));
@@ -155,7 +160,8 @@ fn what_is_refused_is_refused_in_json_rpc() {
     row("elsewhere", client::request(served.address, "POST", "/", &[], b""));
     expect![[r#"
         no JSON: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the body is not valid JSON"}}
-        too deep: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the body is not valid JSON"}}
+        too deep: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the body nests deeper than 64 levels"}}
+        a member twice: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body has members twice; send each once","data":{"issues":[{"pointer":"/params/a/b","message":"is there twice; readers differ in which they take"}]}}}
         a batch: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"MCP has no batches; send one message"}}
         a text: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a message is a JSON object"}}
         another version: 400 {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"message":"jsonrpc must be \"2.0\""}}
@@ -167,6 +173,7 @@ fn what_is_refused_is_refused_in_json_rpc() {
         no such tool: 200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool; there are aap_dealer_information, aap_inventory_facets, aap_inventory_search, aap_inventory_vehicle, aap_lead_submit","data":{"tools":["aap_dealer_information","aap_inventory_facets","aap_inventory_search","aap_inventory_vehicle","aap_lead_submit"]}}}
         a tool without name: 200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"params must be {\"name\": a tool, \"arguments\": an object}"}}
         plain text: 415 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Content-Type must be application/json"}}
+        gzip: 415 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"encoded bodies are not read here; leave Content-Encoding out"}}
         no event stream: 406 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the Accept header must name application/json and text/event-stream"}}
         version of MCP: 400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the MCP-Protocol-Version header names a version unknown here"}}
         too large: 413 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the body is larger than this bridge accepts"}}

@@ -8,12 +8,11 @@ const ALL: Manner = Manner { streams: false, has_card: true };
 const MCP: Manner = Manner { streams: false, has_card: false };
 
 fn options_of_two() -> Options {
-    Options {
-        profile: Some(check::Profile::Adcp),
-        token: Some(TOKEN_A.to_owned()),
-        token_b: Some(TOKEN_B.to_owned()),
-        ..options()
-    }
+    with(options(), |it| {
+        it.profile = Some(check::Profile::Adcp);
+        it.token = Some(TOKEN_A.to_owned());
+        it.token_b = Some(TOKEN_B.to_owned());
+    })
 }
 
 fn base(seller: &Seller) -> String {
@@ -58,7 +57,7 @@ fn a_seller_that_answers_in_streams_has_grade_a_too() {
 #[test]
 fn mcp_without_a_card_is_found_by_itself() {
     let seller = Seller::start(MCP);
-    let report = run(&base(&seller), Options { profile: None, ..options_of_two() });
+    let report = run(&base(&seller), with(options_of_two(), |it| it.profile = None));
     assert_a(&report);
     assert!(report.findings.iter().all(|it| it.check.profile() == check::Profile::Adcp));
 }
@@ -66,7 +65,7 @@ fn mcp_without_a_card_is_found_by_itself() {
 #[test]
 fn nothing_is_changed_at_a_seller_that_was_not_allowed() {
     let seller = Seller::start(ALL);
-    let report = run(&base(&seller), Options { allow_writes: false, ..options_of_two() });
+    let report = run(&base(&seller), with(options_of_two(), |it| it.allow_writes = false));
     assert_a(&report);
     assert!(!seller.was_asked("sync_accounts") && !seller.was_asked("update_media_buy"));
     let skipped: Vec<_> = report
@@ -81,25 +80,53 @@ fn nothing_is_changed_at_a_seller_that_was_not_allowed() {
 #[test]
 fn without_a_second_caller_the_pairs_are_a_baseline_and_without_a_first_all_is_skipped() {
     let seller = Seller::start(MCP);
-    let report = run(&base(&seller), Options { token_b: None, ..options_of_two() });
+    let report = run(&base(&seller), with(options_of_two(), |it| it.token_b = None));
     assert_a(&report);
     assert!(report.measured.iter().all(|it| it.callers == 1 && it.pairs == 16));
     assert!(report.measured[0].to_string().contains("1 caller (baseline only)"));
-    let report = run(&base(&seller), Options { token: None, token_b: None, ..options_of_two() });
+    let report = run(
+        &base(&seller),
+        with(options_of_two(), |it| {
+            it.token = None;
+            it.token_b = None;
+        }),
+    );
     assert!(report.findings.iter().any(|it| it.verdict.text().contains("--token")));
-    assert_eq!((failed(&report), report.grade), (Vec::new(), Grade::B));
+    assert_eq!((failed(&report), report.grade), (Vec::new(), None));
 }
 
 #[test]
 fn what_is_no_seller_has_grade_f_and_no_report_shows_a_token() {
     let server = start_with(|_| {});
     let report = run(&in_front_of(server.address), options_of_two());
-    assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], Grade::F));
+    assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], Some(Grade::F)));
     let seller = Seller::start(MCP);
     let report = run(&base(&seller), options_of_two());
     let texts = [serde_json::to_string(&report).unwrap(), html::write(&report)];
     assert!(texts.iter().all(|text| !text.contains(TOKEN_A) && !text.contains(TOKEN_B)));
     assert!(texts.iter().all(|text| text.contains("SERVICE_UNAVAILABLE")), "codes left out");
+}
+
+#[test]
+fn a_server_of_mcp_without_tools_of_adcp_is_no_seller() {
+    let seller = Seller::start(MCP);
+    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| {
+        told.json(|body| {
+            let tools = body.pointer_mut("/result/tools").and_then(Value::as_array_mut);
+            for (index, tool) in tools.into_iter().flatten().enumerate() {
+                tool["name"] = json!(format!("read_file_{index}"));
+            }
+        });
+    });
+    let address = proxy::start(seller.address, &[], Arc::new(|_| {}), change);
+    let report = run(&address, options_of_two());
+    assert_eq!((failed(&report), report.grade), (vec!["adcp.served"], Some(Grade::F)));
+    let said = report.failures()[0].verdict.text();
+    assert!(said.contains("none of AdCP's tools"), "{said}");
+    let report = run(&address, with(options_of_two(), |it| it.profile = None));
+    assert_eq!((failed(&report), report.grade), (vec!["a2a.card.served"], Some(Grade::F)));
+    assert!(report.left_out.iter().any(|text| text.contains("is no AdCP seller")));
+    assert!(report.findings.iter().all(|it| it.check.profile() == check::Profile::A2a));
 }
 
 /// Changes the envelope of whatever is refused, in every layer that has it.

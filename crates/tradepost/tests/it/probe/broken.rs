@@ -5,7 +5,7 @@ use super::*;
 /// Probes a dealer of v1.1 behind a proxy.
 fn dealer_with(request: ChangeRequest, answer: ChangeAnswer) -> (TestServer, Report) {
     let server = start_with(|config| {
-        config.dealers[0].versions = vec![Version::V1_1];
+        config.dealers[0].terms.versions = vec![Version::V1_1];
     });
     let address = proxy::start(server.address, NAMED, request, answer);
     let report = run(&address, options());
@@ -34,7 +34,7 @@ fn found(report: &Report, expected: &[&str]) {
         .map(|it| format!("{} on {}: {}", it.check.id, it.on, it.verdict.text()))
         .collect();
     assert_eq!(failed(report), expected, "{details:#?}");
-    assert_ne!(report.grade, Grade::A);
+    assert_ne!(report.grade, Some(Grade::A));
     let breaks = report.failures().iter().any(|it| it.check.level == Level::Must);
     assert_eq!(report.breaks_a_must(), breaks);
 }
@@ -47,7 +47,10 @@ fn conformance_answers(
 ) {
     let server = conformance::start_conformance(Profile::Streaming);
     let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
-    let options = Options { token: token("a"), token_b: token("b"), ..options() };
+    let options = with(options(), |it| {
+        it.token = token("a");
+        it.token_b = token("b");
+    });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), Arc::new(change));
     found(&run(&address, options), expected);
 }
@@ -101,7 +104,7 @@ fn only_the_first_problem_of_a_search() {
 #[test]
 fn http_200_in_place_of_401() {
     let server = start_with(|config| {
-        config.dealers[0].versions = vec![Version::V1_1];
+        config.dealers[0].terms.versions = vec![Version::V1_1];
         config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
     });
     let (known, token) = key(dealer::ID, "prober");
@@ -112,7 +115,7 @@ fn http_200_in_place_of_401() {
         }
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
-    let report = run(&address, Options { token: Some(token), ..options() });
+    let report = run(&address, with(options(), |it| it.token = Some(token)));
     found(&report, &["a2a.auth.invalid", "a2a.auth.missing"]);
 }
 
@@ -408,4 +411,96 @@ fn a_status_name_that_is_not_the_one_of_the_table() {
             });
         }
     });
+}
+
+#[test]
+fn a_credential_that_is_asked_for_and_not_declared() {
+    answers(&["a2a.auth.declared"], |asked, told| {
+        if asked.target() == "/a2a" {
+            told.set_status(401);
+            told.body = Vec::new();
+        }
+    });
+}
+
+#[test]
+fn a_message_in_a_task_without_its_id() {
+    conformance_answers(&["a2a.send.message-ids"], |asked, told| {
+        let sends = asked.target().contains("message:send") || asked.text().contains("SendMessage");
+        told.json(|body| {
+            for history in ["/result/task/history/0", "/task/history/0"] {
+                let message = body.pointer_mut(history).and_then(Value::as_object_mut);
+                if let Some(message) = message.filter(|_| sends) {
+                    message.shift_remove("messageId");
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn a_total_that_counts_the_page_alone() {
+    conformance_answers(&["a2a.list.total"], |_, told| {
+        told.json(|body| {
+            let page =
+                if body.get("jsonrpc").is_some() { body.get_mut("result") } else { Some(body) };
+            let Some(page) = page.filter(|page| page.get("totalSize").is_some()) else { return };
+            page["totalSize"] = json!(page["tasks"].as_array().unwrap().len());
+        });
+    });
+}
+
+#[test]
+fn an_interface_on_the_card_that_nobody_serves() {
+    answers(&["a2a.card.interfaces-alive"], |asked, told| {
+        let base = format!("http://{}", asked.header("host").unwrap());
+        told.json(|body| {
+            let interfaces = body.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
+            if let Some(interfaces) = interfaces {
+                interfaces.push(json!({"url": format!("{base}/old"),
+                    "protocolBinding": "JSONRPC", "protocolVersion": "0.3"}));
+            }
+        });
+    });
+}
+
+#[test]
+fn an_interface_behind_which_a_framework_says_that_nothing_is_there() {
+    answers(&["a2a.card.interfaces-alive"], |asked, told| {
+        if asked.target().starts_with("/gone") {
+            told.set_status(404);
+            told.body = b"{\"detail\":\"Not Found\"}".to_vec();
+            return;
+        }
+        let base = format!("http://{}", asked.header("host").unwrap());
+        told.json(|body| {
+            let interfaces = body.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
+            if let Some(interfaces) = interfaces {
+                interfaces.push(json!({"url": format!("{base}/gone"),
+                    "protocolBinding": "HTTP+JSON", "protocolVersion": "0.3"}));
+            }
+        });
+    });
+}
+
+#[test]
+fn a_state_that_nobody_knows_ends_the_wait_for_a_task() {
+    let server = conformance::start_conformance(Profile::Plain);
+    let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
+    let polls = Arc::new(AtomicU32::new(0));
+    let seen = Arc::clone(&polls);
+    let change: ChangeAnswer = Arc::new(move |asked, told: &mut Passing| {
+        told.body = told.text().replace("TASK_STATE_COMPLETED", "TASK_STATE_PONDERING").into();
+        if asked.text().contains("GetTask") && told.text().contains("TASK_STATE_PONDERING") {
+            seen.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
+    let report = run(&address, with(options(), |it| it.token = token("a")));
+    let ended = report.findings.iter().find(|it| it.check.id == "a2a.task.history-limit").unwrap();
+    assert!(ended.verdict.text().contains("TASK_STATE_PONDERING"), "{}", ended.verdict.text());
+    // Checks ask for the task to look at it, and none asks in a row until it ends.
+    let polls = polls.load(Ordering::Relaxed);
+    assert!(polls <= 5, "{polls}");
+    assert!(failed(&report).contains(&"a2a.send.task"));
 }

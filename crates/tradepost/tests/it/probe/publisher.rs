@@ -7,13 +7,12 @@ use crate::support::publisher;
 fn our_own_publisher_has_grade_a_over_mcp_with_two_tenants_and_writing() {
     let seller = publisher::start();
     let token = |who| publisher::token(who);
-    let asked = Options {
-        profile: Some(check::Profile::Adcp),
-        token: token("acme"),
-        token_b: token("nova"),
-        allow_writes: true,
-        ..options()
-    };
+    let asked = with(options(), |it| {
+        it.profile = Some(check::Profile::Adcp);
+        it.token = token("acme");
+        it.token_b = token("nova");
+        it.allow_writes = true;
+    });
     let report = run(&format!("http://{}/mcp", seller.address), asked);
     assert_a(&report);
     let passed = report.findings.iter().filter(|it| it.verdict == check::Verdict::Pass).count();

@@ -1,13 +1,13 @@
 //! What receivers see: everything that streams show, in order, with the credentials that were
-//! asked for (P-01 to P-03, C-04).
+//! asked for (P-01 to P-03, CT-04).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tradepost::egress::{Egress, Resolver};
-use tradepost::outbox::backoff::Schedule;
-use tradepost::outbox::{Edge, Settings};
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_server::outbox::backoff::Schedule;
+use tradepost_server::outbox::{Edge, Settings};
 
 use super::{hook, lenient};
 use crate::support::conformance::{
@@ -207,7 +207,7 @@ fn nothing_is_sent_once_a_webhook_is_deleted() {
 /// Whether everything has been delivered.
 fn webhook_rests(server: &ConformanceServer, id: &Value) -> bool {
     use tradepost::conformance::Conformance;
-    use tradepost::store::Owner;
+    use tradepost_store::{Owner, TaskLog as _};
     let agent_id = Conformance::ID.to_owned();
     let owner = Owner { agent_id, principal: "anonymous".to_owned() };
     let id = id.as_str().unwrap();

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use tradepost::egress::{Egress, Resolver};
-use tradepost::outbox::sender::{HttpSender, Notification, Sender as _, Why};
-use tradepost::outbox::{Edge, Settings};
+use tradepost_server::egress::{Egress, Resolver};
+use tradepost_server::outbox::sender::{HttpSender, Notification, Sender as _, Why};
+use tradepost_server::outbox::{Edge, Settings};
 
 use super::{hook, strict};
 use crate::support::conformance::start_pushing;
@@ -46,7 +46,7 @@ fn p_04_addresses_that_are_not_public_are_refused_when_they_are_named() {
         let text = String::from_utf8(answer.body.clone()).unwrap();
         let error = &answer.json()["error"];
         assert_eq!((answer.status, &error["code"]), (200, &json!(-32602)), "{url}: {text}");
-        assert_eq!(error["data"][0]["fieldViolations"][0]["field"], "url", "{url}: {text}");
+        assert_eq!(error["data"][1]["fieldViolations"][0]["field"], "url", "{url}: {text}");
         assert!(!text.contains("127.0.0.1") && !text.contains("169.254"), "no echo: {text}");
     }
     assert!(webhook.quiet().is_empty());
@@ -110,7 +110,7 @@ fn p_04_the_client_connects_to_the_address_that_was_judged_and_names_the_host() 
     let host = format!("localhost:{port}");
     assert_eq!(told.header("host"), Some(host.as_str()));
     assert_eq!(told.line, "POST /a?b=c HTTP/1.1");
-    let why = |sent: Result<(), tradepost::outbox::sender::Failed>| sent.unwrap_err().why;
+    let why = |sent: Result<(), tradepost_server::outbox::sender::Failed>| sent.unwrap_err().why;
     let name = why(send(format!("https://buyer.example.com:{port}/")));
     assert_eq!(name, Why::Forbidden, "the switch is for names of this machine");
     assert_eq!(why(send(format!("http://buyer.example.com:{port}/"))), Why::NotPermitted);

@@ -306,17 +306,18 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
         row,
         (CREATE, &json!({"taskId": id})),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"url","description":"missing required property \"url\""}]}]}}
-        400
-        {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: 1 field is wrong",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{}},
-              {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"url","description":"missing required property \"url\""}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32602,"message":"Invalid parameters: url: missing required property \"url\"",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"url"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"url","description":"missing required property \"url\""}]}]}}
+            400
+            {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: url: missing required property \"url\"",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"url"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"url","description":"missing required property \"url\""}]}]}}
+        "#]],
     );
     let wrong = with(
         hook(&id, "a\u{1}b", "https://user:seekrit@buyer.example.com/"),
@@ -330,29 +331,34 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
         "every wrong field",
         (CREATE, &wrong),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32602,"message":"Invalid parameters: 5 fields are wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[
-                  {"field":"id","description":"must have 1 to 128 bytes and no control characters"},
-                  {"field":"url","description":"must hold no user name and no password; use authentication for credentials"},
-                  {"field":"token","description":"must have at most 4096 visible ASCII characters, with spaces between them"},
-                  {"field":"authentication.scheme","description":"must be the name of an HTTP scheme, such as Bearer"},
-                  {"field":"authentication.credentials","description":"must have at most 4096 visible ASCII characters, with spaces between them"}]}]}}
-        400
-        {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: 5 fields are wrong",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{}},
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[
-                  {"field":"id","description":"must have 1 to 128 bytes and no control characters"},
-                  {"field":"url","description":"must hold no user name and no password; use authentication for credentials"},
-                  {"field":"token","description":"must have at most 4096 visible ASCII characters, with spaces between them"},
-                  {"field":"authentication.scheme","description":"must be the name of an HTTP scheme, such as Bearer"},
-                  {"field":"authentication.credentials","description":"must have at most 4096 visible ASCII characters, with spaces between them"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32602,
+                "message":"Invalid parameters: id: must have 1 to 128 bytes and no control characters; url: must hold no user name and no password; use authentication for credentials; token: must have at most 4096 visible ASCII characters, with spaces between them; authentication.scheme: must be the name of an HTTP scheme, such as Bearer; authentication.credentials: must have at most 4096 visible ASCII characters, with spaces between them",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                    "metadata":{"fields":"id, url, token, authentication.scheme, authentication.credentials"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[
+                      {"field":"id","description":"must have 1 to 128 bytes and no control characters"},
+                      {"field":"url","description":"must hold no user name and no password; use authentication for credentials"},
+                      {"field":"token","description":"must have at most 4096 visible ASCII characters, with spaces between them"},
+                      {"field":"authentication.scheme","description":"must be the name of an HTTP scheme, such as Bearer"},
+                      {"field":"authentication.credentials","description":"must have at most 4096 visible ASCII characters, with spaces between them"}]}]}}
+            400
+            {"error":{"code":400,"status":"INVALID_ARGUMENT",
+                "message":"Invalid parameters: id: must have 1 to 128 bytes and no control characters; url: must hold no user name and no password; use authentication for credentials; token: must have at most 4096 visible ASCII characters, with spaces between them; authentication.scheme: must be the name of an HTTP scheme, such as Bearer; authentication.credentials: must have at most 4096 visible ASCII characters, with spaces between them",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                    "metadata":{"fields":"id, url, token, authentication.scheme, authentication.credentials"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[
+                      {"field":"id","description":"must have 1 to 128 bytes and no control characters"},
+                      {"field":"url","description":"must hold no user name and no password; use authentication for credentials"},
+                      {"field":"token","description":"must have at most 4096 visible ASCII characters, with spaces between them"},
+                      {"field":"authentication.scheme","description":"must be the name of an HTTP scheme, such as Bearer"},
+                      {"field":"authentication.credentials","description":"must have at most 4096 visible ASCII characters, with spaces between them"}]}]}}
+        "#]],
     );
     let row = "P-04: an address inside";
     check(
@@ -360,19 +366,20 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
         row,
         (CREATE, &hook(&id, "x", "https://169.254.169.254/")),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"url","description":"must be an address on the public Internet"}]}]}}
-        400
-        {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: 1 field is wrong",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{}},
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"url","description":"must be an address on the public Internet"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32602,"message":"Invalid parameters: url: must be an address on the public Internet",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"url"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"url","description":"must be an address on the public Internet"}]}]}}
+            400
+            {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: url: must be an address on the public Internet",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"url"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"url","description":"must be an address on the public Internet"}]}]}}
+        "#]],
     );
     let row = "P-04: a name that leads inside, or nowhere";
     check(
@@ -380,20 +387,21 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
         row,
         (CREATE, &hook(&id, "x", "https://no.example.com/")),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32602,"message":"Invalid parameters: url: must name a host that resolves, and to addresses on the public Internet only",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"url","description":"must name a host that resolves, and to addresses on the public Internet only"}]}]}}
-        400
-        {"error":{"code":400,"status":"INVALID_ARGUMENT",
-            "message":"Invalid parameters: url: must name a host that resolves, and to addresses on the public Internet only",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{}},
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"url","description":"must name a host that resolves, and to addresses on the public Internet only"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32602,"message":"Invalid parameters: url: must name a host that resolves, and to addresses on the public Internet only",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"url"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"url","description":"must name a host that resolves, and to addresses on the public Internet only"}]}]}}
+            400
+            {"error":{"code":400,"status":"INVALID_ARGUMENT",
+                "message":"Invalid parameters: url: must name a host that resolves, and to addresses on the public Internet only",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"url"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"url","description":"must name a host that resolves, and to addresses on the public Internet only"}]}]}}
+        "#]],
     );
     let row = "no scheme in authentication";
     let bare = with(hook(&id, "x", URL), &[("/authentication", json!({"credentials": "c"}))]);
@@ -402,35 +410,40 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
         row,
         (CREATE, &bare),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"authentication.scheme","description":"missing required property \"scheme\""}]}]}}
-        400
-        {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: 1 field is wrong",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{}},
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"authentication.scheme","description":"missing required property \"scheme\""}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32602,"message":"Invalid parameters: authentication.scheme: missing required property \"scheme\"",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                    "metadata":{"fields":"authentication.scheme"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"authentication.scheme","description":"missing required property \"scheme\""}]}]}}
+            400
+            {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: authentication.scheme: missing required property \"scheme\"",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org",
+                    "metadata":{"fields":"authentication.scheme"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"authentication.scheme","description":"missing required property \"scheme\""}]}]}}
+        "#]],
     );
     check(
         &server,
         "E-26",
         (LIST, &json!({"taskId": id, "pageSize": 101})),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32602,"message":"Invalid parameters: 1 field is wrong",
-            "data":[{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"pageSize","description":"must be <= 100"}]}]}}
-        400
-        {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: 1 field is wrong",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{}},
-              {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"pageSize","description":"must be <= 100"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32602,"message":"Invalid parameters: pageSize: must be <= 100",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"pageSize"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"pageSize","description":"must be <= 100"}]}]}}
+            400
+            {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: pageSize: must be <= 100",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"pageSize"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"pageSize","description":"must be <= 100"}]}]}}
+        "#]],
     );
     let forged = json!({"taskId": id, "pageToken": "00.mine"});
     check(
@@ -438,19 +451,20 @@ fn e_11_every_wrong_field_is_named_and_no_value_repeated() {
         "E-26",
         (LIST, &forged),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32602,"message":"Invalid parameters: pageToken: must be a nextPageToken of the same list",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"pageToken","description":"must be a nextPageToken of the same list"}]}]}}
-        400
-        {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: pageToken: must be a nextPageToken of the same list",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{}},
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"pageToken","description":"must be a nextPageToken of the same list"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32602,"message":"Invalid parameters: pageToken: must be a nextPageToken of the same list",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"pageToken"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"pageToken","description":"must be a nextPageToken of the same list"}]}]}}
+            400
+            {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid parameters: pageToken: must be a nextPageToken of the same list",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"pageToken"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"pageToken","description":"must be a nextPageToken of the same list"}]}]}}
+        "#]],
     );
     assert_eq!(server.result(LIST, &json!({"taskId": id}))["configs"], json!([]), "none was kept");
 }
@@ -502,20 +516,21 @@ fn a_task_has_ten_webhooks_at_most_and_any_of_them_can_be_replaced() {
         "the eleventh",
         (CREATE, &hook(&id, "w10", URL)),
         &expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":7,
-          "error":{"code":-32602,"message":"Invalid parameters: taskId: has 10 webhooks already; delete one first, or replace one by its id",
-            "data":[
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"taskId","description":"has 10 webhooks already; delete one first, or replace one by its id"}]}]}}
-        400
-        {"error":{"code":400,"status":"INVALID_ARGUMENT",
-            "message":"Invalid parameters: taskId: has 10 webhooks already; delete one first, or replace one by its id",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{}},
-              {"@type":"type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations":[{"field":"taskId","description":"has 10 webhooks already; delete one first, or replace one by its id"}]}]}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":7,
+              "error":{"code":-32602,"message":"Invalid parameters: taskId: has 10 webhooks already; delete one first, or replace one by its id",
+                "data":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"taskId"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"taskId","description":"has 10 webhooks already; delete one first, or replace one by its id"}]}]}}
+            400
+            {"error":{"code":400,"status":"INVALID_ARGUMENT",
+                "message":"Invalid parameters: taskId: has 10 webhooks already; delete one first, or replace one by its id",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_PARAMS","domain":"a2a-protocol.org","metadata":{"fields":"taskId"}},
+                  {"@type":"type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations":[{"field":"taskId","description":"has 10 webhooks already; delete one first, or replace one by its id"}]}]}}
+        "#]],
     );
     server.result(CREATE, &hook(&id, "w9", "https://other.example.com/"));
     let config = json!({"taskPushNotificationConfig": {"url": URL}});
@@ -543,7 +558,7 @@ fn a_07_a_webhook_that_comes_with_a_message_is_kept_with_its_task_or_nothing_is_
     let refused = |config: &Value| {
         let answer = send("tck-complete-task", config);
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
-        let violation = &answer["error"]["data"][0]["fieldViolations"][0];
+        let violation = &answer["error"]["data"][1]["fieldViolations"][0];
         format!("{}: {}", violation["field"], violation["description"]).replace('"', "")
     };
     let field = "configuration.taskPushNotificationConfig";

@@ -40,7 +40,7 @@ impl Inbox for Breakable {
         Ok(Put::New)
     }
 
-    fn known(&self, _: &str) -> Result<Known, Unkept> {
+    fn known(&self, _: &str, _: &str) -> Result<Known, Unkept> {
         Ok(Known::default())
     }
 }
@@ -68,6 +68,7 @@ fn start() -> (axum::Router, Arc<Breakable>, Arc<Metrics>) {
         now: Box::new(|| at(NOW)),
         metrics: Arc::clone(&metrics),
         kept: Box::new(|| {}),
+        refused: Box::new(|_| {}),
     };
     (receiver::router("/hook", Arc::new(receiver)), inbox, metrics)
 }

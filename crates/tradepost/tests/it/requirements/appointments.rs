@@ -1,6 +1,8 @@
 //! Bookings under pressure and at their edges (R-LD-21 to R-LD-24, R-LD-26, C-20).
 
 use serde_json::{Value, json};
+use tradepost_dealer::record::AppointmentState;
+use tradepost_wire::aap::lead::AppointmentType;
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{lead, restart, start, start_with, with};
@@ -81,8 +83,8 @@ fn r_ld_22_r_ld_24_what_cannot_be_booked_is_no_error() {
 #[test]
 fn c_20_every_status_has_its_members_in_both_versions() {
     let server = start_with(|config| {
-        config.dealers[0].rooftops[1].appointments.types.clear();
-        config.dealers[0].rooftops[1].profile.phones.clear();
+        config.dealers[0].terms.rooftops[1].appointments.types = vec![AppointmentType::Service];
+        config.dealers[0].terms.rooftops[1].profile.phones.clear();
     });
     let oakland = ("/vehicle_of_interest", json!({"vehicle_id": "veh_ho_1001"}));
     let here = ("/vehicle_of_interest", json!({"vin": LISTED_VIN}));
@@ -113,25 +115,27 @@ fn c_20_every_status_has_its_members_in_both_versions() {
 
 #[test]
 fn r_ld_29_a_booking_that_moved_is_superseded_and_its_answer_still_replays() {
-    let server = start_with(|config| config.dealers[0].rooftops[0].appointments.capacity = 1);
+    let server = start_with(|config| config.dealers[0].terms.rooftops[0].appointments.capacity = 1);
+    let conversation = server.conversation();
+    let send = |lead: &Value| server.payload_in(&conversation, lead);
     let first = with(drive(1, OPEN), &[("/idempotency_key", json!("one"))]);
-    let answer = server.payload(&first);
+    let answer = send(&first);
     let moved = with(drive(1, "2026-05-01T20:00:00Z"), &[("/idempotency_key", json!("two"))]);
-    assert_eq!(server.payload(&moved)["data"]["appointment"]["status"], "confirmed");
+    assert_eq!(send(&moved)["data"]["appointment"]["status"], "confirmed");
     // Somebody else takes the time that became free.
     assert_eq!(server.payload(&drive(2, OPEN))["data"]["appointment"]["status"], "confirmed");
-    assert_eq!(server.payload(&first), answer, "C-16: a replay books nothing");
-    let id = answer["data"]["lead_id"].as_str().unwrap();
-    let statuses: Vec<_> = server
-        .store
-        .lead(id)
-        .unwrap()
-        .into_iter()
-        .map(|record| record.appointment.unwrap().status)
-        .collect();
-    assert_eq!(statuses, ["superseded", "confirmed"]);
-    // A request that cannot be booked leaves what is booked.
-    let full = server.payload(&drive(1, OPEN))["data"]["appointment"].clone();
-    assert_eq!(full["status"], "proposed");
-    assert_eq!(server.store.lead(id).unwrap()[1].appointment.as_ref().unwrap().status, "confirmed");
+    assert_eq!(send(&first), answer, "C-16: a replay books nothing");
+    let id = &answer["data"]["lead_id"];
+    let asked = || server.history(id).submissions.into_iter().filter_map(|s| s.appointment);
+    let states: Vec<_> = asked().map(|appointment| appointment.state).collect();
+    assert_eq!(states, [AppointmentState::Superseded, AppointmentState::Confirmed]);
+    // A request that cannot be booked leaves what is booked, and says so.
+    let full = send(&drive(1, OPEN));
+    assert_eq!(full["data"]["appointment"]["status"], "proposed");
+    let message = full["message"].as_str().unwrap();
+    let stands = "What was booked before stands: Friday May 1, 1:00 PM PDT.";
+    assert!(message.ends_with(stands), "{message}");
+    let lead = server.history(id).lead;
+    assert_eq!(lead.appointment.as_ref(), asked().nth(1).as_ref());
+    assert_eq!(lead.asked_besides().unwrap().state, AppointmentState::Proposed);
 }

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tradepost::config::RateLimit;
 
-use crate::support::{TestServer, client, envelope, start, start_with};
+use crate::support::{TestServer, client, envelope, start, start_with, two_dealers};
 
 const CARD: &str = "/.well-known/agent-card.json";
 
@@ -65,13 +65,7 @@ fn r_env_11_a_request_names_one_host() {
 
 #[test]
 fn e_111_the_target_wins_over_the_host_and_nothing_tells_tenants_apart() {
-    let server = start_with(|config| {
-        let mut second = config.dealers[0].clone();
-        config.dealers[0].hosts = vec!["one.example".to_owned()];
-        second.id = "second".to_owned();
-        second.hosts = vec!["two.example".to_owned()];
-        config.dealers.push(second);
-    });
+    let server = start_with(two_dealers);
     let get = |target: &str, host: &str| {
         let head = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         talk(&server, head.as_bytes())
@@ -118,11 +112,12 @@ fn r_card_01_only_reading_methods_read() {
             assert_eq!(error["code"], expected, "R-ER-03: JSON here too");
         }
     }
-    // C-36, C-45: no browser is invited, and nothing says so half-heartedly.
+    // C-36: pages may read what is for everybody, and never with what a browser adds by itself.
     let origin = [("Origin", "https://evil.example"), ("Content-Type", "application/json")];
     let response = server.post_with(&origin, info());
     assert_eq!(response.status, 200);
-    assert_eq!(response.header("access-control-allow-origin"), None);
+    assert_eq!(response.header("access-control-allow-origin"), Some("*"));
+    assert_eq!(response.header("access-control-allow-credentials"), None);
 }
 
 #[test]
@@ -264,7 +259,9 @@ fn section_6_1_row_13_a_conversation_has_an_id_whatever_was_sent() {
     };
     for absent in [json!(""), Value::Null] {
         let id = ask(absent)["result"]["message"]["contextId"].clone();
-        assert!(uuid::Uuid::parse_str(id.as_str().unwrap()).is_ok(), "{id}");
+        let (signature, fresh) = id.as_str().unwrap().split_once('.').unwrap();
+        assert_eq!(signature.len(), 32, "{id}");
+        assert!(uuid::Uuid::parse_str(fresh).is_ok(), "{id}");
     }
     assert_eq!(ask(json!(" "))["result"]["message"]["contextId"], " ");
     assert_eq!(ask(json!(5))["error"]["code"], -32602);

@@ -33,17 +33,17 @@ fn c_15_c_41_c_42_what_the_customer_did_not_say_costs_no_lead() {
         let answer = server.payload(&payload);
         assert_eq!(answer["data"]["status"], "received", "{changes:?}");
         assert!(!answer["message"].as_str().unwrap().is_empty(), "R-LD-18");
-        let id = answer["data"]["lead_id"].as_str().unwrap();
-        assert_eq!(server.store.lead(id).unwrap()[0].payload, payload, "R-LD-19");
+        let kept = server.history(&answer["data"]["lead_id"]).lead.submission;
+        assert_eq!(kept.payload, payload, "R-LD-19");
     }
 }
 
 #[test]
 fn c_48_a_sentence_of_ours_has_room_for_every_proposal_and_the_longest_name() {
     let server = start_with(|config| {
-        config.dealers[0].leads.proposed_times = 20;
-        config.dealers[0].name = "é".repeat(200);
-        config.dealers[0].rooftops[0].profile.name = "é".repeat(200);
+        config.dealers[0].terms.leads.proposed_times = 20;
+        config.dealers[0].terms.name = "é".repeat(200);
+        config.dealers[0].terms.rooftops[0].profile.name = "é".repeat(200);
     });
     let appointment =
         json!({"appointment_type": "sales", "appointment_at": "2026-05-25T18:00:00Z"});

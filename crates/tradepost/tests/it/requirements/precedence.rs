@@ -68,7 +68,7 @@ fn rows_2_3_and_4_protocol_before_rate_before_everything_of_the_profile() {
     let limit = RateLimit { requests: 1, window: SignedDuration::from_mins(1), http_429: false };
     let server = start_with(|config| {
         config.dealers[0].rate_limit = limit;
-        config.dealers[0].skills.retain(|skill| *skill != Skill::LeadSubmit);
+        config.dealers[0].terms.skills.retain(|skill| *skill != Skill::LeadSubmit);
     });
     let mut image = envelope(&json!({}));
     image["params"]["message"]["parts"][0]["mediaType"] = json!("image/png");
@@ -87,7 +87,7 @@ fn rows_2_3_and_4_protocol_before_rate_before_everything_of_the_profile() {
 #[test]
 fn rows_4_and_5_skill_before_consent_before_schema() {
     let without = start_with(|config| {
-        config.dealers[0].skills.retain(|skill| *skill != Skill::LeadSubmit);
+        config.dealers[0].terms.skills.retain(|skill| *skill != Skill::LeadSubmit);
     });
     let nothing = [("/consent", Value::Null), ("/customer", Value::Null), ("/x", json!(1))];
     assert_eq!(refused(&without, &nothing), "UNSUPPORTED_SKILL");
@@ -135,8 +135,8 @@ fn rows_6_7_and_8_schema_before_channel_before_key_before_vehicle() {
 #[test]
 fn rows_8_and_9_a_replay_needs_no_vehicle_and_a_vehicle_comes_before_the_time() {
     let server = start_with(|config| {
-        config.dealers[0].leads.strict_appointments = true;
-        config.dealers[0].rooftops[0].appointments.capacity = 1;
+        config.dealers[0].terms.leads.strict_appointments = true;
+        config.dealers[0].terms.rooftops[0].appointments.capacity = 1;
     });
     let payload = with(lead(), &test_drive(LISTED_VIN));
     let payload = with(payload, &[("/idempotency_key", json!("k"))]);

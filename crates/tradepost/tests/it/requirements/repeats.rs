@@ -63,10 +63,10 @@ fn r_ld_15_one_dealers_short_memory_does_not_forget_anothers_keys() {
     let server = start_with(|config| {
         let mut second = config.dealers[0].clone();
         config.dealers[0].hosts = vec!["short.example".to_owned()];
-        config.dealers[0].leads.idempotency_lifetime = SignedDuration::from_hours(24);
-        second.id = "second".to_owned();
+        config.dealers[0].terms.leads.idempotency_lifetime = SignedDuration::from_hours(24);
+        second.terms.id = "second".to_owned();
         second.hosts = vec!["long.example".to_owned()];
-        second.leads.idempotency_lifetime = SignedDuration::from_hours(24 * 30);
+        second.terms.leads.idempotency_lifetime = SignedDuration::from_hours(24 * 30);
         config.dealers.push(second);
     });
     let send = |host: &str, key: &str| {
@@ -83,27 +83,30 @@ fn r_ld_15_one_dealers_short_memory_does_not_forget_anothers_keys() {
 #[test]
 fn c_19_equal_leads_at_the_same_time_are_one_lead() {
     let server = start();
+    let conversation = server.conversation();
+    let submit = || server.payload_in(&conversation, &lead());
     let answers: Vec<Value> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..12).map(|_| scope.spawn(|| server.payload(&lead()))).collect();
+        let threads: Vec<_> = (0..10).map(|_| scope.spawn(submit)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let received = answers.iter().filter(|answer| answer["data"]["status"] == "received").count();
     assert_eq!(received, 1);
     assert!(answers.iter().all(|a| a["data"]["lead_id"] == answers[0]["data"]["lead_id"]));
-    let id = answers[0]["data"]["lead_id"].as_str().unwrap();
-    assert_eq!(server.store.lead(id).unwrap().len(), 12, "R-LD-19: every consent is kept");
+    let kept = server.history(&answers[0]["data"]["lead_id"]).submissions;
+    assert_eq!(kept.len(), 10, "R-LD-19: every consent is kept");
 }
 
 #[test]
 fn c_19_one_common_address_is_the_same_customer() {
     let server = start();
+    let conversation = server.conversation();
     let send = |email: Option<&str>, phone: Option<&str>| {
         let changes = [
             ("/customer/email", email.map_or(Value::Null, Value::from)),
             ("/customer/phone", phone.map_or(Value::Null, Value::from)),
             ("/consent/allowed_channels", json!(["email", "phone"])),
         ];
-        let data = server.payload(&with(lead(), &changes))["data"].clone();
+        let data = server.payload_in(&conversation, &with(lead(), &changes))["data"].clone();
         (data["status"].as_str().unwrap().to_owned(), data["lead_id"].clone())
     };
     let (ada, grace) = (Some("ada@example.com"), Some("grace@example.com"));
@@ -127,10 +130,11 @@ fn c_19_one_common_address_is_the_same_customer() {
 fn c_19_a_vehicle_that_was_sold_in_between_is_still_the_same() {
     let server = start();
     let about = with(lead(), &[("/vehicle_of_interest", json!({"vin": LISTED_VIN}))]);
-    let first = server.payload(&about);
+    let conversation = server.conversation();
+    let first = server.payload_in(&conversation, &about);
     server.store.replace_inventory(dealer::ID, &[], at("2026-04-30T12:00:00Z"), false).unwrap();
     let server = restart(server);
-    let again = server.payload(&about);
+    let again = server.payload_in(&conversation, &about);
     assert_eq!(again["data"]["status"], "duplicate");
     assert_eq!(again["data"]["lead_id"], first["data"]["lead_id"]);
 }
@@ -138,13 +142,15 @@ fn c_19_a_vehicle_that_was_sold_in_between_is_still_the_same() {
 #[test]
 fn r_ld_14_keys_may_hold_anything_and_another_key_is_no_new_lead() {
     let server = start();
-    let first = server.payload(&keyed("a\u{0}b"));
-    assert_eq!(server.payload(&keyed("a\u{0}b")), first);
+    let conversation = server.conversation();
+    let send = |key: &str| server.payload_in(&conversation, &keyed(key));
+    let first = send("a\u{0}b");
+    assert_eq!(send("a\u{0}b"), first);
     for key in ["a\u{0}c", "a", "' OR 1=1 --", &"\u{1f697}".repeat(128)] {
-        let again = server.payload(&keyed(key));
+        let again = send(key);
         assert_eq!(again["data"]["status"], "duplicate", "C-19");
         assert_eq!(again["data"]["lead_id"], first["data"]["lead_id"]);
-        assert_eq!(server.payload(&keyed(key)), again, "C-16: what was answered, not what is so");
+        assert_eq!(send(key), again, "C-16: what was answered, not what is so");
     }
     let long = keyed(&"\u{1f697}".repeat(129));
     assert_eq!(server.error(&long)["details"]["errors"][0]["instanceLocation"], "/idempotency_key");

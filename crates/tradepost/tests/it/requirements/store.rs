@@ -1,14 +1,17 @@
 //! A store that fails in every way it can: nothing is acknowledged, everything is undone, and
 //! afterwards the server is well (R-ER-03, R-ER-06, R-LD-15, E-108).
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tradepost::clock::Clock;
-use tradepost::desk::{Agent, Desk};
-use tradepost::fault::Fault;
+use tradepost::aap::seller::Seller;
+use tradepost::wiring::Wiring;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
 
-use crate::support::{TestServer, at, client, dealer, lead, start, start_with, with};
+use crate::support::{TestServer, at, client, dealer, lead, start, start_with, two_dealers, with};
 
 fn database(server: &TestServer) -> Connection {
     Connection::open(server.directory.path().join("tradepost.sqlite")).unwrap()
@@ -112,19 +115,14 @@ fn a_job_that_panics_is_a_fault_and_the_next_one_runs() {
 
 #[test]
 fn one_dealers_broken_inventory_keeps_no_other_from_being_refreshed() {
-    let server = start_with(|config| {
-        let mut second = config.dealers[0].clone();
-        config.dealers[0].hosts = vec!["one.example".to_owned()];
-        second.id = "second".to_owned();
-        second.hosts = vec!["two.example".to_owned()];
-        config.dealers.push(second);
-    });
+    let server = start_with(two_dealers);
     let (clock, _) = Clock::manual(at(crate::support::NOW));
     let named = "127.0.0.1:8080".parse().unwrap();
-    let desk = Desk::open(server.config().clone(), server.store.clone(), clock, named).unwrap();
-    let size = |host: &str| match desk.agent(Some(host)) {
-        Some(Agent::Dealer(seller)) => seller.inventory().len(),
-        other => panic!("{other:?}"),
+    let opened = Wiring::open(server.config().clone(), server.store.clone(), clock, named);
+    let desk = opened.unwrap().desk;
+    let size = |host: &str| {
+        let agent: Arc<dyn std::any::Any + Send + Sync> = desk.agent(Some(host)).unwrap();
+        agent.downcast_ref::<Seller>().expect("a dealer").inventory().len()
     };
     assert_eq!((size("one.example"), size("two.example")), (4, 4));
     let database = database(&server);

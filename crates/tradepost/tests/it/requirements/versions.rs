@@ -50,7 +50,6 @@ fn c_34_what_is_named_decides_and_the_transport_before_the_message() {
         (vec![V1_1], json!([V1_0]), "1.1"),
         // What nobody here speaks counts for nothing, wherever it is named.
         (vec!["https://autoagentprotocol.org/extensions/aap/v1.2"], json!([V1_0]), "1.0"),
-        (vec![], json!(["https://autoagentprotocol.org/extensions/aap/v9.9"]), "1.1"),
         (vec!["", ",,"], Value::Null, "1.1"),
     ] {
         let answered = version_of(&server, &headers, &extensions, &info);
@@ -104,12 +103,34 @@ fn c_35_the_old_member_of_a_v1_1_consent_is_the_problem_that_is_named() {
 }
 
 #[test]
-fn c_34_a_dealer_of_one_version_answers_in_it_whatever_is_named() {
+fn x_03_who_names_only_versions_that_are_not_spoken_is_told_so() {
+    let info = json!({"type": "dealer.information.request"});
+    let future = "https://autoagentprotocol.org/extensions/aap/v9.9";
+    for (spoken, named, in_message) in [
+        (&[Version::V1_0, Version::V1_1][..], future, Value::Null),
+        (&[Version::V1_0, Version::V1_1], "", json!([future])),
+        (&[Version::V1_0], V1_1, Value::Null),
+        (&[Version::V1_0], V1_1, json!([future])),
+        (&[Version::V1_1], V1_0, Value::Null),
+        (&[Version::V1_1], "", json!([V1_0])),
+    ] {
+        let server = start_with(|config| config.dealers[0].terms.versions = spoken.to_vec());
+        let headers = [("Content-Type", "application/json"), ("A2A-Extensions", named)];
+        let sent = with(envelope(&info), &[("/params/message/extensions", in_message)]);
+        let answer = server.post_with(&headers, sent.to_string());
+        let error = &answer.json()["error"];
+        assert_eq!((answer.status, &error["code"]), (200, &json!(-32008)), "{named}");
+        assert_eq!(error["data"][0]["reason"], "EXTENSION_SUPPORT_REQUIRED");
+        let offered = error["data"][0]["metadata"]["supportedExtensions"].as_str().unwrap();
+        let uris: Vec<_> = spoken.iter().map(|version| version.uri()).collect();
+        assert_eq!(offered, uris.join(", "));
+        assert!(error["message"].as_str().unwrap().ends_with(offered), "{error}");
+        assert_eq!(answer.header("a2a-extensions"), None);
+    }
     for (version, name) in [(Version::V1_0, "1.0"), (Version::V1_1, "1.1")] {
-        let server = start_with(|config| config.dealers[0].versions = vec![version]);
-        for named in [V1_0, V1_1] {
-            let info = json!({"type": "dealer.information.request"});
-            assert_eq!(version_of(&server, &[named], &Value::Null, &info), name);
+        let server = start_with(|config| config.dealers[0].terms.versions = vec![version]);
+        for named in [vec![version.uri()], vec![], vec!["https://other.example/x/v9"]] {
+            assert_eq!(version_of(&server, &named, &Value::Null, &info), name);
         }
     }
 }

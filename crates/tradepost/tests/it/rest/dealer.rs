@@ -69,7 +69,7 @@ fn it_is_off_unless_switched_on_and_then_like_any_unknown_path() {
     }
     let without = start_with(|config| {
         switched_on(config);
-        config.dealers[0].versions = vec![Version::V1_1];
+        config.dealers[0].terms.versions = vec![Version::V1_1];
     });
     assert_eq!(without.card().json()["supportedInterfaces"].as_array().unwrap().len(), 1);
     let headers = [("Content-Type", "application/json")];
@@ -241,7 +241,7 @@ fn refusals_have_the_status_table_and_the_second_detail() {
 }
 
 #[test]
-fn answers_are_in_v1_0_whatever_is_asked_for() {
+fn answers_are_in_v1_0_and_who_names_another_version_alone_is_told_so() {
     let server = start_with(switched_on);
     let new = with(lead(), &[("/consent/source_agent", json!("test-agent"))]);
     let new = call(&server, &new);
@@ -253,7 +253,10 @@ fn answers_are_in_v1_0_whatever_is_asked_for() {
     let payload = body(&json!({"type": "dealer.information.request"}));
     let target = "/rest/message:send";
     let response = client::request(server.address, "POST", target, &headers, payload.as_bytes());
-    assert_eq!(response.header("a2a-extensions"), Some(V1_0));
+    assert_eq!((response.status, response.header("a2a-extensions")), (400, None));
+    let info = &response.json()["error"]["details"][0];
+    assert_eq!(info["reason"], "EXTENSION_SUPPORT_REQUIRED");
+    assert_eq!(info["metadata"]["supportedExtensions"], V1_0);
     assert_eq!(call(&server, &old_lead()).status, 200);
     let response = server.call(&json!({"type": "dealer.information.request"}));
     assert!(response.header("a2a-extensions").unwrap().ends_with("v1.1"), "JSON-RPC is as before");
@@ -363,19 +366,20 @@ fn a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
         "E-14",
         &response,
         &expect![[r#"
-        503
-        {"error":{"code":503,"status":"UNAVAILABLE","message":"the dealer's agent failed to answer; try again later",
-            "details":[
-              {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"autoagentprotocol.org",
-                "metadata":{"error_id":"err_<id>","retryable":"true"}},
-              {"@type":"type.googleapis.com/aap.error","type":"aap.error","error_id":"err_<id>","code":"INTERNAL_ERROR",
-                "message":"the dealer's agent failed to answer; try again later","retryable":true,"created_at":"2026-04-30T12:00:00Z"}]}}
-    "#]],
+            503
+            {"error":{"code":503,"status":"UNAVAILABLE","message":"the dealer's agent failed to answer; try again later",
+                "details":[
+                  {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"autoagentprotocol.org",
+                    "metadata":{"error_id":"err_<id>","retryable":"true"}},
+                  {"@type":"type.googleapis.com/aap.error","type":"aap.error","error_id":"err_<id>","code":"INTERNAL_ERROR",
+                    "message":"the dealer's agent failed to answer; try again later","retryable":true,"details":{"retry_after_ms":5000,"retry_after_seconds":5},
+                    "created_at":"2026-04-30T12:00:00Z"}]}}
+        "#]],
     );
     assert_eq!(response.header("retry-after"), Some("5"));
     let envelope = envelope(&json!({"type": "dealer.information.request"})).to_string();
     let json_rpc = server.post_with(&headers, envelope);
-    assert_eq!((json_rpc.status, json_rpc.header("retry-after")), (200, None));
+    assert_eq!((json_rpc.status, json_rpc.header("retry-after")), (200, Some("5")));
     assert_eq!(json_rpc.json()["error"]["code"], -32603);
     database.execute_batch("ALTER TABLE mislaid RENAME TO api_keys").unwrap();
     assert_eq!(ask().status, 200);

@@ -114,6 +114,12 @@ const LOCKED: &str = "[[rules]]\nnth = 1\nprotocol = \"UNAUTHENTICATED\"\n";
 const GONE: &str = "[[rules]]\non = \"inventory.vehicle\"\nrefuse = \"VEHICLE_UNAVAILABLE\"\n";
 const CONFLICT: &str = "[[rules]]\nnth = 1\nrefuse = \"IDEMPOTENCY_CONFLICT\"\n";
 const UNCONSENTED: &str = "[[rules]]\nnth = 1\nrefuse = \"CONTACT_CONSENT_REQUIRED\"\n";
+const LOST_MESSAGE: &str = "seller = \"agent\"\n[[rules]]\non = \"SendMessage\"\nper = \"intent\"\n\
+                            nth = 1\ndrop = \"after\"\n";
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":
+    {"messageId":"m-1","role":"ROLE_USER","parts":[{"text":"hello"}]}}}"#;
+const HELLO_AGAIN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"SendMessage","params":{"message":
+    {"messageId":"m-2","role":"ROLE_USER","parts":[{"text":"hello"}]}}}"#;
 const CALM: &str = "";
 
 /// Script, behaviour, findings in the order of their table.
@@ -219,6 +225,18 @@ fn rows() -> Vec<Row> {
         ),
         pair(CALM, "two leads, two keys", keyed("a", "one"), keyed("b", "two"), &[]),
         pair(LOST, "a lost lead without a key", lead(), lead(), &["lead.doubled", "key.missing"]),
+        (
+            "a lost message to an agent under another id",
+            LOST_MESSAGE,
+            vec![Card, Body(HELLO), Wait(5_000), Body(HELLO_AGAIN)],
+            &["message.doubled"],
+        ),
+        (
+            "a lost message to an agent under its id",
+            LOST_MESSAGE,
+            vec![Card, Body(HELLO), Wait(5_000), Body(HELLO)],
+            &[],
+        ),
         // Envelopes.
         (
             "one id for two messages",
@@ -375,4 +393,56 @@ fn the_page_about_the_sandbox_names_every_finding_and_every_scenario() {
         assert!(page.contains(&line), "{line}");
     }
     assert_eq!(Level::Wrong.name(), "wrong");
+}
+
+#[test]
+fn a_lead_about_which_nothing_final_was_said_ends_in_doubt() {
+    let doubts = |rules: &str, sent: &[Value]| {
+        let sandbox = play(rules);
+        for (number, payload) in sent.iter().enumerate() {
+            Send(payload.clone()).take(number, &sandbox);
+        }
+        let report = sandbox.report();
+        let text = sandbox.send("GET", "/_sandbox/report?format=text", &[], "").unwrap();
+        let text = String::from_utf8(text.body).unwrap();
+        let doubts = report["in_doubt"].as_array().unwrap().clone();
+        assert_eq!(text.contains("in doubt: request"), !doubts.is_empty(), "{text}");
+        let said = |it: &Value| {
+            (
+                it["exchange"].clone(),
+                it["attempts"].clone(),
+                it["idempotency_key"].clone(),
+                it["taken"].clone(),
+            )
+        };
+        doubts.iter().map(said).collect::<Vec<_>>()
+    };
+    let keyed = with(lead(), &[("/idempotency_key", json!("k-1"))]);
+    let rule = |nth: &str, act: &str| {
+        format!("[[rules]]\non = [\"lead.submit\"]\nper = \"intent\"\n{nth}\n{act}\n")
+    };
+    let lost = |nth| rule(nth, "drop = \"after\"");
+    let one = |taken: bool, attempts: u32, key: bool| {
+        vec![(json!(attempts), json!(attempts), json!(key), json!(taken))]
+    };
+    let twice = [keyed.clone(), keyed.clone()];
+    // The buyer gave up: the dealer has it, or has it not.
+    assert_eq!(doubts(&lost(""), &twice[..1]), one(true, 1, true));
+    assert_eq!(doubts(&rule("", "drop = \"before\""), &[lead()]), one(false, 1, false));
+    assert_eq!(doubts(&rule("", "garbage = \"html\""), &twice[..1]), one(true, 1, true));
+    assert_eq!(doubts(&rule("", "http = 503"), &twice[..1]), one(false, 1, true));
+    // A wait that was asked for later says nothing about the first attempt.
+    let limited = lost("nth = [1]") + &rule("nth = [2]", "refuse = \"RATE_LIMITED\"");
+    assert_eq!(doubts(&limited, &twice), one(true, 2, true));
+    let locked = lost("nth = [1]") + &rule("nth = [2]", "http = 401");
+    assert_eq!(doubts(&locked, &twice), one(true, 2, true));
+    // The key brought the receipt, or a refusal that the lead itself got.
+    assert_eq!(doubts(&lost("nth = [1]"), &twice), []);
+    let refused = rule("nth = [1]", "drop = \"before\"")
+        + &rule("nth = [2]", "refuse = \"VEHICLE_UNAVAILABLE\"");
+    assert_eq!(doubts(&refused, &twice), []);
+    // What was refused at once never was in doubt, and reading has no effect.
+    assert_eq!(doubts(&rule("", "refuse = \"RATE_LIMITED\""), &twice[..1]), []);
+    let search = json!({"type": "inventory.search.request"});
+    assert_eq!(doubts("[[rules]]\ndrop = \"after\"\n", &[search]), []);
 }

@@ -23,6 +23,20 @@ impl Response {
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
     }
 
+    /// The payload of the message.
+    pub fn payload(&self) -> Value {
+        let answer = self.json();
+        let payload = answer.pointer("/result/message/parts/0/data");
+        payload.cloned().unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    /// The conversation that the message belongs to.
+    pub fn context_id(&self) -> String {
+        let answer = self.json();
+        let id = answer.pointer("/result/message/contextId").and_then(Value::as_str);
+        id.unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -78,7 +92,7 @@ pub fn bytes(
 /// Sends bytes and reads an answer to the end.
 pub fn raw(address: SocketAddr, bytes: &[u8]) -> std::io::Result<Response> {
     let stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     exchange(stream, bytes)
 }
 
@@ -98,7 +112,8 @@ pub fn exchange(mut stream: impl Read + Write, bytes: &[u8]) -> std::io::Result<
     }
 }
 
-fn parse(answer: &[u8]) -> Option<Response> {
+/// An answer as it came.
+pub fn parse(answer: &[u8]) -> Option<Response> {
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&answer[..end]).ok()?;
     let mut lines = head.split("\r\n");

@@ -7,16 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tradepost::auth::key::Fresh;
-use tradepost::clock::{Clock, Hand};
 use tradepost::conformance::{Conformance, Profile};
-use tradepost::desk::{Agent, Desk};
-use tradepost::egress::Egress;
 use tradepost::gate::Scope;
-use tradepost::http;
-use tradepost::outbox::{Edge, Outbox, Settings, Sleeping};
-use tradepost::signing::key::SigningKey;
-use tradepost::store::{ApiKey, Store};
+use tradepost::wiring::{self, Wiring};
+use tradepost_keys::private::SigningKey;
+use tradepost_server::auth::key::Fresh;
+use tradepost_server::clock::{Clock, Hand};
+use tradepost_server::desk::Desk;
+use tradepost_server::egress::Egress;
+use tradepost_server::http;
+use tradepost_server::outbox::{Edge, Outbox, Settings, Sleeping};
+use tradepost_store::{ApiKey, Store};
 
 use super::{NOW, Response, at, client};
 
@@ -87,15 +88,15 @@ fn launch(
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
-    let agent = Conformance::open(profile, &store, &clock, &format!("http://{address}")).unwrap();
+    let means = wiring::means(&store, &clock);
+    let agent = Conformance::open(profile, &store, &means, &format!("http://{address}")).unwrap();
     let agent = settle(agent);
     let outbox = outbox(hand.clone()).and_then(|(settings, edge)| agent.outbox(settings, edge));
     let server = super::dealer::config().server;
-    let desk = Desk::open_conformance(server.clone(), Arc::clone(&store), clock, agent);
-    let desk = Arc::new(desk);
-    let router = http::router(Arc::clone(&desk));
+    let desk = Wiring::alone(&server, Arc::clone(&store), clock, Arc::new(agent)).desk;
+    let site = wiring::site(Arc::clone(&desk));
     runtime.spawn(async move {
-        http::server::serve(listener, router, &server, std::future::pending()).await;
+        http::server::serve(listener, site, &server.http(), std::future::pending()).await;
     });
     if let Some(outbox) = &outbox {
         runtime.spawn(Arc::clone(outbox).run(std::future::pending(), Duration::ZERO));
@@ -168,10 +169,10 @@ impl ConformanceServer {
         let fresh = Fresh::generate().unwrap();
         let key = ApiKey {
             id: fresh.id,
-            dealer_id: Conformance::ID.to_owned(),
+            agent_id: Conformance::ID.to_owned(),
             name: name.to_owned(),
             hash: fresh.hash,
-            scopes: scopes.map(|scopes| scopes.iter().copied().collect()),
+            scopes: scopes.map(|scopes| scopes.iter().map(|scope| (*scope).into()).collect()),
             created_at: at(NOW),
             expires_at: None,
             revoked_at: None,
@@ -197,10 +198,8 @@ impl ConformanceServer {
 
     /// How many tasks the process remembers.
     pub fn live(&self) -> usize {
-        match self.desk.agent(None).unwrap() {
-            Agent::Conformance(agent) => agent.live_tasks(),
-            Agent::Dealer(_) | Agent::Publisher(_) => panic!("no conformance agent"),
-        }
+        let agent: Arc<dyn std::any::Any + Send + Sync> = self.desk.agent(None).unwrap();
+        agent.downcast_ref::<Conformance>().expect("the conformance agent").live_tasks()
     }
 }
 

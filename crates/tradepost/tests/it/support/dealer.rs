@@ -3,11 +3,12 @@
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
-use tradepost::aap::import::Unit;
-use tradepost::config::{
-    Appointments, Auth, Config, Dealer, LeadPolicy, RateLimit, Rooftop, SearchPolicy, Server,
+use tradepost::config::{Auth, Config, Dealer, RateLimit, Server};
+use tradepost_dealer::import::Unit;
+use tradepost_dealer::settings::{
+    Appointments, Dealer as Terms, LeadPolicy, Rooftop, SearchPolicy,
 };
-use tradepost::store::Store;
+use tradepost_store::Store;
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::aap::vehicle::Vocabularies;
 use tradepost_wire::aap::{Skill, Vehicle, Version};
@@ -32,43 +33,45 @@ pub fn config() -> Config {
         server: Server {
             listen: "127.0.0.1:0".parse().unwrap(),
             max_body_bytes: 256 * 1024,
-            read_timeout: SignedDuration::from_secs(2),
+            read_timeout: SignedDuration::from_secs(10),
             max_connections: 256,
             shutdown_grace: SignedDuration::from_secs(5),
             log_json: true,
             log_filter: "off".to_owned(),
-            trust_forwarded_for: false,
-            tls: None,
+            ..Server::default()
         },
         publishers: Vec::new(),
         dealers: vec![Dealer {
-            id: ID.to_owned(),
+            terms: Terms {
+                id: ID.to_owned(),
+                name: "Demo Auto Group".to_owned(),
+                welcome_message: Some("Welcome.".to_owned()),
+                versions: vec![Version::V1_0, Version::V1_1],
+                skills: Skill::ALL.to_vec(),
+                rooftops: vec![
+                    rooftop("Demo Toyota San Francisco", "+14155550100", AppointmentType::ALL),
+                    rooftop("Demo Honda Oakland", "+15105550100", &[AppointmentType::Sales]),
+                ],
+                search: SearchPolicy { default_limit: 20, max_limit: 100 },
+                leads: LeadPolicy {
+                    clock_skew: minutes(5),
+                    consent_lifetime: Some(hours(24 * 365)),
+                    test_drive_needs_vehicle: true,
+                    duplicate_window: hours(24),
+                    idempotency_lifetime: hours(48),
+                    strict_appointments: false,
+                    proposed_times: 3,
+                    ..LeadPolicy::default()
+                },
+                tombstone_lifetime: hours(24 * 90),
+            },
             hosts: Vec::new(),
             public_url: Some("https://demo-toyota.example.com".to_owned()),
-            name: "Demo Auto Group".to_owned(),
             description: "A dealer group that exists only in tests.".to_owned(),
             agent_version: "1.0.0".to_owned(),
             provider: Some(("Tests".to_owned(), "https://tests.example".to_owned())),
             documentation_url: None,
-            welcome_message: Some("Welcome.".to_owned()),
-            versions: vec![Version::V1_0, Version::V1_1],
-            skills: Skill::ALL.to_vec(),
-            rooftops: vec![
-                rooftop("Demo Toyota San Francisco", "+14155550100", AppointmentType::ALL),
-                rooftop("Demo Honda Oakland", "+15105550100", &[AppointmentType::Sales]),
-            ],
-            search: SearchPolicy { default_limit: 20, max_limit: 100 },
-            leads: LeadPolicy {
-                clock_skew: minutes(5),
-                consent_lifetime: Some(hours(24 * 365)),
-                test_drive_needs_vehicle: true,
-                duplicate_window: hours(24),
-                idempotency_lifetime: hours(48),
-                strict_appointments: false,
-                proposed_times: 3,
-            },
             rate_limit: RateLimit { requests: 0, window: minutes(1), http_429: false },
-            tombstone_lifetime: hours(24 * 90),
             require_version: false,
             http_json: false,
             strict_output_modes: false,
@@ -94,6 +97,7 @@ fn rooftop(name: &str, phone: &str, types: &[AppointmentType]) -> Rooftop {
     });
     Rooftop {
         profile: serde_json::from_value(profile).unwrap(),
+        feed_names: Vec::new(),
         time_zone: TimeZone::get("America/Los_Angeles").unwrap(),
         fees: Vec::new(),
         appointments: Appointments {
@@ -112,8 +116,8 @@ pub fn stock(store: &Store, config: &Config) {
     let yesterday = at("2026-04-29T09:00:00Z");
     let today = at("2026-04-30T09:00:00Z");
     for dealer in &config.dealers {
-        store.replace_inventory(&dealer.id, &units(true), yesterday, false).unwrap();
-        store.replace_inventory(&dealer.id, &units(false), today, false).unwrap();
+        store.replace_inventory(&dealer.terms.id, &units(true), yesterday, false).unwrap();
+        store.replace_inventory(&dealer.terms.id, &units(false), today, false).unwrap();
     }
 }
 

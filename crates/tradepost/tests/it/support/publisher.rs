@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use jiff::SignedDuration;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tradepost::adcp::vault::StoreVault;
-use tradepost::auth::Principal;
-use tradepost::clock::{Clock, Hand};
 use tradepost::config::Config;
 use tradepost::config::read::demo_publisher;
-use tradepost::desk::Desk;
 use tradepost::gate::Scopes;
-use tradepost::http;
-use tradepost::store::Store;
-use tradepost_publisher::profile::{BuyerAgent, Standing};
-use tradepost_publisher::shelf::{Broken, Shelf, Vault as _};
-use tradepost_publisher::tools::Reply;
+use tradepost::wiring::{self, Wiring};
+use tradepost_publisher::agent::{BuyerAgent, Standing};
+use tradepost_publisher::shelf::{Shelf, Vault};
+use tradepost_publisher::world::Broken;
+use tradepost_server::auth::Principal;
+use tradepost_server::clock::{Clock, Hand};
+use tradepost_server::http;
+use tradepost_store::Store;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -42,6 +42,7 @@ const TOKENS: [(&str, &str); 6] = [
 pub struct Publisher {
     pub address: SocketAddr,
     pub hand: Hand,
+    config: Config,
     directory: tempfile::TempDir,
     vault: StoreVault,
     runtime: Option<tokio::runtime::Runtime>,
@@ -54,13 +55,31 @@ pub fn start() -> Publisher {
 
 /// The usual publisher, changed.
 pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
+    start_in(tempfile::tempdir().unwrap(), changed(change))
+}
+
+fn changed(change: &dyn Fn(&mut Config)) -> Config {
     let mut config = usual();
     let token = |(name, text): &(&'static str, &'static str)| {
         (*text, Principal { name: (*name).to_owned(), scopes: Scopes::All })
     };
     config.publishers[0].front.tokens = TOKENS.iter().map(token).collect();
     change(&mut config);
-    let directory = tempfile::tempdir().unwrap();
+    config
+}
+
+/// The usual publisher, changed, whose card names the address at which it is reached.
+pub fn start_here(change: &dyn Fn(&mut Config)) -> Publisher {
+    launch(tempfile::tempdir().unwrap(), changed(change), None)
+}
+
+fn start_in(directory: tempfile::TempDir, config: Config) -> Publisher {
+    // The card names a fixed address, so that it can be compared.
+    launch(directory, config, Some("127.0.0.1:8080".parse().unwrap()))
+}
+
+fn launch(directory: tempfile::TempDir, config: Config, named: Option<SocketAddr>) -> Publisher {
+    let same = config.clone();
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let (clock, hand) = Clock::manual(at(NOW));
     let runtime =
@@ -70,15 +89,14 @@ pub fn start_with(change: &dyn Fn(&mut Config)) -> Publisher {
     let server = config.server.clone();
     let vault = StoreVault::new(Arc::clone(&store), &config.publishers[0].profile.id);
     let entered = runtime.enter();
-    // The card names a fixed address, so that it can be compared.
-    let named = "127.0.0.1:8080".parse().unwrap();
-    let desk = Arc::new(Desk::open(config, Arc::clone(&store), clock, named).unwrap());
+    let named = named.unwrap_or(address);
+    let desk = Wiring::open(config, Arc::clone(&store), clock, named).unwrap().desk;
     drop(entered);
-    let router = http::router(desk);
+    let site = wiring::site(desk);
     runtime.spawn(async move {
-        http::server::serve(listener, router, &server, std::future::pending()).await;
+        http::server::serve(listener, site, &server.http(), std::future::pending()).await;
     });
-    Publisher { address, hand, directory, vault, runtime: Some(runtime) }
+    Publisher { address, hand, config: same, directory, vault, runtime: Some(runtime) }
 }
 
 impl Drop for Publisher {
@@ -134,6 +152,14 @@ impl Publisher {
         self.directory.path()
     }
 
+    /// Another process on what this one has left behind.
+    pub fn restart(mut self) -> Self {
+        let config = self.config.clone();
+        let directory = std::mem::replace(&mut self.directory, tempfile::tempdir().unwrap());
+        drop(self);
+        start_in(directory, config)
+    }
+
     /// Posts a body as somebody, with these headers besides.
     pub fn post(&self, who: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let bearer = token(who).map(|token| format!("Bearer {token}"));
@@ -147,16 +173,13 @@ impl Publisher {
 
     /// Does something on its shelf, as its operator would.
     fn lay(&self, job: Laying) {
-        let done = self.vault.write(Box::new(move |shelf| {
-            job(shelf)?;
-            Ok(Reply::completed("", Value::Object(Map::new())))
-        }));
+        let vault: &dyn Vault = &self.vault;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(done).unwrap();
+        runtime.block_on(vault.act(move |shelf| job(shelf))).unwrap();
     }
 
     /// Breaks its store.
-    fn damage(&self, statement: &str) {
+    pub fn damage(&self, statement: &str) {
         let file = self.directory.path().join("tradepost.sqlite");
         assert!(file.exists(), "{file:?}");
         rusqlite::Connection::open(file).unwrap().execute_batch(statement).unwrap();

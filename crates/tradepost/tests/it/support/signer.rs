@@ -10,8 +10,8 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use tradepost::signing::Algorithm;
-use tradepost::signing::key::{SigningKey, generate};
+use tradepost_keys::Algorithm;
+use tradepost_keys::private::{SigningKey, generate};
 use tradepost_wire::adcp::signing::{self, Surface, Terms};
 use tradepost_wire::http_signature::{Message, Target, content_digest};
 
@@ -26,6 +26,11 @@ impl Signer {
     pub fn new(kid: &str) -> Self {
         let pem = generate(Algorithm::EdDsa).unwrap();
         Self { key: SigningKey::read(&pem, Some(kid)).unwrap() }
+    }
+
+    /// The same with a key of one's own.
+    pub fn of(key: SigningKey) -> Self {
+        Self { key }
     }
 
     /// Its key as others see it.
@@ -44,7 +49,7 @@ impl Signer {
         let terms = Terms {
             surface: Surface::Request,
             keyid: self.key.kid(),
-            algorithm: signing::Algorithm::Ed25519,
+            algorithm: Algorithm::EdDsa,
             nonce: &[nonce; 16],
             now: at(NOW),
         };

@@ -114,7 +114,7 @@ pub type Stream = StreamOwned<ClientConnection, TcpStream>;
 /// Connects.
 pub fn connect(address: SocketAddr, config: &Arc<ClientConfig>) -> Stream {
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let name = ServerName::try_from(NAME).unwrap();
     StreamOwned::new(ClientConnection::new(Arc::clone(config), name).unwrap(), stream)
 }

@@ -8,11 +8,11 @@ use jiff::SignedDuration;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, SanType, date_time_ymd};
 use rustls::ClientConfig;
 use serde_json::{Value, json};
-use tradepost::auth::key::Fresh;
 use tradepost::config::{Auth, KnownCertificate};
 use tradepost::gate::{Scope, Scopes};
-use tradepost::store::ApiKey;
-use tradepost::tls::client::{Fingerprint, Subject};
+use tradepost_server::auth::key::Fresh;
+use tradepost_server::tls::client::{Fingerprint, Subject};
+use tradepost_store::ApiKey;
 
 use super::files::configure;
 use super::{CARD, JSON, secure};
@@ -48,7 +48,7 @@ fn known(name: &str, subject: Subject) -> KnownCertificate {
 
 /// A dealer that knows `agent.acme.example` and the agent of bolt, which may read only.
 fn auth(required: bool, api_keys: bool) -> Auth {
-    let scopes = Scopes::Only([Scope::DealerRead].into());
+    let scopes = Scopes::only([Scope::DealerRead]);
     let bolt = known("bolt", Subject::Uri("spiffe://bolt.example/agent".to_owned()));
     let certificates = vec![
         known("acme", Subject::Dns("agent.acme.example".to_owned())),
@@ -90,7 +90,7 @@ impl Parties {
         let fresh = Fresh::generate().unwrap();
         let key = ApiKey {
             id: fresh.id,
-            dealer_id: dealer::ID.to_owned(),
+            agent_id: dealer::ID.to_owned(),
             name: "keyholder".to_owned(),
             hash: fresh.hash,
             scopes: None,
@@ -117,7 +117,7 @@ fn a_known_certificate_is_its_client() {
     let bolt = parties.clients.client(uri("spiffe://bolt.example/agent"));
     assert_eq!(parties.ask(Some(&acme), &[], &question()).status, 200);
     assert_eq!(parties.ask(Some(&acme), &[], &lead()).status, 200);
-    assert_eq!(parties.server.store.leads(None).unwrap()[0].principal, "mtls:acme");
+    assert_eq!(parties.server.store.leads(None).unwrap()[0].submission.principal, "mtls:acme");
     assert_eq!(parties.ask(Some(&bolt), &[], &question()).status, 200);
     compare(
         &parties.ask(Some(&bolt), &[], &lead()),
@@ -233,7 +233,7 @@ fn a_credential_in_the_header_counts_before_the_certificate() {
     }
     let by_key = [("Authorization", key.as_str())];
     assert_eq!(parties.ask(Some(&acme), &by_key, &lead()).status, 200);
-    assert_eq!(parties.server.store.leads(None).unwrap()[0].principal, "keyholder");
+    assert_eq!(parties.server.store.leads(None).unwrap()[0].submission.principal, "keyholder");
     compare(
         &parties.ask(None, &[], &question()),
         &expect![[r#"
@@ -329,7 +329,7 @@ fn a_dealer_that_knows_no_certificates_ignores_them() {
     let parties = parties(Auth::default());
     let anybody = parties.clients.client(|_| {});
     assert_eq!(parties.ask(Some(&anybody), &[], &lead()).status, 200);
-    assert_eq!(parties.server.store.leads(None).unwrap()[0].principal, "anonymous");
+    assert_eq!(parties.server.store.leads(None).unwrap()[0].submission.principal, "anonymous");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use rustls::pki_types::CertificateDer;
 use serde_json::{Value, json};
 use tradepost::config::Tls;
-use tradepost::tls::load;
+use tradepost_server::tls::load;
 
 use crate::process::Process;
 use crate::support::client::bytes;

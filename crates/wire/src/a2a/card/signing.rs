@@ -7,14 +7,13 @@
 //! RFC 8785 would sign its neighbour, and a reader that keeps digits would trust a number that was
 //! never signed. All other numbers are spelled by [`canonical`] exactly as RFC 8785 spells them.
 
+use fields::{CARD, Kind, Message, Presence};
 use serde_json::{Map, Number, Value};
 
 use crate::canonical;
 use crate::decimal::Decimal;
 use crate::parse::push;
 use crate::problem::{At, Extra, Keyword, Problems};
-
-use fields::{CARD, Kind, Message, Presence};
 
 mod fields;
 

@@ -2,14 +2,15 @@
 //!
 //! Values of the query are texts; those that stand for a number or a truth value become one, and
 //! what is none stays a text, so that the reader of the parameters says what is wrong with it. A
-//! parameter that is there twice becomes an array (C-07), which no operation of A2A 1.0 takes. As
+//! parameter that is there twice becomes an array (CT-07), which no operation of A2A 1.0 takes. As
 //! with members of a body, unknown parameters are ignored.
+
+use serde_json::{Map, Number, Value};
 
 use super::route::Target;
 use crate::a2a::Operation;
 use crate::a2a::error::Refusal;
 use crate::jsonrpc;
-use serde_json::{Map, Number, Value};
 
 /// What a parameter of the query stands for.
 #[derive(Debug, Clone, Copy)]
@@ -30,9 +31,7 @@ pub fn read(
     body: Option<&[u8]>,
 ) -> Result<(Value, Option<&'static str>), Refusal> {
     let mut params = match body {
-        Some(bytes) => {
-            jsonrpc::document(bytes).map_err(|reject| Refusal::new(reject.code, reject.message))?
-        }
+        Some(bytes) => jsonrpc::document(bytes).map_err(|reject| reject.refusal())?,
         None => Value::Object(read_query(known(operation), query.unwrap_or_default())),
     };
     let mut conflict = None;
@@ -58,12 +57,14 @@ fn snake(name: &str) -> &str {
 
 /// The parameters that an operation's query can have, in both spellings.
 fn known(operation: Operation) -> &'static [(&'static str, &'static str, Kind)] {
+    const TENANT: (&str, &str, Kind) = ("tenant", "tenant", Kind::Text);
     const PAGE_SIZE: (&str, &str, Kind) = ("pageSize", "page_size", Kind::Integer);
     const PAGE_TOKEN: (&str, &str, Kind) = ("pageToken", "page_token", Kind::Text);
     const HISTORY: (&str, &str, Kind) = ("historyLength", "history_length", Kind::Integer);
     match operation {
-        Operation::GetTask => &[HISTORY],
+        Operation::GetTask => &[TENANT, HISTORY],
         Operation::ListTasks => &[
+            TENANT,
             ("contextId", "context_id", Kind::Text),
             ("status", "status", Kind::Text),
             PAGE_SIZE,
@@ -72,7 +73,7 @@ fn known(operation: Operation) -> &'static [(&'static str, &'static str, Kind)] 
             ("statusTimestampAfter", "status_timestamp_after", Kind::Text),
             ("includeArtifacts", "include_artifacts", Kind::Boolean),
         ],
-        Operation::ListTaskPushNotificationConfigs => &[PAGE_SIZE, PAGE_TOKEN],
+        Operation::ListTaskPushNotificationConfigs => &[TENANT, PAGE_SIZE, PAGE_TOKEN],
         Operation::SendMessage
         | Operation::SendStreamingMessage
         | Operation::CancelTask
@@ -80,7 +81,7 @@ fn known(operation: Operation) -> &'static [(&'static str, &'static str, Kind)] 
         | Operation::CreateTaskPushNotificationConfig
         | Operation::GetTaskPushNotificationConfig
         | Operation::DeleteTaskPushNotificationConfig
-        | Operation::GetExtendedAgentCard => &[],
+        | Operation::GetExtendedAgentCard => &[TENANT],
     }
 }
 

@@ -2,10 +2,9 @@
 //! `tasks/{id}:cancel` from `tasks/{id}`, so the paths are read here. They begin where the address
 //! of the interface ends.
 //!
-//! Each path also exists below a tenant, `/{tenant}/…` (S-04). The agents here have no
-//! tenants; whatever one is named it is the same agent, as it is when a body names one. Only what
-//! another program on the way could read as a different path is no tenant: dots, an encoded
-//! slash, control characters.
+//! Each path also exists below a tenant, `/{tenant}/…` (S-04), which then is a member like one that
+//! a body names. What another program on the way could read as a different path is no tenant: dots,
+//! an encoded slash, control characters.
 
 use crate::a2a::Operation;
 
@@ -82,8 +81,10 @@ pub fn find(path: &str) -> Option<Target> {
     let segments: Vec<&str> = path.split('/').collect();
     let find = |segments: &[&str]| ROUTES.iter().find_map(|route| matches(route, segments));
     find(&segments).or_else(|| {
-        let (tenant, rest) = segments.split_first()?;
-        if is_tenant(tenant) { find(rest) } else { None }
+        let (first, rest) = segments.split_first()?;
+        let mut target = find(rest)?;
+        target.members.push(("tenant", tenant(first)?));
+        Some(target)
     })
 }
 
@@ -122,8 +123,8 @@ fn decode(segment: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.into_owned())
 }
 
-fn is_tenant(segment: &str) -> bool {
-    decode(segment).is_some_and(|tenant| {
+fn tenant(segment: &str) -> Option<String> {
+    decode(segment).filter(|tenant| {
         tenant != "."
             && tenant != ".."
             && !tenant.contains(['/', '\\'])
@@ -150,17 +151,17 @@ mod tests {
     fn paths_are_found_with_their_parameters_and_with_a_tenant() {
         for (path, expected) in [
             ("/message:send", "/message:send"),
-            ("/acme/message:stream", "/message:stream"),
+            ("/acme/message:stream", "/message:stream tenant=acme"),
             ("/tasks", "/tasks"),
             ("/tasks/t-1", "/tasks/{id} id=t-1"),
             ("/tasks/a%2Fb%3Ac", "/tasks/{id} id=a/b:c"),
             ("/tasks/t-1:cancel", "/tasks/{id}:cancel id=t-1"),
-            ("/acme/tasks/t-1:subscribe", "/tasks/{id}:subscribe id=t-1"),
+            ("/acme/tasks/t-1:subscribe", "/tasks/{id}:subscribe id=t-1 tenant=acme"),
             ("/tasks/tasks", "/tasks/{id} id=tasks"),
-            ("/tasks/message:send", "/message:send"),
+            ("/tasks/message:send", "/message:send tenant=tasks"),
             (
                 "/acme/tasks/t/pushNotificationConfigs",
-                "/tasks/{taskId}/pushNotificationConfigs taskId=t",
+                "/tasks/{taskId}/pushNotificationConfigs taskId=t tenant=acme",
             ),
             (
                 "/tasks/t/pushNotificationConfigs/a:b",

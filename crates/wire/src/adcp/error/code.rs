@@ -1,8 +1,6 @@
 //! Catalog 3: the error codes of AdCP (seed "Error Handling" and the published `error-code.json`):
 //! 45 of 3.0, 47 of 3.1 and 28 of 3.2. The vocabulary is open; a code that is not here is a value.
 
-use crate::adcp::error::{Recovery, Release, Rule};
-use crate::catalog::catalog;
 use Recovery::{Correctable, Terminal, Transient};
 use Release::{V3_0, V3_1, V3_2};
 use Rule::{
@@ -10,6 +8,9 @@ use Rule::{
     Leak, Misconfigured, Moved, Never, NewKey, Permission, Person, Reconcile, Renewal, Reread,
     Scope, Seller, Setup, Strip, Throttled,
 };
+
+use crate::adcp::error::{Recovery, Release, Rule};
+use crate::catalog::catalog;
 
 catalog! {
 /// An AdCP error code.

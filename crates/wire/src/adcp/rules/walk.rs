@@ -127,6 +127,7 @@ impl<'b> Walk<'b> {
             Aim::List if !self.is_full() => {
                 let found =
                     Found::new(keyword, member.unwrap_or(at), path, self.internals, message);
+                // Parts and branches repeat each other's rules; a caller hears of a problem once.
                 if self.found.iter().any(|other| other.is_same(&found)) {
                     self.total -= 1;
                 } else {
@@ -146,6 +147,7 @@ impl<'b> Walk<'b> {
         at: &At<'_>,
         path: &Path<'_>,
     ) -> bool {
+        // As draft 7 has it, what stands beside a reference is ignored.
         if let Some(name) = node.refers {
             let shape = self.book.referred(name);
             return self.node(&shape.node, value, at, &Path::Shape(shape, path));
@@ -227,6 +229,7 @@ impl<'b> Walk<'b> {
             is_valid &=
                 self.count(found, length, ("minLength", "maxLength"), "character", at, path);
         }
+        // A pattern is the dearest question, and not asked where the answer is known.
         if self.is_done(is_valid) {
             return false;
         }
@@ -351,6 +354,8 @@ impl<'b> Walk<'b> {
             is_valid = self.fail("propertyNames", at, path, Some(here), message);
         }
         let mut is_known = false;
+        // A member may be declared and match patterns too; all of them hold, and only a member of none is
+        // one of the rest.
         if let Some(member) = rules.member(name) {
             is_known = true;
             is_valid &=
@@ -431,6 +436,7 @@ impl<'b> Walk<'b> {
         path: &Path<'_>,
     ) -> bool {
         let mut hits = 0;
+        // Branches are only probed: of those that were not meant, nothing is worth saying.
         for branch in &union.branches {
             hits += usize::from(self.satisfies(branch, value));
             if hits > 0 && keyword == "anyOf" {

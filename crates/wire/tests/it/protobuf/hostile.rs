@@ -11,9 +11,8 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::protobuf::{read, schema, write};
 
-use crate::equivalence::config;
-
 use super::types::a2a::{self, part::Content};
+use crate::equivalence::config;
 
 fn message(of: &str) -> String {
     match read(&schema::PART, &hex(of)) {

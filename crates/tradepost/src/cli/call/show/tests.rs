@@ -5,8 +5,10 @@ use super::*;
 
 fn check(skill: Skill, payload: &Value, expected: &Expect) {
     let raw = serde_json::value::to_raw_value(payload).unwrap();
-    let shown =
-        answer(&Answer { skill, payload: payload.clone(), raw, context_id: None }, Fit::Unbounded);
+    let shown = answer(
+        &Answer { skill, payload: payload.clone(), raw, context_id: None, departure: None },
+        Fit::Unbounded,
+    );
     expected.assert_eq(&shown);
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use tradepost_buyer::signed::replay;
+use tradepost_buyer::signed::signers::{Keys, Source};
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::signing::Digest;
@@ -11,8 +13,6 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::super::values::{self, line, of_text, whole};
-use crate::adcp::replay;
-use crate::adcp::signers::{Keys, Source};
 use crate::config::WebhookKeyFile;
 
 /// `webhook_key`
@@ -44,7 +44,8 @@ pub(super) fn request_signing(
         },
     });
     Some(RequestSigning {
-        digest: content_digest.unwrap_or_default(),
+        // Without one whoever can change a request on its way chooses what is bought.
+        digest: content_digest.unwrap_or(Digest::Required),
         required_for: BTreeSet::from_iter(required_for.into_iter().flatten()),
         methods_required_for: BTreeSet::from_iter(methods.into_iter().flatten()),
     })

@@ -117,8 +117,8 @@ fn billing_not_supported() {
 fn billing_not_permitted_for_agent() {
     let narrow = |config: &mut tradepost::config::Config| {
         let agents = &mut config.publishers[0].profile.agents;
-        let mut agent = tradepost_publisher::profile::BuyerAgent::clone(&agents[0]);
-        agent.billing = Some([tradepost_publisher::profile::Billing::Operator].into());
+        let mut agent = tradepost_publisher::agent::BuyerAgent::clone(&agents[0]);
+        agent.billing = Some([tradepost_publisher::agent::Billing::Operator].into());
         agents[0] = std::sync::Arc::new(agent);
     };
     let scene = usual().at(narrow);

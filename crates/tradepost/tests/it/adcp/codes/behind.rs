@@ -419,14 +419,15 @@ fn service_unavailable_when_the_store_is_broken() {
         list,
         "SERVICE_UNAVAILABLE",
         expect![[r#"
-        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
-        {"status":"failed","message":"the seller cannot serve this request for the moment",
-          "adcp_error":{"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
-            "suggestion":"send the same request again later, backing off","details":{"error_id":"err_<id>"}},
-          "errors":[
-            {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
-              "suggestion":"send the same request again later, backing off","details":{"error_id":"err_<id>"}}],"context":{"n":1},"adcp_version":"3.1"}
-    "#]],
+            200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+            {"status":"failed","message":"the seller cannot serve this request for the moment",
+              "adcp_error":{"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
+                "suggestion":"send the same request again later, backing off","retry_after":5,"details":{"error_id":"err_<id>"}},
+              "errors":[
+                {"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
+                  "suggestion":"send the same request again later, backing off","retry_after":5,"details":{"error_id":"err_<id>"}}],"context":{"n":1},
+              "adcp_version":"3.1"}
+        "#]],
     );
 }
 
@@ -443,9 +444,9 @@ fn service_unavailable_when_it_cannot_be_found_out_who_calls() {
         list,
         "SERVICE_UNAVAILABLE",
         expect![[r#"
-        503 error -32027 | 503 error -32027 | 503 error -32027
-        {"adcp_error":{"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
-            "suggestion":"send the same request again later, backing off","details":{"error_id":"err_<id>"}},"context":{"n":1}}
-    "#]],
+            503 error -32027 | 503 error -32027 | 503 error -32027
+            {"adcp_error":{"code":"SERVICE_UNAVAILABLE","message":"the seller cannot serve this request for the moment","recovery":"transient",
+                "suggestion":"send the same request again later, backing off","retry_after":5,"details":{"error_id":"err_<id>"}},"context":{"n":1}}
+        "#]],
     );
 }

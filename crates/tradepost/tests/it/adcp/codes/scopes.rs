@@ -6,7 +6,7 @@ use std::sync::Arc;
 use expect_test::expect;
 use serde_json::json;
 use tradepost_publisher::account::{Account, Grant};
-use tradepost_publisher::profile::{Authorization, BuyerAgent};
+use tradepost_publisher::agent::{Authorization, BuyerAgent};
 use tradepost_publisher::shelf::Query;
 
 use super::buys::{ACCOUNT, KEYS, buy, order};

@@ -1,0 +1,464 @@
+//! The arguments of each tool: their schema for whoever calls, and their reader. Everything of AAP
+//! in them is described and read by the wire; what the bridge adds stands here twice, and a test
+//! damages arguments at random to see that both say the same.
+
+use serde_json::{Map, Value, json};
+use tradepost_wire::aap::inventory::Sort;
+use tradepost_wire::aap::lead::{Channel, PreferredContact};
+use tradepost_wire::aap::{self, Call, LeadSubmit, Skill, Terms, Version, schema};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+
+/// How many vehicles a search returns unless it says otherwise.
+const DEFAULT_LIMIT: u32 = 10;
+
+/// How many it returns at most: more does not help a model to choose.
+const MAX_LIMIT: i64 = 50;
+
+/// How far into the matches a search can look: every dealer has to send all that is before it.
+const MAX_SKIP: i64 = 150;
+
+/// How many names of dealers a problem lists.
+const MAX_NAMES: usize = 20;
+
+/// The input schema of a tool, for these dealers.
+pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map<String, Value> {
+    let mut schema = schema::request(skill);
+    // Some model providers take no alternatives at the top, and models leave the constant out:
+    // the readers below see to both.
+    schema.shift_remove("anyOf");
+    schema.shift_remove("required");
+    let mut required = Vec::new();
+    if let Some(Value::Object(members)) = schema.get_mut("properties") {
+        let one = skill == Skill::InventoryVehicle || skill == Skill::LeadSubmit;
+        if one {
+            if dealers.len() > 1 {
+                required.push("dealer");
+            }
+            members.shift_insert(0, "dealer".into(), json!({
+                "type": "string", "enum": dealers, "description": "The dealer, as results name it.",
+            }));
+        } else {
+            members.shift_insert(0, "dealers".into(), json!({
+                "type": "array", "items": {"type": "string", "enum": dealers}, "uniqueItems": true,
+                "description": "Which dealers to ask; all of them when left out or empty.",
+            }));
+        }
+        match skill {
+            Skill::DealerInformation | Skill::InventoryFacets | Skill::InventoryVehicle => {}
+            Skill::InventorySearch => {
+                members.shift_remove("privacy");
+                members.insert("pagination".into(), pagination());
+            }
+            Skill::LeadSubmit => {
+                required.extend(["customer", "consent"]);
+                for name in ["source_agent", "submitted_at", "idempotency_key"] {
+                    members.shift_remove(name);
+                }
+                let channels = members
+                    .get("consent")
+                    .and_then(|consent| consent.pointer("/properties/allowed_channels").cloned());
+                members.insert(
+                    "consent".into(),
+                    json!({
+                        "type": "object", "properties": {"allowed_channels": channels},
+                        "required": ["allowed_channels"], "additionalProperties": false,
+                        "description": "What the user permits. Ask the user; do not assume it.",
+                    }),
+                );
+                members.insert(
+                    "confirmation".into(),
+                    json!({
+                        "type": "string", "minLength": 1, "maxLength": 200,
+                        "description": "From the first call; leave it out there.",
+                    }),
+                );
+                members.insert(
+                    "conversation".into(),
+                    json!({
+                        "type": "string", "minLength": 1, "maxLength": 200,
+                        "description": "From the receipt of an earlier lead to the same dealer: to \
+                                        choose a proposed time or to move the appointment.",
+                    }),
+                );
+                members.insert(
+                    "consent_shown_to_user".into(),
+                    json!({
+                        "type": "boolean",
+                        "description": "True when the user has seen the consent text of the first \
+                                        call, word for word, and has agreed.",
+                    }),
+                );
+            }
+        }
+    }
+    if !required.is_empty() {
+        schema.insert("required".into(), json!(required));
+    }
+    schema
+}
+
+fn pagination() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "skip": {"type": "integer", "minimum": 0, "maximum": MAX_SKIP,
+                     "description": "How many matches to leave out at the start."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT,
+                      "default": DEFAULT_LIMIT, "description": "How many to return."},
+        },
+        "additionalProperties": false,
+        "description": "Which part of the matches of all dealers together.",
+    })
+}
+
+/// A call that is valid in itself.
+#[derive(Debug)]
+pub(super) struct Asked<T> {
+    /// Which of the dealers, by their place.
+    pub(super) dealers: Vec<usize>,
+    /// What of them.
+    pub(super) what: T,
+}
+
+/// A search.
+#[derive(Debug)]
+pub(super) struct SearchArguments {
+    /// The request, without its page.
+    pub(super) payload: Map<String, Value>,
+    /// The order, when one was asked for.
+    pub(super) sort: Option<Sort>,
+    /// How many of the merged matches to leave out.
+    pub(super) skip: usize,
+    /// How many to return.
+    pub(super) limit: usize,
+}
+
+/// A lead.
+#[derive(Debug)]
+pub(super) struct LeadArguments {
+    /// `customer` and what else the lead says, as it was given.
+    pub(super) parts: Map<String, Value>,
+    /// The same, read.
+    pub(super) lead: Box<LeadSubmit>,
+    /// The token of the first call.
+    pub(super) confirmation: Option<String>,
+    /// The conversation with the dealer that it goes on with.
+    pub(super) conversation: Option<String>,
+}
+
+/// Reads the arguments of a tool that takes nothing but dealers.
+pub(super) fn read_dealers(arguments: &Value, names: &[String]) -> Result<Asked<()>, Problems> {
+    let mut problems = Problems::new();
+    read_object!(arguments, &At::Root, &mut problems, closed {
+        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::DealerInformation),
+        optional "dealers" => dealers: |v, at: &At<'_>, p: &mut Problems| several(v, at, p, names),
+    });
+    let ((), dealers) = (kind.unwrap_or_default(), chosen(dealers, names));
+    problems.into_result(Some(Asked { dealers, what: () }))
+}
+
+/// Reads the arguments of the facets: a payload.
+pub(super) fn read_facets(
+    arguments: &Value,
+    names: &[String],
+    terms: &Terms,
+) -> Result<Asked<Value>, Problems> {
+    let mut problems = Problems::new();
+    read_object!(arguments, &At::Root, &mut problems, closed {
+        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::InventoryFacets),
+        optional "dealers" => dealers: |v, at: &At<'_>, p: &mut Problems| several(v, at, p, names),
+        optional "filters" => filters: keep,
+    });
+    let ((), dealers) = (kind.unwrap_or_default(), chosen(dealers, names));
+    let payload = payload(Skill::InventoryFacets, [("filters", filters)]);
+    let _ = check(Skill::InventoryFacets, &payload, terms, &mut problems);
+    problems.into_result(Some(Asked { dealers, what: payload.into() }))
+}
+
+/// Reads the arguments of a search.
+pub(super) fn read_search(
+    arguments: &Value,
+    names: &[String],
+    terms: &Terms,
+) -> Result<Asked<SearchArguments>, Problems> {
+    let mut problems = Problems::new();
+    read_object!(arguments, &At::Root, &mut problems, closed {
+        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::InventorySearch),
+        optional "dealers" => dealers: |v, at: &At<'_>, p: &mut Problems| several(v, at, p, names),
+        optional "filters" => filters: keep,
+        optional "pagination" => page: read_page,
+        optional "sort" => sort: keep,
+    });
+    let ((), dealers) = (kind.unwrap_or_default(), chosen(dealers, names));
+    let (skip, limit) = page.unwrap_or((0, DEFAULT_LIMIT));
+    let payload = payload(Skill::InventorySearch, [("filters", filters), ("sort", sort)]);
+    let sort = match check(Skill::InventorySearch, &payload, terms, &mut problems) {
+        Some(Call::InventorySearch(search)) => search.sort,
+        Some(_) | None => None,
+    };
+    let what = SearchArguments { payload, sort, skip: size(skip), limit: size(limit) };
+    problems.into_result(Some(Asked { dealers, what }))
+}
+
+/// Reads the arguments of the detail tool: a payload.
+pub(super) fn read_vehicle(
+    arguments: &Value,
+    names: &[String],
+    terms: &Terms,
+) -> Result<Asked<Value>, Problems> {
+    let mut problems = Problems::new();
+    read_object!(arguments, &At::Root, &mut problems, closed {
+        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::InventoryVehicle),
+        optional "dealer" => dealer: |v, at: &At<'_>, p: &mut Problems| one(v, at, p, names),
+        optional "vin" => vin: keep,
+        optional "stock" => stock: keep,
+        optional "vehicle_id" => vehicle_id: keep,
+    });
+    let () = kind.unwrap_or_default();
+    let dealer = the_one(arguments, dealer, names, &mut problems);
+    let members = [("vin", vin), ("stock", stock), ("vehicle_id", vehicle_id)];
+    let payload = payload(Skill::InventoryVehicle, members);
+    let _ = check(Skill::InventoryVehicle, &payload, terms, &mut problems);
+    problems.into_result(Some(Asked { dealers: vec![dealer], what: payload.into() }))
+}
+
+/// Reads the arguments of a lead. Nothing of the customer may be sent that no channel needs, and
+/// no channel be permitted on which the customer cannot be reached.
+pub(super) fn read_lead(
+    arguments: &Value,
+    names: &[String],
+    terms: &Terms,
+) -> Result<Asked<LeadArguments>, Problems> {
+    fn consent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Value> {
+        read_object!(value, at, problems, closed {
+            required "allowed_channels" => channels: keep,
+        });
+        channels
+    }
+    fn token(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+        parse::text_of(value, at, problems, 1, Some(200))
+    }
+    let mut problems = Problems::new();
+    read_object!(arguments, &At::Root, &mut problems, closed {
+        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::LeadSubmit),
+        optional "dealer" => dealer: |v, at: &At<'_>, p: &mut Problems| one(v, at, p, names),
+        required "customer" => customer: keep,
+        required "consent" => channels: consent,
+        optional "vehicle_of_interest" => vehicle_of_interest: keep,
+        optional "trade_in" => trade_in: keep,
+        optional "appointment" => appointment: keep,
+        optional "message" => message: keep,
+        optional "confirmation" => confirmation: token,
+        optional "conversation" => conversation: token,
+        optional "consent_shown_to_user" => shown: parse::boolean,
+    });
+    let () = kind.unwrap_or_default();
+    let dealer = the_one(arguments, dealer, names, &mut problems);
+    check_confirmation(&confirmation, shown, &mut problems);
+    let has_channels = channels.is_some();
+    let parts = [
+        ("customer", customer),
+        ("vehicle_of_interest", vehicle_of_interest),
+        ("trade_in", trade_in),
+        ("appointment", appointment),
+        ("message", message),
+    ];
+    let mut draft = payload(Skill::LeadSubmit, parts);
+    let mut parts = draft.clone();
+    parts.shift_remove("type");
+    // Stands in for what is written once everything else is right.
+    draft.insert(
+        "consent".into(),
+        json!({
+            "granted_at": terms.now.to_string(), "consent_text": "-", "scope": ["lead_submission"],
+            "allowed_channels": channels.unwrap_or_else(|| json!(Channel::NAMES)),
+        }),
+    );
+    draft.insert("source_agent".into(), json!({"name": "-"}));
+    if has_channels {
+        check_channels(&draft, &mut problems);
+    }
+    match check(Skill::LeadSubmit, &draft, terms, &mut problems) {
+        Some(Call::LeadSubmit(lead)) => {
+            let what = LeadArguments { parts, lead, confirmation, conversation };
+            problems.into_result(Some(Asked { dealers: vec![dealer], what }))
+        }
+        Some(_) | None => Err(problems),
+    }
+}
+
+fn check_confirmation(confirmation: &Option<String>, shown: Option<bool>, p: &mut Problems) {
+    let at = At::Root.key("consent_shown_to_user");
+    if confirmation.is_some() && shown != Some(true) {
+        let message = "must be true: show the user the consent text, word for word, and ask";
+        parse::push(&at, p, Keyword::Const, message, Extra::None);
+    } else if confirmation.is_none() && shown == Some(true) {
+        let message = "the user cannot have seen a text that does not exist yet; call without it \
+                       and without confirmation first";
+        parse::push(&at, p, Keyword::Const, message, Extra::None);
+    }
+}
+
+/// The rules of channels that no schema states, each at the member that has to change.
+fn check_channels(draft: &Map<String, Value>, problems: &mut Problems) {
+    let root = At::Root;
+    let member = |parent: &str, name: &str| draft.get(parent).and_then(|v| v.get(name));
+    let is_text = |name: &str| member("customer", name).is_some_and(Value::is_string);
+    let Some(granted) = member("consent", "allowed_channels").and_then(Value::as_array) else {
+        return;
+    };
+    let granted: Vec<_> =
+        granted.iter().filter_map(Value::as_str).filter_map(Channel::from_name).collect();
+    if granted.is_empty() {
+        return;
+    }
+    let customer = root.key("customer");
+    let mut refuse = |at: &At<'_>, message: &str| {
+        parse::push(at, problems, Keyword::Const, message, Extra::None);
+    };
+    let (by_email, by_phone) = (
+        granted.contains(&Channel::Email),
+        granted.contains(&Channel::Phone) || granted.contains(&Channel::Sms),
+    );
+    if is_text("email") && !by_email {
+        refuse(
+            &customer.key("email"),
+            "the user has not permitted email: leave the address out, or ask for the channel",
+        );
+    }
+    if is_text("phone") && !by_phone {
+        refuse(
+            &customer.key("phone"),
+            "the user has permitted neither phone nor sms: leave the number out, or ask for one",
+        );
+    }
+    let channels = root.key("consent");
+    let channels = channels.key("allowed_channels");
+    if by_email && member("customer", "email").is_none() {
+        refuse(
+            &channels,
+            "email is permitted, but the customer has no email: ask, or leave it out",
+        );
+    }
+    if by_phone && member("customer", "phone").is_none() {
+        refuse(
+            &channels,
+            "phone or sms is permitted, but the customer has no phone: ask, or leave them out",
+        );
+    }
+    let preferred = member("customer", "preferred_contact").and_then(Value::as_str);
+    let preferred = preferred.and_then(PreferredContact::from_name);
+    if preferred.is_some_and(|preferred| match preferred {
+        PreferredContact::Email => !by_email,
+        PreferredContact::Phone => !granted.contains(&Channel::Phone),
+        PreferredContact::Sms => !granted.contains(&Channel::Sms),
+        PreferredContact::Any => false,
+    }) {
+        refuse(
+            &customer.key("preferred_contact"),
+            "the user has not permitted this channel: choose another, or ask for it",
+        );
+    }
+}
+
+/// Has the wire read a payload, and adds its problems.
+fn check(
+    skill: Skill,
+    payload: &Map<String, Value>,
+    terms: &Terms,
+    problems: &mut Problems,
+) -> Option<Call> {
+    match aap::parse(skill, Version::V1_1, &Value::Object(payload.clone()), terms) {
+        Ok(call) => Some(call),
+        Err(refusal) => {
+            if refusal.problems.is_empty() && problems.is_empty() {
+                let message = refusal.message.clone();
+                parse::push(&At::Root, problems, Keyword::Const, message, Extra::None);
+            }
+            // What the bridge's own reader has missed already is not said twice.
+            for problem in refusal.problems.listed() {
+                problems.push(problem.clone());
+            }
+            None
+        }
+    }
+}
+
+fn payload<const N: usize>(
+    skill: Skill,
+    members: [(&'static str, Option<Value>); N],
+) -> Map<String, Value> {
+    let kind = ("type".to_owned(), Value::from(skill.request_type()));
+    let given = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    std::iter::once(kind).chain(given).collect()
+}
+
+/// Whatever it is: the wire reads it.
+fn keep(value: &Value, _: &At<'_>, _: &mut Problems) -> Option<Value> {
+    Some(value.clone())
+}
+
+fn own_type(value: &Value, at: &At<'_>, problems: &mut Problems, skill: Skill) -> Option<()> {
+    parse::constant(value, at, problems, skill.request_type())
+}
+
+fn read_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(u32, u32)> {
+    read_object!(value, at, problems, closed {
+        optional "skip" => skip: |v, at: &At<'_>, p: &mut Problems| parse::integer(v, at, p, 0, Some(MAX_SKIP)),
+        optional "limit" => limit: |v, at: &At<'_>, p: &mut Problems| parse::integer(v, at, p, 1, Some(MAX_LIMIT)),
+    });
+    let number = |number: Option<i64>, default| {
+        number.map_or(default, |number| u32::try_from(number).unwrap_or(default))
+    };
+    Some((number(skip, 0), number(limit, DEFAULT_LIMIT)))
+}
+
+fn size(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// The place of a dealer among `names`.
+fn one(value: &Value, at: &At<'_>, problems: &mut Problems, names: &[String]) -> Option<usize> {
+    let text = parse::str(value, at, problems);
+    let place = text.and_then(|text| names.iter().position(|name| name == text));
+    if place.is_none() {
+        let mut known: Vec<_> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+        if names.len() > MAX_NAMES {
+            known.push("others");
+        }
+        let message = format!("must be one of {}", known.join(", "));
+        parse::push(at, problems, Keyword::Enum, message, Extra::None);
+    }
+    place
+}
+
+fn several(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+    names: &[String],
+) -> Option<Vec<usize>> {
+    let list = parse::list(value, at, problems, (0, None), |v, at, p| one(v, at, p, names));
+    parse::unique(value, at, problems);
+    list
+}
+
+fn chosen(dealers: Option<Vec<usize>>, names: &[String]) -> Vec<usize> {
+    dealers.filter(|dealers| !dealers.is_empty()).unwrap_or_else(|| (0..names.len()).collect())
+}
+
+/// The dealer of a tool that asks only one.
+fn the_one(
+    arguments: &Value,
+    dealer: Option<usize>,
+    names: &[String],
+    problems: &mut Problems,
+) -> usize {
+    let absent = arguments.as_object().is_some_and(|members| !members.contains_key("dealer"));
+    if absent && names.len() > 1 {
+        parse::missing(&At::Root, problems, "dealer");
+    }
+    dealer.unwrap_or_default()
+}

@@ -1,0 +1,279 @@
+#![doc = include_str!("../README.md")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clean::Cleaner;
+use confirmation::Confirmations;
+use dealers::{Dealer, ask_all, terms};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use tradepost_buyer::failure::Failure;
+use tradepost_buyer::text::{SENTENCE, plain};
+use tradepost_buyer::transport::Limits;
+use tradepost_wire::aap::Skill;
+use tradepost_wire::catalog::Vocabulary as _;
+use trouble::Trouble;
+
+pub mod server;
+pub mod tools;
+pub mod trouble;
+
+mod arguments;
+mod clean;
+mod confirmation;
+mod dealers;
+mod door;
+mod lead;
+mod search;
+mod show;
+
+/// Tells the time.
+pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What a bridge is made of.
+pub struct Options {
+    /// How the bridge names itself to dealers.
+    pub agent_name: String,
+    /// How long one tool call may take.
+    pub patience: Duration,
+    /// Tells the time, for consents and confirmations.
+    pub now: Now,
+    /// Random, and new in each process: confirmations are made with it.
+    pub secret: [u8; 32],
+}
+
+/// Dealers, as tools.
+pub struct Bridge {
+    dealers: Vec<Arc<Dealer>>,
+    names: Vec<String>,
+    agent_name: String,
+    patience: Duration,
+    now: Now,
+    confirmations: Confirmations,
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// For programs: always an object.
+    pub document: Value,
+    /// For models and people.
+    pub text: String,
+    /// Whether the call failed; then the document is that of a [`Trouble`].
+    pub is_error: bool,
+}
+
+/// What a tool says when all is well.
+struct Said {
+    document: Value,
+    text: String,
+}
+
+impl Bridge {
+    /// A bridge to the dealers at these addresses; with each goes the bearer token for it, if it
+    /// wants one. An address that is there twice counts once.
+    ///
+    /// # Errors
+    /// The first address that cannot be used.
+    pub fn new(
+        addresses: impl IntoIterator<Item = (String, Option<String>)>,
+        options: Options,
+    ) -> Result<Self, Failure> {
+        let Options { agent_name, patience, now, secret } = options;
+        let limits = Limits { timeout: patience, ..Limits::default() };
+        let mut dealers: Vec<Arc<Dealer>> = Vec::new();
+        for (address, token) in addresses {
+            let dealer = Dealer::new(&address, token, limits, &now)?;
+            if !dealers.iter().any(|known| known.id == dealer.id) {
+                dealers.push(Arc::new(dealer));
+            }
+        }
+        let names = dealers.iter().map(|dealer| dealer.id.clone()).collect();
+        let confirmations = Confirmations::new(secret);
+        Ok(Self { dealers, names, agent_name, patience, now, confirmations })
+    }
+
+    /// The names of the dealers.
+    #[must_use]
+    pub fn dealers(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The tools, in the order of the skills.
+    #[must_use]
+    pub fn tools(&self) -> Vec<tools::Tool> {
+        Skill::ALL.iter().map(|skill| tools::tool(*skill, &self.names)).collect()
+    }
+
+    /// Calls a tool; `None` when there is none of this name.
+    pub async fn call(&self, name: &str, arguments: &Value) -> Option<Outcome> {
+        let skill = Skill::ALL.iter().find(|skill| tools::name(**skill) == name)?;
+        let said = match skill {
+            Skill::DealerInformation => self.information(arguments).await,
+            Skill::InventoryFacets => self.facets(arguments).await,
+            Skill::InventorySearch => self.search(arguments).await,
+            Skill::InventoryVehicle => self.vehicle(arguments).await,
+            Skill::LeadSubmit => self.submit(arguments).await,
+        };
+        Some(match said {
+            Ok(Said { document, text }) => Outcome { document, text, is_error: false },
+            Err(trouble) => {
+                Outcome { document: trouble.document(), text: trouble.text(), is_error: true }
+            }
+        })
+    }
+
+    async fn information(&self, arguments: &Value) -> Result<Said, Trouble> {
+        let asked = arguments::read_dealers(arguments, &self.names);
+        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        let count = asked.dealers.len();
+        let ask = |dealer| introduce(dealer, Cleaner::share(count));
+        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
+        let (found, errors) = sort_out(outcomes)?;
+        let mut cut = false;
+        let dealers: Vec<_> = found
+            .into_iter()
+            .map(|(_, (about, was_cut))| {
+                cut |= was_cut;
+                about
+            })
+            .collect();
+        let document = json!({"dealers": dealers, "errors": documents(&errors), "truncated": cut});
+        let text = show::dealers(&document, &errors);
+        Ok(Said { document, text })
+    }
+
+    async fn facets(&self, arguments: &Value) -> Result<Said, Trouble> {
+        let asked = arguments::read_facets(arguments, &self.names, &terms((self.now)()));
+        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        let payload = asked.what;
+        let ask = |dealer: Arc<Dealer>| {
+            let payload = payload.clone();
+            async move { dealer.call(Skill::InventoryFacets, payload).await }
+        };
+        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
+        let (found, errors) = sort_out(outcomes)?;
+        let (mut sum, mut cut, mut dealers) = (Map::new(), false, Vec::new());
+        let count = found.len();
+        for (dealer, answer) in found {
+            let mut cleaner = Cleaner::share(count);
+            let facets = cleaner.clean(answer.data());
+            cut |= cleaner.cut;
+            let mut about = Map::from_iter([("dealer".to_owned(), dealer.id.clone().into())]);
+            let is_empty = facets.as_object().is_none_or(Map::is_empty);
+            if is_empty || payload.as_object().is_some_and(search::asks_in_words) {
+                let said = search::said(answer.message());
+                about.extend(said.map(|said| ("message".to_owned(), said.into())));
+            }
+            search::add_facets(&mut sum, &facets);
+            dealers.push(Value::Object(about));
+        }
+        let sum = Value::Object(sum);
+        let text = show::facets(&sum, &dealers, &errors);
+        let document = json!({
+            "type": Skill::InventoryFacets.response_type(), "data": sum, "dealers": dealers,
+            "errors": documents(&errors), "truncated": cut,
+        });
+        Ok(Said { document, text })
+    }
+
+    async fn search(&self, arguments: &Value) -> Result<Said, Trouble> {
+        let asked = arguments::read_search(arguments, &self.names, &terms((self.now)()));
+        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        let what = asked.what;
+        let wanted = what.skip + what.limit;
+        let ask = |dealer| search::gather(dealer, what.payload.clone(), wanted);
+        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
+        let (found, errors) = sort_out(outcomes)?;
+        let document = search::merge(found, &what, &errors);
+        let text = show::page(&document, &errors);
+        Ok(Said { document, text })
+    }
+
+    async fn vehicle(&self, arguments: &Value) -> Result<Said, Trouble> {
+        let asked = arguments::read_vehicle(arguments, &self.names, &terms((self.now)()));
+        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        let payload = asked.what;
+        let ask = |dealer: Arc<Dealer>| {
+            let payload = payload.clone();
+            async move { dealer.call(Skill::InventoryVehicle, payload).await }
+        };
+        let outcomes = ask_all(self.chosen(&asked.dealers), self.patience, ask).await;
+        let (dealer, answer) = the_only(sort_out(outcomes)?.0)?;
+        let mut cleaner = Cleaner::full();
+        let data = cleaner.clean(answer.data());
+        let message = answer.message().map(|message| plain(message, 4 * SENTENCE));
+        let mut document = json!({
+            "type": Skill::InventoryVehicle.response_type(), "dealer": dealer.id, "data": data,
+            "truncated": cleaner.cut,
+        });
+        if let Some(message) = &message
+            && let Some(members) = document.as_object_mut()
+        {
+            members.insert("message".into(), message.as_str().into());
+        }
+        let text = show::vehicle(&dealer.id, &data, message.as_deref());
+        Ok(Said { document, text })
+    }
+
+    async fn submit(&self, arguments: &Value) -> Result<Said, Trouble> {
+        let asked = arguments::read_lead(arguments, &self.names, &terms((self.now)()));
+        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        // Not abandoned when time is up: the transport has a limit of its own, and tells whether
+        // the lead may have arrived.
+        let dealer = self.chosen(&asked.dealers).into_iter().map(|dealer| (dealer, ()));
+        let (dealer, ()) = the_only(dealer.collect())?;
+        self.lead(dealer, asked.what).await
+    }
+
+    fn chosen(&self, places: &[usize]) -> Vec<Arc<Dealer>> {
+        places.iter().filter_map(|place| self.dealers.get(*place)).cloned().collect()
+    }
+}
+
+/// What a dealer says of itself, and whether something of it was cut.
+async fn introduce(dealer: Arc<Dealer>, mut cleaner: Cleaner) -> Result<(Value, bool), Trouble> {
+    let connection = dealer.connect().await.map_err(|failure| dealer.trouble(&failure))?;
+    let card = &connection.found.card;
+    let choice = connection.client.choice();
+    let versions: Vec<_> = card.versions().iter().map(|version| version.name()).collect();
+    let skills: Vec<_> = choice.skills.iter().map(|skill| skill.name()).collect();
+    let mut about = json!({
+        "dealer": dealer.id,
+        "card_name": plain(&card.name, SENTENCE),
+        "card_url": dealer.address,
+        "aap_version": choice.version.name(),
+        "aap_versions": versions,
+        "skills": skills,
+    });
+    if choice.skills.contains(&Skill::DealerInformation) {
+        let answer = dealer.call(Skill::DealerInformation, json!({})).await?;
+        if let Some(members) = about.as_object_mut() {
+            members.insert("data".into(), cleaner.clean(answer.data()));
+        }
+    }
+    Ok((about, cleaner.cut))
+}
+
+type Answered<T> = (Vec<(Arc<Dealer>, T)>, Vec<Trouble>);
+
+/// Answers and failures apart. Some success is success.
+fn sort_out<T>(outcomes: Vec<(Arc<Dealer>, Result<T, Trouble>)>) -> Result<Answered<T>, Trouble> {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for (dealer, outcome) in outcomes {
+        match outcome {
+            Ok(answer) => found.push((dealer, answer)),
+            Err(trouble) => errors.push(trouble),
+        }
+    }
+    if found.is_empty() { Err(Trouble::all(errors)) } else { Ok((found, errors)) }
+}
+
+fn the_only<T>(mut found: Vec<(Arc<Dealer>, T)>) -> Result<(Arc<Dealer>, T), Trouble> {
+    found.pop().ok_or_else(|| Trouble::all(Vec::new()))
+}
+
+fn documents(errors: &[Trouble]) -> Vec<Value> {
+    errors.iter().map(Trouble::document).collect()
+}

@@ -1,0 +1,296 @@
+//! Searching several dealers as if they were one: each sends its matches up to the end of the page
+//! asked for, and the page is cut out of all of them together.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use tradepost_buyer::text::{SENTENCE, plain};
+use tradepost_wire::aap::Skill;
+use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::arguments::SearchArguments;
+use super::clean::Cleaner;
+use super::dealers::Dealer;
+use super::trouble::Trouble;
+
+/// How many pages one dealer is asked for. Dealers may send fewer vehicles than asked for.
+const MAX_PAGES: usize = 10;
+
+/// What one dealer has.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// How many match in all, when the dealer says so.
+    total: Option<u64>,
+    /// Its first matches, in its order, fit for a model.
+    vehicles: Vec<Value>,
+    /// How many could not be offered: without a status that means they are on sale (`R-IS-14`).
+    left_out: usize,
+    /// Whether it has sent everything.
+    is_all: bool,
+    /// Whether something was cut.
+    cut: bool,
+    /// What it says of an empty answer, or of how it read words.
+    message: Option<String>,
+}
+
+/// Asks one dealer for its first `wanted` matches.
+pub(super) async fn gather(
+    dealer: Arc<Dealer>,
+    payload: Map<String, Value>,
+    wanted: usize,
+) -> Result<Found, Trouble> {
+    let mut found = Found::default();
+    let mut seen = 0_usize;
+    let in_words = asks_in_words(&payload);
+    for _ in 0..MAX_PAGES {
+        let mut payload = payload.clone();
+        payload
+            .insert("pagination".into(), json!({"skip": seen, "limit": wanted - seen.min(wanted)}));
+        // The user has not been asked who they are (`R-IS-13`).
+        payload.insert("privacy".into(), json!({"anonymous": true}));
+        let answer = dealer.call(Skill::InventorySearch, payload.into()).await?;
+        let (vehicles, ignored) = answer.vehicles();
+        let count = vehicles.len() + ignored;
+        found.left_out += ignored;
+        for vehicle in vehicles.into_iter().take(wanted - found.vehicles.len().min(wanted)) {
+            let mut cleaner = Cleaner::brief();
+            found.vehicles.push(cleaner.clean(vehicle));
+            found.cut |= cleaner.cut;
+        }
+        let number = |name: &str| answer.data().get(name).and_then(Value::as_u64);
+        found.total = number("total");
+        if seen == 0 && (in_words || count == 0) {
+            found.message = said(answer.message());
+        }
+        let at_place = number("skip").is_none_or(|skip| skip == as_u64(seen));
+        seen += count;
+        found.is_all = count == 0 || found.total.is_none_or(|total| total <= as_u64(seen));
+        // A dealer that begins at another place than asked would send the same ones again.
+        if found.is_all || seen >= wanted || !at_place {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a request has a query: then the dealer says how it read it.
+pub(super) fn asks_in_words(payload: &Map<String, Value>) -> bool {
+    payload.get("filters").is_some_and(|filters| filters.get("query").is_some())
+}
+
+/// A dealer's sentences, fit for a model.
+pub(super) fn said(message: Option<&str>) -> Option<String> {
+    message.map(|message| plain(message, 4 * SENTENCE)).filter(|message| !message.is_empty())
+}
+
+fn as_u64(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+/// The page of all matches together.
+pub(super) fn merge(
+    found: Vec<(Arc<Dealer>, Found)>,
+    arguments: &SearchArguments,
+    errors: &[Trouble],
+) -> Value {
+    let mut dealers = Vec::new();
+    let (mut lists, mut total, mut more, mut cut) = (Vec::new(), Some(0_u64), false, false);
+    for (dealer, found) in found {
+        let mut about = json!({"dealer": dealer.id, "total": found.total});
+        if found.left_out > 0
+            && let Some(members) = about.as_object_mut()
+        {
+            members.insert("left_out".into(), found.left_out.into());
+        }
+        if let Some(message) = found.message
+            && let Some(members) = about.as_object_mut()
+        {
+            members.insert("message".into(), message.into());
+        }
+        dealers.push(about);
+        total = total.zip(found.total).map(|(sum, more)| sum.saturating_add(more));
+        more |= !found.is_all;
+        cut |= found.cut;
+        let vehicles = found.vehicles.into_iter().map(|vehicle| with_dealer(&dealer.id, vehicle));
+        lists.push(vehicles.collect::<Vec<_>>());
+    }
+    let mut merged = interleave(lists);
+    if let Some(sort) = arguments.sort {
+        // Stable: what is equal stays in turn.
+        merged.sort_by(|a, b| compare(a, b, sort));
+    }
+    let end = arguments.skip + arguments.limit;
+    more |= merged.len() > end;
+    let page: Vec<_> = merged.into_iter().skip(arguments.skip).take(arguments.limit).collect();
+    let mut out = json!({
+        "type": Skill::InventorySearch.response_type(),
+        "data": {
+            "total": total, "skip": arguments.skip, "limit": arguments.limit, "vehicles": page,
+        },
+        "dealers": dealers,
+        "errors": errors.iter().map(Trouble::document).collect::<Vec<_>>(),
+        "truncated": cut,
+    });
+    if more && let Some(members) = out.as_object_mut() {
+        members.insert("next_skip".into(), end.into());
+    }
+    out
+}
+
+/// The dealer comes first, and a vehicle that names one itself does not override it.
+fn with_dealer(dealer: &str, vehicle: Value) -> Value {
+    let mut out = Map::new();
+    out.insert("dealer".into(), dealer.into());
+    if let Value::Object(members) = vehicle {
+        out.extend(members.into_iter().filter(|(name, _)| name != "dealer"));
+    }
+    out.into()
+}
+
+/// One of each in turn, so that no dealer crowds out another.
+fn interleave(lists: Vec<Vec<Value>>) -> Vec<Value> {
+    let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
+    let mut out = Vec::new();
+    loop {
+        let before = out.len();
+        out.extend(lists.iter_mut().filter_map(Iterator::next));
+        if out.len() == before {
+            return out;
+        }
+    }
+}
+
+/// What a vehicle is sorted by.
+#[derive(Debug, PartialEq, PartialOrd)]
+enum Key {
+    Number(f64),
+    Text(String),
+    Moment(Timestamp),
+}
+
+fn key(vehicle: &Value, field: SortField) -> Option<Key> {
+    let value = vehicle.get(field.name())?;
+    match field {
+        SortField::Price
+        | SortField::ListPrice
+        | SortField::Msrp
+        | SortField::Mileage
+        | SortField::Year => value.as_f64().map(Key::Number),
+        SortField::Make | SortField::Model | SortField::Stock => {
+            value.as_str().map(|text| Key::Text(text.to_lowercase()))
+        }
+        SortField::UpdatedAt => value.as_str()?.parse().ok().map(Key::Moment),
+    }
+}
+
+/// What has no value comes last in either direction.
+fn compare(a: &Value, b: &Value, sort: Sort) -> Ordering {
+    match (key(a, sort.field), key(b, sort.field)) {
+        (Some(a), Some(b)) => {
+            let order = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
+            match sort.order {
+                SortOrder::Asc => order,
+                SortOrder::Desc => order.reverse(),
+            }
+        }
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => Ordering::Equal,
+    }
+}
+
+/// The facets of several dealers added up: counts by value, ranges from end to end.
+pub(super) fn add_facets(sum: &mut Map<String, Value>, more: &Value) {
+    for (name, facet) in more.as_object().into_iter().flatten() {
+        match (sum.get_mut(name), facet) {
+            (None, facet) => {
+                sum.insert(name.clone(), facet.clone());
+            }
+            (Some(Value::Array(terms)), Value::Array(more)) => {
+                for term in more {
+                    add_term(terms, term);
+                }
+            }
+            (Some(Value::Object(range)), Value::Object(more)) => {
+                widen(range, more, "min", |ours, theirs| theirs < ours);
+                widen(range, more, "max", |ours, theirs| theirs > ours);
+            }
+            // Two dealers that mean different things by one name: the first one's stays.
+            (Some(_), _) => {}
+        }
+    }
+}
+
+fn add_term(terms: &mut Vec<Value>, term: &Value) {
+    let same = terms.iter_mut().find(|known| known.get("value") == term.get("value"));
+    let count = |term: &Value| term.get("count").and_then(Value::as_u64).unwrap_or_default();
+    match same.and_then(Value::as_object_mut) {
+        Some(known) => {
+            let before = known.get("count").and_then(Value::as_u64).unwrap_or_default();
+            known.insert("count".into(), before.saturating_add(count(term)).into());
+        }
+        None => terms.push(term.clone()),
+    }
+}
+
+fn widen(
+    range: &mut Map<String, Value>,
+    more: &Map<String, Value>,
+    end: &str,
+    beyond: fn(f64, f64) -> bool,
+) {
+    let ours = range.get(end).and_then(Value::as_f64);
+    let theirs = more.get(end).and_then(Value::as_f64);
+    if let Some(theirs) = theirs
+        && ours.is_none_or(|ours| beyond(ours, theirs))
+        && let Some(value) = more.get(end)
+    {
+        range.insert(end.to_owned(), value.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dealers_take_turns_and_an_order_is_that_of_all_together() {
+        let car = |name: &str, price: Option<u32>| json!({"stock": name, "price": price});
+        let lists = vec![
+            vec![car("a1", Some(3)), car("a2", None), car("a3", Some(9))],
+            vec![car("b1", Some(4))],
+        ];
+        let names = |vehicles: &[Value]| {
+            let names = vehicles.iter().map(|v| v["stock"].as_str().unwrap().to_owned());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        let mut merged = interleave(lists);
+        assert_eq!(names(&merged), "a1 b1 a2 a3");
+        let sort = |field, order| Sort { field, order };
+        merged.sort_by(|a, b| compare(a, b, sort(SortField::Price, SortOrder::Desc)));
+        assert_eq!(names(&merged), "a3 b1 a1 a2");
+        merged.sort_by(|a, b| compare(a, b, sort(SortField::Stock, SortOrder::Asc)));
+        assert_eq!(names(&merged), "a1 a2 a3 b1");
+    }
+
+    #[test]
+    fn facets_add_up() {
+        let mut sum = Map::new();
+        add_facets(
+            &mut sum,
+            &json!({"makes": [{"value": "Honda", "count": 2}],
+            "price_range": {"min": 10, "max": 20}, "odd": 5}),
+        );
+        add_facets(
+            &mut sum,
+            &json!({"makes": [{"value": "Kia", "count": 1},
+            {"value": "Honda", "count": 3}], "price_range": {"min": 15, "max": 30}, "odd": []}),
+        );
+        let expected = json!({"makes": [{"value": "Honda", "count": 5},
+            {"value": "Kia", "count": 1}], "price_range": {"min": 10, "max": 30}, "odd": 5});
+        assert_eq!(Value::Object(sum), expected);
+    }
+}

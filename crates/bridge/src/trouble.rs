@@ -1,0 +1,390 @@
+//! What went wrong, as a tool tells it: one object with a code, every problem, whether the same
+//! call may succeed later, and what to do. Nothing in it repeats an answer that nobody could read.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tradepost_buyer::Failure;
+use tradepost_buyer::failure::Unsent;
+use tradepost_buyer::refusal::{By, ProtocolError, Refused};
+use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_wire::aap::error::Received;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::problem::{MAX_LISTED, Problem, Problems};
+
+use super::clean::Cleaner;
+
+/// Our own codes; dealers add theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// The arguments do not satisfy the tool's schema or its rules.
+    InvalidArguments,
+    /// The confirmation is not that of this call: made up, damaged, or something has changed.
+    ConfirmationInvalid,
+    /// The confirmation is too old.
+    ConfirmationExpired,
+    /// No connection could be made.
+    DealerUnreachable,
+    /// The request left, and no answer came in time.
+    DealerSilent,
+    /// Something came back that cannot be understood.
+    DealerGarbled,
+    /// The agent does not speak AAP, or gives an address that may not be used.
+    DealerUnusable,
+    /// The agent does not offer what the tool needs.
+    SkillNotOffered,
+    /// A no without an error object of AAP or A2A: an HTTP status, for example.
+    DealerRefused,
+    /// Every dealer that was asked failed; `errors` has each one's reason.
+    AllDealersFailed,
+    /// This machine cannot send.
+    BridgeFault,
+}
+
+impl Code {
+    /// All of them, in the order of their documentation.
+    pub const ALL: [Self; 11] = [
+        Self::InvalidArguments,
+        Self::ConfirmationInvalid,
+        Self::ConfirmationExpired,
+        Self::DealerUnreachable,
+        Self::DealerSilent,
+        Self::DealerGarbled,
+        Self::DealerUnusable,
+        Self::SkillNotOffered,
+        Self::DealerRefused,
+        Self::AllDealersFailed,
+        Self::BridgeFault,
+    ];
+
+    /// Name, whether the same call may succeed later, and what to do.
+    const fn row(self) -> (&'static str, bool, &'static str) {
+        match self {
+            Self::InvalidArguments => {
+                ("INVALID_ARGUMENTS", false, "correct every entry of problems and call again")
+            }
+            Self::ConfirmationInvalid => (
+                "CONFIRMATION_INVALID",
+                false,
+                "call again without confirmation, and show the user the new consent text",
+            ),
+            Self::ConfirmationExpired => (
+                "CONFIRMATION_EXPIRED",
+                false,
+                "call again without confirmation, and ask the user again",
+            ),
+            Self::DealerUnreachable => {
+                ("DEALER_UNREACHABLE", true, "go on without this dealer, or try again later")
+            }
+            Self::DealerSilent => {
+                ("DEALER_SILENT", true, "go on without this dealer, or try again later")
+            }
+            Self::DealerGarbled => {
+                ("DEALER_GARBLED", false, "go on without this dealer; its operator has to mend it")
+            }
+            Self::DealerUnusable => {
+                ("DEALER_UNUSABLE", false, "go on without this dealer; it cannot be called")
+            }
+            Self::SkillNotOffered => {
+                ("SKILL_NOT_OFFERED", false, "see aap_dealer_information for what it offers")
+            }
+            Self::DealerRefused => {
+                ("DEALER_REFUSED", false, "go on without this dealer, or try again later")
+            }
+            Self::AllDealersFailed => {
+                ("ALL_DEALERS_FAILED", false, "see errors for the reason of each dealer")
+            }
+            Self::BridgeFault => {
+                ("BRIDGE_FAULT", false, "tell the user that this machine cannot reach dealers")
+            }
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Whether the same call may succeed later.
+    #[must_use]
+    pub const fn retryable(self) -> bool {
+        self.row().1
+    }
+
+    /// What to do.
+    #[must_use]
+    pub const fn hint(self) -> &'static str {
+        self.row().2
+    }
+}
+
+/// A failure of a tool, or of one dealer within it.
+#[derive(Debug, Clone)]
+pub struct Trouble {
+    code: Box<str>,
+    /// Whether the dealer chose the code.
+    by_dealer: bool,
+    message: Box<str>,
+    problems: Vec<Value>,
+    total: usize,
+    retryable: bool,
+    retry_after: Option<Duration>,
+    hint: Box<str>,
+    dealer: Option<String>,
+    error_id: Option<String>,
+    details: Option<Box<Value>>,
+    may_have_acted: bool,
+    errors: Vec<Self>,
+}
+
+impl Trouble {
+    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code: code.name().into(),
+            by_dealer: false,
+            message: message.into().into(),
+            problems: Vec::new(),
+            total: 0,
+            retryable: code.retryable(),
+            retry_after: None,
+            hint: code.hint().into(),
+            dealer: None,
+            error_id: None,
+            details: None,
+            may_have_acted: false,
+            errors: Vec::new(),
+        }
+    }
+
+    /// Arguments that cannot be acted on.
+    pub(super) fn arguments(problems: &Problems) -> Self {
+        let total = problems.total();
+        let noun = if total == 1 { "problem" } else { "problems" };
+        let mut trouble =
+            Self::new(Code::InvalidArguments, format!("the arguments have {total} {noun}"));
+        trouble.total = total;
+        trouble.problems = problems.listed().iter().map(of_problem).collect();
+        trouble
+    }
+
+    /// No dealer answered; of a single one it is the dealer's own trouble.
+    pub(super) fn all(mut errors: Vec<Self>) -> Self {
+        if errors.len() == 1
+            && let Some(only) = errors.pop()
+        {
+            return only;
+        }
+        let message = format!("none of {} dealers gave an answer", errors.len());
+        let retryable = errors.iter().any(|error| error.retryable);
+        Self { retryable, errors, ..Self::new(Code::AllDealersFailed, message) }
+    }
+
+    /// What a call to a dealer failed with.
+    pub(super) fn of(failure: &Failure) -> Self {
+        let message = plain(&failure.to_string(), SENTENCE);
+        match failure {
+            Failure::Unsent(unsent) => of_unsent(unsent, message),
+            Failure::Unanswered(_) => Self::new(Code::DealerSilent, message),
+            Failure::Garbled(_) => Self::new(Code::DealerGarbled, message),
+            Failure::Refused(refused) => of_refused(refused, message),
+        }
+    }
+
+    /// A dealer that took longer than the tool may wait.
+    pub(super) fn too_slow(limit: Duration) -> Self {
+        let message = format!("no complete answer within {} s", limit.as_secs_f64());
+        Self::new(Code::DealerSilent, message)
+    }
+
+    /// Of this dealer.
+    pub(super) fn at(mut self, dealer: &str) -> Self {
+        self.dealer = Some(dealer.to_owned());
+        self
+    }
+
+    /// With another hint.
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into().into();
+        self
+    }
+
+    /// Of a lead that may have arrived although nothing says so: sent once more with the same
+    /// key, it cannot become a second one.
+    pub(super) fn in_doubt(self) -> Self {
+        let hint = "the lead may have arrived; call again with exactly the same arguments, which \
+                    cannot make a second one";
+        Self { may_have_acted: true, retryable: true, ..self }.hint(hint)
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let mut out = Map::new();
+        out.insert("code".into(), (*self.code).into());
+        out.insert("from".into(), if self.by_dealer { "dealer" } else { "bridge" }.into());
+        if let Some(dealer) = &self.dealer {
+            out.insert("dealer".into(), dealer.as_str().into());
+        }
+        out.insert("message".into(), (*self.message).into());
+        out.insert("problems".into(), self.problems.clone().into());
+        if self.total > self.problems.len() {
+            out.insert("problems_in_all".into(), self.total.into());
+        }
+        out.insert("retryable".into(), self.retryable.into());
+        if let Some(delay) = self.retry_after {
+            let milliseconds = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+            out.insert("retry_after_ms".into(), milliseconds.into());
+        }
+        if self.may_have_acted {
+            out.insert("may_have_acted".into(), true.into());
+        }
+        out.insert("hint".into(), (*self.hint).into());
+        if let Some(id) = &self.error_id {
+            out.insert("error_id".into(), id.as_str().into());
+        }
+        if let Some(details) = &self.details {
+            out.insert("details".into(), Value::clone(details));
+        }
+        if !self.errors.is_empty() {
+            let errors = self.errors.iter().map(Self::document).collect();
+            out.insert("errors".into(), Value::Array(errors));
+        }
+        out.into()
+    }
+
+    /// For models and people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = match &self.dealer {
+            Some(dealer) => format!("{}: {} (dealer {dealer})", self.code, self.message),
+            None => format!("{}: {}", self.code, self.message),
+        };
+        for problem in &self.problems {
+            let field = match member(problem, "field") {
+                "" => "the arguments",
+                field => field,
+            };
+            out.push_str(&format!("\n- {field}: {}", member(problem, "problem")));
+        }
+        if self.total > self.problems.len() {
+            out.push_str(&format!("\n- and {} more", self.total - self.problems.len()));
+        }
+        for error in &self.errors {
+            out.push_str(&format!("\n- {}", error.text().replace('\n', "\n  ")));
+        }
+        let waiting = self.retry_after.map(|delay| format!(" after {} s", delay.as_secs_f64()));
+        out.push_str(if self.retryable {
+            "\nretry: the same call may succeed later"
+        } else {
+            "\nretry: no, the same call would fail again"
+        });
+        out.push_str(&waiting.unwrap_or_default());
+        out.push_str(&format!("\nhint: {}", self.hint));
+        out
+    }
+}
+
+fn member<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A problem of ours: `field`, `problem`, `keyword` and what helps to mend it.
+fn of_problem(problem: &Problem) -> Value {
+    let mut out = Map::new();
+    out.insert("field".into(), problem.pointer.as_str().into());
+    out.insert("problem".into(), problem.message.as_str().into());
+    if let Ok(Value::Object(unit)) = serde_json::to_value(problem) {
+        out.extend(
+            unit.into_iter()
+                .filter(|(name, _)| !matches!(name.as_str(), "instanceLocation" | "error")),
+        );
+    }
+    out.into()
+}
+
+fn of_unsent(unsent: &Unsent, message: String) -> Trouble {
+    match unsent {
+        Unsent::Unreachable(_) => Trouble::new(Code::DealerUnreachable, message),
+        Unsent::Address(_) | Unsent::NotAap(_) | Unsent::NoInterface => {
+            Trouble::new(Code::DealerUnusable, message)
+        }
+        Unsent::SkillNotOffered { offered, .. } => {
+            let offered: Vec<_> = offered.iter().map(|skill| skill.name()).collect();
+            let details = Some(Box::new(json!({"offered": offered})));
+            Trouble { details, ..Trouble::new(Code::SkillNotOffered, message) }
+        }
+        Unsent::Invalid(refusal) => {
+            let mut trouble = Trouble::arguments(&refusal.problems);
+            trouble.message = message.into();
+            if refusal.problems.is_empty() {
+                trouble.hint = refusal.code.hint().into();
+            }
+            trouble
+        }
+        Unsent::Setup(_)
+        | Unsent::Credential(_)
+        | Unsent::Arguments(_)
+        | Unsent::NotPermitted { .. } => Trouble::new(Code::BridgeFault, message),
+    }
+}
+
+fn of_refused(refused: &Refused, message: String) -> Trouble {
+    let mut trouble = match &refused.by {
+        By::Aap { error, .. } => of_received(error, message),
+        By::Protocol(error) => of_protocol(error, message),
+        By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
+            Trouble::new(Code::DealerRefused, message)
+        }
+    };
+    trouble.retryable = refused.is_retryable();
+    trouble.retry_after = refused.retry_after;
+    trouble
+}
+
+fn of_received(error: &Received, message: String) -> Trouble {
+    let hint = match error.code.known() {
+        Some(code) => code.hint(),
+        None => "act on what the dealer says; the code is new to this bridge",
+    };
+    let problems = error.problems().take(MAX_LISTED).map(|(field, keyword, problem)| {
+        json!({
+            "field": plain(field, 2 * WORD), "problem": plain(problem, SENTENCE),
+            "keyword": plain(keyword.name(), WORD),
+        })
+    });
+    let mut details = error.details.clone();
+    if let Some(members) = details.as_object_mut() {
+        members.shift_remove("errors");
+    }
+    let said_more = details.as_object().is_some_and(|members| !members.is_empty());
+    Trouble {
+        code: plain(error.code.name(), WORD).into(),
+        by_dealer: true,
+        problems: problems.collect(),
+        total: error.problems().count(),
+        error_id: Some(plain(&error.error_id, WORD)).filter(|id| !id.is_empty()),
+        details: said_more.then(|| Box::new(Cleaner::brief().clean(&details))),
+        ..Trouble::new(Code::DealerRefused, message).hint(hint)
+    }
+}
+
+fn of_protocol(error: &ProtocolError, message: String) -> Trouble {
+    let hint = match error.code.known() {
+        Some(code) => code.hint(),
+        None => "act on what the dealer says; the code is new to this bridge",
+    };
+    let problems = error.violations.iter().take(MAX_LISTED).map(|violation| {
+        json!({
+            "field": plain(&violation.field, 2 * WORD),
+            "problem": plain(&violation.description, SENTENCE),
+        })
+    });
+    Trouble {
+        code: plain(error.code.name(), WORD).into(),
+        by_dealer: true,
+        problems: problems.collect(),
+        total: error.violations.len(),
+        ..Trouble::new(Code::DealerRefused, message).hint(hint)
+    }
+}

@@ -1,0 +1,119 @@
+//! Dealers that answer whatever a test wants.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tradepost_wire::aap::{Skill, Version};
+use tradepost_wire::catalog::Vocabulary as _;
+
+/// A dealer with a proper card.
+pub(crate) struct Fake {
+    /// Its address.
+    pub(crate) name: String,
+    payloads: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Fake {
+    /// `answer` gives the data of an answer, or the error of JSON-RPC.
+    pub(crate) fn start(answer: impl Fn(&Value) -> Result<Value, Value> + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let name = listener.local_addr().unwrap().to_string();
+        let payloads = Arc::new(Mutex::new(Vec::new()));
+        let (kept, url) = (Arc::clone(&payloads), format!("http://{name}/a2a"));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                let body = read(&mut stream);
+                let reply = match serde_json::from_str::<Value>(&body) {
+                    Err(_) => card(&url),
+                    Ok(request) => {
+                        let payload = &request["params"]["message"]["parts"][0]["data"];
+                        kept.lock().unwrap().push(payload.clone());
+                        respond(&request["id"], payload, answer(payload))
+                    }
+                };
+                write(&mut stream, "application/json", &reply.to_string());
+            }
+        });
+        Self { name, payloads }
+    }
+
+    /// The payloads of the requests so far.
+    pub(crate) fn payloads(&self) -> Vec<Value> {
+        self.payloads.lock().unwrap().clone()
+    }
+}
+
+/// A server that answers everything with a web page, and its address.
+pub(crate) fn garbage() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let name = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            read(&mut stream);
+            write(&mut stream, "text/html", "<html>under construction</html>");
+        }
+    });
+    name
+}
+
+fn card(url: &str) -> Value {
+    let skills = Skill::ALL
+        .iter()
+        .map(|skill| json!({"id": skill.name(), "name": "n", "description": "d", "tags": ["t"]}));
+    json!({
+        "name": "Fake", "description": "d", "version": "1",
+        "supportedInterfaces":
+            [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "capabilities": {"extensions": [{"uri": Version::V1_1.uri()}]},
+        "defaultInputModes": ["application/json"], "defaultOutputModes": ["application/json"],
+        "skills": skills.collect::<Vec<_>>(),
+    })
+}
+
+fn respond(id: &Value, payload: &Value, answer: Result<Value, Value>) -> Value {
+    match answer {
+        Ok(data) => {
+            let kind = payload["type"].as_str().unwrap().replace("request", "response");
+            let part = json!({"data": {"type": kind, "data": data}});
+            let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [part]});
+            json!({"jsonrpc": "2.0", "id": id, "result": {"message": message}})
+        }
+        Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+    }
+}
+
+/// Reads a request and gives its body.
+fn read(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().unwrap())
+            });
+            if body.len() >= length.unwrap_or(0) {
+                return body.to_owned();
+            }
+        }
+        match stream.read(&mut buffer) {
+            Ok(count @ 1..) => bytes.extend_from_slice(&buffer[..count]),
+            Ok(0) | Err(_) => return String::new(),
+        }
+    }
+}
+
+fn write(stream: &mut TcpStream, kind: &str, body: &str) {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    // A client that has gone away is the test's affair.
+    let _ = stream.write_all(head.as_bytes());
+    let _ = stream.write_all(body.as_bytes());
+}

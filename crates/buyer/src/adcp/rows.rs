@@ -1,0 +1,189 @@
+//! Rows that failed although the request did not (`B-8`): those that may succeed by themselves are
+//! sent again alone. What passes is waited for, and a way of billing that the seller suggests is
+//! taken once (`B-5`); whatever else is to be done is the caller's.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::task::Task;
+
+use crate::outcome::Row;
+use crate::recovery::{Advice, Attempt, Budget, Change, Fix, Retry, Wait};
+
+/// The member that would undo what the rows that are left out have achieved.
+const DELETE_MISSING: &str = "delete_missing";
+
+/// What names rows besides the list: with one of these a list cannot be cut.
+const COMPANIONS: [&str; 3] = ["assignments", "creative_ids", "catalog_ids"];
+
+/// The tasks whose rows stand for themselves, each with its list and what a row is known by: only
+/// one that is known by the same in the answer is taken for the same.
+const LISTS: &[(Task, &str, &[&str])] = &[
+    (Task::SyncAccounts, "accounts", &["/brand/domain", "/operator", "/account/account_id"]),
+    (Task::SyncCreatives, "creatives", &["/creative_id"]),
+    (Task::SyncAudiences, "audiences", &["/audience_id"]),
+    (Task::SyncCatalogs, "catalogs", &["/catalog_id"]),
+    (Task::SyncEventSources, "event_sources", &["/event_source_id"]),
+];
+
+/// A request for the rows that are sent again.
+#[derive(Debug, PartialEq)]
+pub(super) struct Again {
+    pub(super) arguments: Map<String, Value>,
+    /// How long to wait first.
+    pub(super) wait: Wait,
+    /// Whether a row is billed in another way.
+    pub(super) billing: bool,
+}
+
+/// What is sent again of a request that had this answer. The rows that are in it are marked.
+pub(super) fn again(
+    task: Task,
+    arguments: &Map<String, Value>,
+    payload: &Value,
+    rows: &mut [Row],
+    (attempt, budget): (&Attempt, &Budget),
+) -> Option<Again> {
+    let (_, name, keys) = *LISTS.iter().find(|(known, _, _)| *known == task)?;
+    let spent = budget.attempts == 0 || budget.tokens == 0 || budget.time.is_zero();
+    if spent || COMPANIONS.iter().any(|name| arguments.contains_key(*name)) {
+        return None;
+    }
+    let sent = arguments.get(name)?.as_array()?;
+    let (mut list, mut wait, mut billing) = (Vec::new(), Wait::default(), false);
+    for row in rows {
+        let told = payload.pointer(&row.pointer);
+        let Some(entry) = told.and_then(|told| entry_of(told, sent, keys)) else { continue };
+        let entry = match row.advise(attempt, budget) {
+            Some(Advice::Retry(Retry { wait: pause, .. })) => {
+                let longest = |one: Duration, other: Duration| one.max(other);
+                wait.at_least = longest(wait.at_least, pause.at_least);
+                wait.at_most = longest(wait.at_most, pause.at_most);
+                entry.clone()
+            }
+            Some(Advice::Fix(fix)) => match billed(entry, &fix) {
+                Some(entry) => {
+                    billing = true;
+                    entry
+                }
+                None => continue,
+            },
+            Some(Advice::Ask(_) | Advice::Stop(_)) | None => continue,
+        };
+        row.again = true;
+        list.push(entry);
+    }
+    if list.is_empty() {
+        return None;
+    }
+    let mut arguments = arguments.clone();
+    arguments.insert(name.to_owned(), list.into());
+    arguments.shift_remove(DELETE_MISSING);
+    Some(Again { arguments, wait, billing })
+}
+
+/// The entry billed as the seller suggests; `None` for any other correction.
+fn billed(entry: &Value, fix: &Fix) -> Option<Value> {
+    let Change::Billing(billing) = &fix.change else { return None };
+    let mut entry = entry.clone();
+    let member = entry.as_object_mut()?.get_mut("billing")?;
+    *member = billing.as_str().into();
+    Some(entry)
+}
+
+/// The one entry of the request that a row of the answer is about.
+fn entry_of<'s>(told: &Value, sent: &'s [Value], keys: &[&str]) -> Option<&'s Value> {
+    let is_it = |entry: &&Value| {
+        let mut known = keys.iter().filter_map(|key| {
+            // An account that was named by its id is told with the id alone.
+            let short = key.strip_prefix("/account").unwrap_or(key);
+            Some((entry.pointer(key)?, told.pointer(key).or_else(|| told.pointer(short))?))
+        });
+        let mut any = false;
+        known.all(|(sent, told)| {
+            any = true;
+            sent == told
+        }) && any
+    };
+    let mut found = sent.iter().filter(is_it);
+    found.next().filter(|_| found.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::outcome::Outcome;
+
+    fn account(brand: &str, billing: &str) -> Value {
+        json!({"brand": {"domain": brand}, "operator": "o.example", "billing": billing})
+    }
+
+    fn row(brand: &str, code: &str, details: Value) -> Value {
+        json!({"brand": {"domain": brand}, "operator": "o.example", "action": "failed",
+            "errors": [{"code": code, "message": "m", "details": details}]})
+    }
+
+    fn budget() -> Budget {
+        Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 }
+    }
+
+    fn plan(arguments: &Value, payload: &Value, attempt: &Attempt) -> (Option<Again>, Vec<bool>) {
+        let mut rows = Outcome::read(payload).rows;
+        let arguments = arguments.as_object().unwrap();
+        let with = (attempt, &budget());
+        let planned = again(Task::SyncAccounts, arguments, payload, &mut rows, with);
+        (planned, rows.iter().map(|row| row.again).collect())
+    }
+
+    #[test]
+    fn b_8_rows_that_may_succeed_by_themselves_are_sent_again_alone() {
+        let arguments = json!({"delete_missing": true, "accounts": [
+            account("a.example", "agent"), account("b.example", "agent"),
+            account("c.example", "agent"), account("d.example", "agent")]});
+        let suggested = json!({"rejected_billing": "agent", "suggested_billing": "operator"});
+        let payload = json!({"accounts": [
+            {"brand": {"domain": "a.example"}, "action": "created"},
+            row("b.example", "BILLING_NOT_PERMITTED_FOR_AGENT", suggested),
+            row("c.example", "SERVICE_UNAVAILABLE", json!({})),
+            row("d.example", "BRAND_REQUIRED", json!({}))]});
+        let (planned, marked) = plan(&arguments, &payload, &Attempt::default());
+        let planned = planned.unwrap();
+        let accounts = json!([account("b.example", "operator"), account("c.example", "agent")]);
+        assert_eq!(Value::Object(planned.arguments), json!({"accounts": accounts}));
+        assert_eq!((marked, planned.billing), (vec![true, true, false], true));
+        assert!(planned.wait.at_least >= Duration::from_secs(1));
+    }
+
+    #[test]
+    fn b_5_a_suggested_way_of_billing_is_taken_once() {
+        let arguments = json!({"accounts": [account("b.example", "agent")]});
+        let suggested = json!({"rejected_billing": "agent", "suggested_billing": "operator"});
+        let code = "BILLING_NOT_PERMITTED_FOR_AGENT";
+        let payload = json!({"accounts": [row("b.example", code, suggested)]});
+        let mut attempt = Attempt::default();
+        assert!(plan(&arguments, &payload, &attempt).0.is_some());
+        attempt.tried.billing = true;
+        assert!(plan(&arguments, &payload, &attempt).0.is_none());
+        let silent = json!({"accounts": [row("b.example", code, json!({}))]});
+        assert!(plan(&arguments, &silent, &Attempt::default()).0.is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_or_cut_is_the_callers() {
+        let passing = || json!({"accounts": [row("b.example", "SERVICE_UNAVAILABLE", json!({}))]});
+        let twice =
+            json!({"accounts": [account("b.example", "agent"), account("b.example", "operator")]});
+        let other = json!({"accounts": [account("x.example", "agent")]});
+        let mut bound = json!({"accounts": [account("b.example", "agent")]});
+        bound["assignments"] = json!([]);
+        for arguments in [twice, other, bound, json!({}), json!({"accounts": 5})] {
+            assert!(plan(&arguments, &passing(), &Attempt::default()).0.is_none(), "{arguments}");
+        }
+        let by_id = json!({"accounts": [{"account": {"account_id": "a1"}, "billing": "agent"}]});
+        let mut told = row("b.example", "SERVICE_UNAVAILABLE", json!({}));
+        told["account_id"] = "a1".into();
+        assert!(plan(&by_id, &json!({"accounts": [told]}), &Attempt::default()).0.is_some());
+    }
+}

@@ -1,0 +1,261 @@
+//! Any agent of A2A, whatever it does: something is said to it in words or data, and what becomes
+//! of that is followed to its end, by a stream where the agent has one and by asking again where it
+//! has none. Releases 1.0 and 0.3 over JSON-RPC, and 1.0 over HTTP+JSON.
+//!
+//! A message has no idempotency key. One that may have arrived is not sent again; as soon as there
+//! is a task, everything is a question about it, which can be asked as often as one likes.
+
+use std::fmt;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use serde_json::{Map, Value, json};
+
+use crate::binding::{About, Binding, Carrier, Item, Method};
+use crate::came::{self, Came, Via};
+use crate::card::{HTTP_JSON, JSONRPC};
+use crate::client::{bearer, uuid};
+use crate::discover::Discovered;
+use crate::failure::{Defect, Failure, Kept};
+use crate::transport::{Events, Opened, Response, Transport};
+
+mod follow;
+mod task;
+
+pub use follow::{End, Followed, Follower};
+pub use task::{Artifact, File, MAX_ARTIFACTS, Message, Part, Reply, Task};
+
+/// Speaks with one agent.
+pub struct AgentClient {
+    transport: Transport,
+    binding: Binding,
+    streaming: bool,
+    authorization: Option<HeaderValue>,
+    ids: Mutex<fastrand::Rng>,
+}
+
+impl fmt::Debug for AgentClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentClient")
+            .field("binding", &self.binding)
+            .field("streaming", &self.streaming)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Something to be said to an agent.
+#[derive(Debug, Clone, Default)]
+pub struct Outgoing {
+    parts: Vec<Value>,
+    context_id: Option<String>,
+    task_id: Option<String>,
+}
+
+impl Outgoing {
+    /// In words.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { parts: vec![json!({"text": text.into()})], ..Self::default() }
+    }
+
+    /// As data.
+    #[must_use]
+    pub fn data(data: Value) -> Self {
+        Self::default().with_data(data)
+    }
+
+    /// And data besides.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.parts.push(json!({"data": data}));
+        self
+    }
+
+    /// Goes on with a conversation: that of [`Reply::context_id`].
+    #[must_use]
+    pub fn within(mut self, context_id: impl Into<String>) -> Self {
+        self.context_id = Some(context_id.into());
+        self
+    }
+
+    /// Goes on with a task that waits for an answer.
+    #[must_use]
+    pub fn answering(mut self, task_id: impl Into<String>) -> Self {
+        self.task_id = Some(task_id.into());
+        self
+    }
+}
+
+impl AgentClient {
+    /// A client for a discovered agent. `ids` makes the ids of requests and messages.
+    ///
+    /// # Errors
+    /// `Unsent`, when its card has no interface that we speak, or its address may not be used.
+    pub fn new(
+        transport: Transport,
+        discovered: &Discovered,
+        ids: fastrand::Rng,
+    ) -> Result<Self, Failure> {
+        let binding = Binding::any(discovered)?;
+        let streaming = discovered.card.streaming;
+        Ok(Self { transport, binding, streaming, authorization: None, ids: Mutex::new(ids) })
+    }
+
+    /// Sends a bearer token with every request, never in clear text over a public network.
+    ///
+    /// # Errors
+    /// `Unsent`, when the token could be read on the way or cannot be sent in a header.
+    pub fn with_token(mut self, token: &str) -> Result<Self, Failure> {
+        self.authorization = Some(bearer(&self.binding.endpoint, true, token)?);
+        Ok(self)
+    }
+
+    /// Asks again and again, even when the agent could stream.
+    #[must_use]
+    pub fn polling(mut self) -> Self {
+        self.streaming = false;
+        self
+    }
+
+    /// Where the agent is reached.
+    #[must_use]
+    pub fn endpoint(&self) -> &Url {
+        &self.binding.endpoint
+    }
+
+    /// By which binding it is spoken to, in the name that cards have for it.
+    #[must_use]
+    pub fn binding(&self) -> &'static str {
+        match self.binding.carrier {
+            Carrier::JsonRpc => JSONRPC,
+            Carrier::HttpJson => HTTP_JSON,
+        }
+    }
+
+    /// The release of A2A that is spoken with it: `1.0` or `0.3`.
+    #[must_use]
+    pub fn release(&self) -> &'static str {
+        self.binding.release.name()
+    }
+
+    /// Says something and gives the first answer, which may be a task that goes on: once, without
+    /// recovery. [`Self::converse`] follows it.
+    ///
+    /// # Errors
+    /// What went wrong, by how far the request got. A task that failed is an answer.
+    pub async fn send(&self, said: &Outgoing) -> Result<Reply, Failure> {
+        let params = self.sending(said, &uuid(&self.ids));
+        self.one(Method::Send, params, Reply::read).await
+    }
+
+    /// Reads a task as it stands.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub async fn task(&self, id: &str) -> Result<Task, Failure> {
+        self.one(Method::Task, named(id), Task::read).await
+    }
+
+    /// What is sent to say something in a message of this id.
+    fn sending(&self, said: &Outgoing, message_id: &str) -> Map<String, Value> {
+        let about =
+            About { context_id: said.context_id.as_deref(), task_id: said.task_id.as_deref() };
+        let message = self.binding.message(message_id, said.parts.clone(), about);
+        let (name, value) = self.binding.at_once();
+        let configuration = [(name.to_owned(), value)].into_iter().collect::<Map<_, _>>();
+        [("message".to_owned(), message), ("configuration".to_owned(), configuration.into())]
+            .into_iter()
+            .collect()
+    }
+
+    /// A request with one answer.
+    async fn one<T>(
+        &self,
+        method: Method,
+        params: Map<String, Value>,
+        read: impl FnOnce(Item) -> Result<T, Defect>,
+    ) -> Result<T, Failure> {
+        let time = self.transport.limits().timeout;
+        let (item, _) = self.open(method, params, time).await?;
+        read(item).map_err(|defect| Failure::garbled(defect, Kept::default()))
+    }
+
+    /// A request that may be answered with a stream: what came first, and the stream if there is
+    /// one. It may last for this time.
+    async fn open(
+        &self,
+        method: Method,
+        params: Map<String, Value>,
+        time: Duration,
+    ) -> Result<(Item, Option<Stream>), Failure> {
+        let (transport, headers) = (&self.transport, self.headers());
+        let (opened, id) = match self.binding.carrier {
+            Carrier::JsonRpc => {
+                let id = uuid(&self.ids);
+                let body = self.binding.request(&id, method, params);
+                let endpoint = &self.binding.endpoint;
+                (transport.post_for_events(endpoint, headers, body, time).await?, Some(id))
+            }
+            Carrier::HttpJson => {
+                let about = params.get("id").and_then(Value::as_str).map(ToOwned::to_owned);
+                // What stands in the path is not said again in the body.
+                let body = if about.is_some() { Map::new() } else { params };
+                let (url, body) = self.binding.addressed(method, about.as_deref(), body);
+                (transport.http_json(&url, headers, body, time).await?, None)
+            }
+        };
+        let events = match opened {
+            Opened::Whole(response) => return Ok((item_of(&response, id.as_deref())?, None)),
+            Opened::Events(events) => events,
+        };
+        let mut stream = Stream { events, id };
+        match stream.next().await? {
+            Some(item) => Ok((item, Some(stream))),
+            None => Err(stream.events.garbled(Defect::Empty)),
+        }
+    }
+
+    fn headers(&self) -> HeaderMap {
+        let mut headers = self.binding.headers(None);
+        if let Some(value) = &self.authorization {
+            headers.insert(AUTHORIZATION, value.clone());
+        }
+        headers
+    }
+}
+
+/// The events of a task, as they come.
+#[derive(Debug)]
+struct Stream {
+    events: Box<Events>,
+    /// That of the request; `None` where answers do not repeat it.
+    id: Option<String>,
+}
+
+impl Stream {
+    /// The next event; `None` when there are no more.
+    async fn next(&mut self) -> Result<Option<Item>, Failure> {
+        match self.events.next().await? {
+            Some(data) => item_of(&self.events.response(data), self.id.as_deref()).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+fn named(id: &str) -> Map<String, Value> {
+    [("id".to_owned(), id.into())].into_iter().collect()
+}
+
+/// What is in the answer to the request with this id, or in one of HTTP+JSON.
+fn item_of(response: &Response, id: Option<&str>) -> Result<Item, Failure> {
+    let result = match id {
+        Some(id) => came::result(&Came::jsonrpc(response, id), id)?,
+        None => came::body(&Came::by(Via::HttpJson, response))?,
+    };
+    Item::read(result).map_err(|defect| Failure::garbled(defect, response.kept()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! A conversation to its end: what is said is sent with recovery, and the task that comes of it is
+//! followed until it is settled, the time is up or somebody stops. What was learned of a task is
+//! never lost to a failure on the way.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tradepost_wire::a2a::error::Code;
+
+use super::{AgentClient, Outgoing, Reply, Stream, Task, named};
+use crate::binding::{Item, Method};
+use crate::client::{seller_of, uuid};
+use crate::failure::{Failure, Kept};
+use crate::recovery::{Attempt, Effect, First, Fix};
+use crate::refusal::By;
+use crate::retry::{GaveUp, Key, Recoverer, Sender, Spending, World};
+
+/// The pause before a task is asked for again; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// The longest pause.
+const MAX_PAUSE: Duration = Duration::from_secs(10);
+
+/// Follows tasks with this recovery.
+#[derive(Debug)]
+pub struct Follower<'r, W> {
+    /// How failures on the way are recovered from, and the time.
+    pub recoverer: &'r Recoverer<W>,
+    /// How long a task is followed once there is one.
+    pub patience: Duration,
+}
+
+/// What an agent answered in the end, or as far as it was followed.
+#[derive(Debug)]
+pub struct Followed {
+    /// The answer.
+    pub reply: Reply,
+    /// Why it was followed no further.
+    pub end: End,
+    /// What it took to be heard.
+    pub spent: Spending,
+}
+
+/// Why an answer is followed no further.
+#[derive(Debug)]
+pub enum End {
+    /// Nothing more will happen, unless the caller does something.
+    Settled,
+    /// The time was up; the task goes on.
+    TimeUp,
+    /// The caller stopped; the task goes on.
+    Stopped,
+    /// The agent says no more about it: why, and what to do about that.
+    Lost(Box<GaveUp>),
+}
+
+/// What became of listening to a stream.
+enum Heard {
+    /// It ended, or broke.
+    Ended,
+    Stopped,
+}
+
+impl AgentClient {
+    /// Says something and follows what comes of it. `watch` is shown the task whenever something
+    /// was said about it.
+    ///
+    /// # Errors
+    /// When there was no answer at all; what the agent may have done is in `doubt`.
+    pub async fn converse<W: World>(
+        &self,
+        said: &Outgoing,
+        follower: &Follower<'_, W>,
+        mut watch: impl FnMut(&Task) + Send,
+    ) -> Result<Followed, Box<GaveUp>> {
+        let params = self.sending(said, &uuid(&self.ids));
+        let patience = follower.patience;
+        let streaming = self.streaming;
+        let mut saying = Saying { client: self, said, params, patience, streaming, begun: false };
+        let attempt =
+            Attempt { had_context: said.context_id.is_some(), ..self.attempt(Effect::Unkeyed) };
+        let seller = seller_of(&self.binding.endpoint);
+        let recovered = follower.recoverer.run(&seller, attempt, &mut saying).await?;
+        let spent = recovered.spent;
+        let (reply, stream) = recovered.answer;
+        Ok(match reply {
+            Reply::Message(_) => Followed { reply, end: End::Settled, spent },
+            Reply::Task(task) => {
+                watch(&task);
+                let (task, end) = self.follow_on(task, stream, follower, watch).await;
+                Followed { reply: Reply::Task(task), end, spent }
+            }
+        })
+    }
+
+    /// Follows a task that there is already.
+    ///
+    /// # Errors
+    /// When it cannot be read even once.
+    pub async fn follow<W: World>(
+        &self,
+        task_id: &str,
+        follower: &Follower<'_, W>,
+        mut watch: impl FnMut(&Task) + Send,
+    ) -> Result<Followed, Box<GaveUp>> {
+        let seller = seller_of(&self.binding.endpoint);
+        let mut asking = Asking { client: self, task_id };
+        let attempt = self.attempt(Effect::Read);
+        let recovered = follower.recoverer.run(&seller, attempt, &mut asking).await?;
+        let (task, spent) = (recovered.answer, recovered.spent);
+        watch(&task);
+        let (task, end) = self.follow_on(task, None, follower, watch).await;
+        Ok(Followed { reply: Reply::Task(task), end, spent })
+    }
+
+    async fn follow_on<W: World>(
+        &self,
+        mut task: Task,
+        mut stream: Option<Stream>,
+        follower: &Follower<'_, W>,
+        mut watch: impl FnMut(&Task) + Send,
+    ) -> (Task, End) {
+        let recoverer = follower.recoverer;
+        let world = recoverer.world();
+        let begun = world.now();
+        let left = || follower.patience.saturating_sub(world.now().saturating_sub(begun));
+        let seller = seller_of(&self.binding.endpoint);
+        let mut streaming = self.streaming;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            if let Some(mut open) = stream.take() {
+                let before = task.clone();
+                match self.listen(&mut open, &mut task, world, &left, &mut watch).await {
+                    Heard::Ended => {}
+                    Heard::Stopped => return (task, End::Stopped),
+                }
+                if task != before {
+                    pause = FIRST_PAUSE;
+                }
+            }
+            if task.is_settled() {
+                return (task, End::Settled);
+            }
+            if left().is_zero() {
+                return (task, End::TimeUp);
+            }
+            // A stream that ends says nothing about the task; only the task itself does.
+            if recoverer.sleep(drawn(pause, world.draw()).min(left())).await {
+                return (task, End::Stopped);
+            }
+            pause = (pause * 2).min(MAX_PAUSE);
+            let id = task.id.clone();
+            let mut asking = Asking { client: self, task_id: &id };
+            match recoverer.run(&seller, self.attempt(Effect::Read), &mut asking).await {
+                Ok(read) => {
+                    if read.answer != task {
+                        task = with_artifacts(read.answer, task);
+                        watch(&task);
+                    }
+                }
+                Err(gave_up) if gave_up.stopped => return (task, End::Stopped),
+                Err(gave_up) => return (task, End::Lost(gave_up)),
+            }
+            if streaming && !task.is_settled() && !left().is_zero() {
+                let subscribed = self.open(Method::Subscribe, named(&id), left());
+                let subscribed = tokio::select! {
+                    biased;
+                    subscribed = world.within(left(), subscribed) => subscribed,
+                    () = world.stopped() => return (task, End::Stopped),
+                };
+                match subscribed {
+                    Some(Ok((item, opened))) => {
+                        task.take(item);
+                        watch(&task);
+                        stream = opened;
+                    }
+                    // It may have ended meanwhile, or the agent cannot do this.
+                    Some(Err(_)) => streaming = false,
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// Listens until the task is settled, the stream ends or is silent for as long as an answer
+    /// may take.
+    async fn listen<W: World>(
+        &self,
+        stream: &mut Stream,
+        task: &mut Task,
+        world: &W,
+        left: &(impl Fn() -> Duration + Sync),
+        watch: &mut (impl FnMut(&Task) + Send),
+    ) -> Heard {
+        while !task.is_settled() {
+            let time = left().min(self.transport.limits().timeout);
+            let next = tokio::select! {
+                // What has come is taken.
+                biased;
+                next = world.within(time, stream.next()) => next,
+                () = world.stopped() => return Heard::Stopped,
+            };
+            let Some(Ok(Some(item))) = next else { break };
+            task.take(item);
+            watch(task);
+        }
+        Heard::Ended
+    }
+
+    fn attempt(&self, effect: Effect) -> Attempt {
+        Attempt {
+            effect,
+            had_credentials: self.authorization.is_some(),
+            seller: self.binding.endpoint.host_str().map(ToOwned::to_owned),
+            ..Attempt::default()
+        }
+    }
+}
+
+/// A snapshot that has left out the artifacts that are known.
+fn with_artifacts(mut read: Task, before: Task) -> Task {
+    if read.artifacts.is_empty() {
+        read.artifacts = before.artifacts;
+    }
+    read
+}
+
+/// Up to a quarter longer, so that those who began together do not go on together.
+fn drawn(pause: Duration, draw: f64) -> Duration {
+    pause + (pause / 4).mul_f64(if draw.is_nan() { 0.0 } else { draw.clamp(0.0, 1.0) })
+}
+
+/// Something is said, once or again.
+struct Saying<'c> {
+    client: &'c AgentClient,
+    said: &'c Outgoing,
+    params: Map<String, Value>,
+    patience: Duration,
+    streaming: bool,
+    begun: bool,
+}
+
+fn is_not_offered(failure: &Failure) -> bool {
+    let Failure::Refused(refused) = failure else { return false };
+    let By::Protocol(error) = &refused.by else { return false };
+    matches!(error.code.known(), Some(Code::MethodNotFound | Code::UnsupportedOperation))
+}
+
+impl Sender for Saying<'_> {
+    type Answer = (Reply, Option<Stream>);
+
+    async fn send(&mut self, key: Key) -> Result<Self::Answer, Failure> {
+        if self.begun && key == Key::Fresh {
+            self.params = self.client.sending(self.said, &uuid(&self.client.ids));
+        }
+        self.begun = true;
+        if self.streaming {
+            let params = self.params.clone();
+            match self.client.open(Method::Stream, params, self.patience).await {
+                Ok((item, stream)) => {
+                    let defect = |defect| Failure::garbled(defect, Kept::default());
+                    return Ok((Reply::read(item).map_err(defect)?, stream));
+                }
+                // The card promises more than the agent has; it has not looked at the message.
+                Err(failure) if is_not_offered(&failure) => self.streaming = false,
+                Err(failure) => return Err(failure),
+            }
+        }
+        let reply = self.client.one(Method::Send, self.params.clone(), Reply::read).await?;
+        Ok((reply, None))
+    }
+
+    fn key(&self) -> Option<&str> {
+        None
+    }
+
+    async fn correct(&mut self, _: &Fix, _: &Failure) -> bool {
+        // Nobody here knows what else to say.
+        false
+    }
+
+    async fn authenticate(&mut self, _: First) -> bool {
+        // The token is the client's for good.
+        false
+    }
+}
+
+/// A task is asked for.
+struct Asking<'c> {
+    client: &'c AgentClient,
+    task_id: &'c str,
+}
+
+impl Sender for Asking<'_> {
+    type Answer = Task;
+
+    async fn send(&mut self, _: Key) -> Result<Task, Failure> {
+        let read = |item: Item| Task::read(item);
+        self.client.one(Method::Task, named(self.task_id), read).await
+    }
+
+    fn key(&self) -> Option<&str> {
+        None
+    }
+
+    async fn correct(&mut self, _: &Fix, _: &Failure) -> bool {
+        false
+    }
+
+    async fn authenticate(&mut self, _: First) -> bool {
+        false
+    }
+}

@@ -1,0 +1,492 @@
+//! What an agent says: a message, or a task with what became of it. Tasks are put together from
+//! snapshots and events. Everything is data of a stranger and kept as it came.
+
+use serde_json::{Map, Value, json};
+use tradepost_wire::a2a::TaskState;
+use tradepost_wire::catalog::{Open, Vocabulary as _};
+
+use crate::binding::Item;
+use crate::came;
+use crate::failure::{Defect, Failure, Kept};
+use crate::refusal::{Refused, stated_by};
+
+/// How many artifacts of one task are kept.
+pub const MAX_ARTIFACTS: usize = 1_000;
+
+/// What an agent answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// A message, and nothing more will happen.
+    Message(Message),
+    /// A task, which may go on.
+    Task(Task),
+}
+
+/// Something that an agent said.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Message {
+    /// The agent's id of it; empty when it has none.
+    pub id: String,
+    /// The conversation, as the agent calls it.
+    pub context_id: Option<String>,
+    /// What it said.
+    pub parts: Vec<Part>,
+}
+
+/// A task of an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// As the agent calls it; never empty.
+    pub id: String,
+    /// The conversation, as the agent calls it.
+    pub context_id: Option<String>,
+    /// How it stands, in the names of A2A 1.0.
+    pub state: Open<TaskState>,
+    /// What the agent says about how it stands.
+    pub said: Option<Message>,
+    /// What came of it so far, at most [`MAX_ARTIFACTS`].
+    pub artifacts: Vec<Artifact>,
+}
+
+/// Something that came of a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Artifact {
+    /// As the agent calls it; empty when it does not.
+    pub id: String,
+    /// For people; empty when it has none.
+    pub name: String,
+    /// What it is.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a message or an artifact, as it was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part(Value);
+
+/// A file, by its address or in the part itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct File<'a> {
+    /// Its name; empty when it has none.
+    pub name: &'a str,
+    /// Its media type; empty when it has none.
+    pub media_type: &'a str,
+    /// Where it is; `None` when it came with the part.
+    pub url: Option<&'a str>,
+    /// What it holds, in base64; empty when it has an address.
+    pub base64: &'a str,
+}
+
+impl Part {
+    /// The part as it was sent.
+    #[must_use]
+    pub fn raw(&self) -> &Value {
+        &self.0
+    }
+
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        self.0.get("text").and_then(Value::as_str)
+    }
+
+    /// The structured data, if it is some.
+    #[must_use]
+    pub fn data(&self) -> Option<&Value> {
+        self.0.get("data")
+    }
+
+    /// The file, if it is one: of 1.0 in the part itself, of 0.3 in its `file`.
+    #[must_use]
+    pub fn file(&self) -> Option<File<'_>> {
+        let older = self.0.get("file");
+        let of = older.unwrap_or(&self.0);
+        let text = |names: [&str; 2]| names.iter().find_map(|name| of.get(*name)?.as_str());
+        let (url, base64) = (text(["url", "uri"]), text(["raw", "bytes"]));
+        if older.is_none() && url.is_none() && base64.is_none() {
+            return None;
+        }
+        Some(File {
+            name: text(["filename", "name"]).unwrap_or_default(),
+            media_type: text(["mediaType", "mimeType"]).unwrap_or_default(),
+            url,
+            base64: base64.unwrap_or_default(),
+        })
+    }
+
+    /// Goes on with a text; `false` when either is none.
+    fn extend(&mut self, more: &Self) -> bool {
+        let (Some(more), Some(Value::String(text))) = (more.text(), self.0.get_mut("text")) else {
+            return false;
+        };
+        text.push_str(more);
+        true
+    }
+}
+
+impl Reply {
+    /// Reads an answer that came in another way, such as by a webhook: a task, a message or an event
+    /// of either release.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of(result: Value) -> Result<Self, Defect> {
+        Item::read(result).and_then(Self::read)
+    }
+
+    /// Reads an answer.
+    pub(crate) fn read(item: Item) -> Result<Self, Defect> {
+        match item {
+            Item::Message(message) => Ok(Self::Message(Message::read(&message))),
+            item @ (Item::Task(_) | Item::Status(_) | Item::Artifact(_)) => {
+                Task::read(item).map(Self::Task)
+            }
+        }
+    }
+
+    /// The conversation, as the agent calls it.
+    #[must_use]
+    pub fn context_id(&self) -> Option<&str> {
+        match self {
+            Self::Message(message) => message.context_id.as_deref(),
+            Self::Task(task) => task.context_id.as_deref(),
+        }
+    }
+}
+
+impl Message {
+    fn read(message: &Value) -> Self {
+        Self {
+            id: text_of(message, "messageId"),
+            context_id: id_of(message, "contextId"),
+            parts: parts(message),
+        }
+    }
+
+    /// In the form of A2A 1.0.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let parts: Vec<_> = self.parts.iter().map(Part::raw).collect();
+        json!({"messageId": self.id, "contextId": self.context_id, "role": "ROLE_AGENT",
+            "parts": parts})
+    }
+}
+
+impl Task {
+    /// Reads a task, or what an event tells of one.
+    pub(crate) fn read(item: Item) -> Result<Self, Defect> {
+        const NO_ID: Defect = Defect::NotA2a("the task has no id");
+        let (value, name) = match &item {
+            Item::Task(task) => (task, "id"),
+            Item::Status(update) | Item::Artifact(update) => (update, "taskId"),
+            Item::Message(_) => return Err(Defect::NotA2a("a message where a task belongs")),
+        };
+        let mut task = Self {
+            id: id_of(value, name).ok_or(NO_ID)?,
+            context_id: id_of(value, "contextId"),
+            state: Open::Known(TaskState::Submitted),
+            said: None,
+            artifacts: Vec::new(),
+        };
+        task.take(item);
+        Ok(task)
+    }
+
+    /// Takes a snapshot or an event that came in another way, as [`Reply::of`] reads it; what is said
+    /// of other tasks is passed over.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn hear(&mut self, result: Value) -> Result<(), Defect> {
+        Item::read(result).map(|item| self.take(item))
+    }
+
+    /// Takes what the agent says of this task; what it says of others is passed over.
+    pub(crate) fn take(&mut self, item: Item) {
+        match item {
+            Item::Task(task) if id_of(&task, "id").as_ref() == Some(&self.id) => {
+                self.take_status(task.get("status"));
+                if let Some(listed) = task.get("artifacts").and_then(Value::as_array) {
+                    self.artifacts = listed.iter().take(MAX_ARTIFACTS).map(artifact).collect();
+                }
+            }
+            Item::Status(update) if id_of(&update, "taskId").as_ref() == Some(&self.id) => {
+                self.take_status(update.get("status"));
+            }
+            Item::Artifact(update) if id_of(&update, "taskId").as_ref() == Some(&self.id) => {
+                let append = update.get("append") == Some(&Value::Bool(true));
+                if let Some(piece) = update.get("artifact") {
+                    self.take_artifact(artifact(piece), append);
+                }
+            }
+            Item::Task(_) | Item::Status(_) | Item::Artifact(_) | Item::Message(_) => {}
+        }
+    }
+
+    fn take_status(&mut self, status: Option<&Value>) {
+        let Some(status) = status else { return };
+        if let Some(state) = status.get("state").and_then(Value::as_str) {
+            self.state = read_state(state);
+        }
+        self.said = status.get("message").filter(|said| said.is_object()).map(Message::read);
+    }
+
+    fn take_artifact(&mut self, piece: Artifact, append: bool) {
+        let has_room = self.artifacts.len() < MAX_ARTIFACTS;
+        // What grows is nearly always the latest.
+        let known = self.artifacts.iter_mut().rev().find(|known| known.id == piece.id);
+        match known {
+            Some(known) if append => {
+                for part in piece.parts {
+                    // A text that comes in pieces is one text.
+                    if !known.parts.last_mut().is_some_and(|last| last.extend(&part)) {
+                        known.parts.push(part);
+                    }
+                }
+            }
+            Some(known) => *known = piece,
+            None if has_room => self.artifacts.push(piece),
+            None => {}
+        }
+    }
+
+    /// Whether nothing more will happen unless the caller does something. Nobody knows what a state
+    /// means that is new, and so nobody waits for its end.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.state.known().is_none_or(|state| state.terminal() || state.interrupted())
+    }
+
+    /// What an agent says that ended a task without a result: an error object of AdCP or AAP where
+    /// there is one, else its words. `None` when the task did not fail.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        let by = came::refusal_in(&self.document())?;
+        let (retry_after, kept) = (stated_by(&by), Kept::default());
+        Some(Failure::Refused(Box::new(Refused { by, retry_after, kept })))
+    }
+
+    /// In the form of A2A 1.0, with every part as it was sent.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let artifacts: Vec<_> = self.artifacts.iter().map(Artifact::document).collect();
+        let mut status = Map::new();
+        status.insert("state".into(), self.state.name().into());
+        if let Some(said) = &self.said {
+            status.insert("message".into(), said.document());
+        }
+        json!({"id": self.id, "contextId": self.context_id, "status": status,
+            "artifacts": artifacts})
+    }
+}
+
+impl Artifact {
+    fn document(&self) -> Value {
+        let parts: Vec<_> = self.parts.iter().map(Part::raw).collect();
+        json!({"artifactId": self.id, "name": self.name, "parts": parts})
+    }
+}
+
+/// A state by its name of 1.0, also where 0.3 has another spelling.
+fn read_state(name: &str) -> Open<TaskState> {
+    if name.starts_with("TASK_STATE_") {
+        return Open::parse(name);
+    }
+    let newer = format!("TASK_STATE_{}", name.to_ascii_uppercase().replace('-', "_"));
+    TaskState::from_name(&newer).map_or_else(|| Open::Other(name.into()), Open::Known)
+}
+
+fn artifact(artifact: &Value) -> Artifact {
+    Artifact {
+        id: text_of(artifact, "artifactId"),
+        name: text_of(artifact, "name"),
+        parts: parts(artifact),
+    }
+}
+
+fn parts(of: &Value) -> Vec<Part> {
+    let parts = of.get("parts").and_then(Value::as_array).into_iter().flatten();
+    parts.filter(|part| part.is_object()).cloned().map(Part).collect()
+}
+
+fn text_of(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn id_of(value: &Value, name: &str) -> Option<String> {
+    Some(text_of(value, name)).filter(|id| !id.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(result: Value) -> Task {
+        Task::read(Item::read(result).unwrap()).unwrap()
+    }
+
+    fn chunk(id: &str, text: &str, append: bool) -> Item {
+        let artifact = json!({"artifactId": id, "parts": [{"kind": "text", "text": text}]});
+        let update = json!({"kind": "artifact-update", "taskId": "t", "artifact": artifact,
+            "append": append});
+        Item::read(update).unwrap()
+    }
+
+    fn texts(task: &Task) -> Vec<&str> {
+        task.artifacts.iter().flat_map(|artifact| &artifact.parts).filter_map(Part::text).collect()
+    }
+
+    #[test]
+    fn a_task_is_put_together_from_its_events_in_either_form() {
+        let mut task = read(json!({"kind": "status-update", "taskId": "t", "contextId": "c",
+            "status": {"state": "working"}, "final": false}));
+        assert_eq!((task.id.as_str(), task.context_id.as_deref()), ("t", Some("c")));
+        assert_eq!(task.state, Open::Known(TaskState::Working));
+        for (text, append) in [("Hel", false), ("lo ", true), ("you", true)] {
+            task.take(chunk("a", text, append));
+        }
+        assert_eq!(texts(&task), ["Hello you"]);
+        task.take(chunk("a", "Anew", false));
+        task.take(chunk("b", "Other", false));
+        assert_eq!(texts(&task), ["Anew", "Other"]);
+        let done = json!({"statusUpdate": {"taskId": "t", "status": {"state":
+            "TASK_STATE_COMPLETED", "message": {"messageId": "m", "parts": [{"text": "bye"}]}}}});
+        task.take(Item::read(done).unwrap());
+        assert!(task.is_settled());
+        assert_eq!(task.said.as_ref().unwrap().parts[0].text(), Some("bye"));
+        // A snapshot without artifacts says nothing of them.
+        task.take(Item::read(json!({"id": "t", "status": {"state": "completed"}})).unwrap());
+        assert_eq!((texts(&task).len(), task.said.is_none()), (2, true));
+    }
+
+    #[test]
+    fn what_is_said_of_another_task_is_passed_over() {
+        let mut task = read(json!({"id": "t", "status": {"state": "working"}}));
+        let before = task.clone();
+        for other in [
+            json!({"id": "u", "status": {"state": "failed"}}),
+            json!({"kind": "status-update", "taskId": "u", "status": {"state": "failed"}}),
+            json!({"kind": "artifact-update", "taskId": "u", "artifact": {"parts": []}}),
+            json!({"kind": "message", "parts": [{"text": "x"}]}),
+        ] {
+            task.take(Item::read(other).unwrap());
+        }
+        assert_eq!(task, before);
+        assert!(Task::read(Item::Task(json!({"id": ""}))).is_err());
+    }
+
+    #[test]
+    fn artifacts_are_bounded_and_states_that_are_new_are_waited_for_by_nobody() {
+        let mut task = read(json!({"id": "t", "status": {"state": "pondering"}}));
+        assert!(task.is_settled());
+        assert_eq!(task.state, Open::Other("pondering".into()));
+        for index in 0..MAX_ARTIFACTS + 5 {
+            task.take(chunk(&index.to_string(), "x", false));
+        }
+        assert_eq!(task.artifacts.len(), MAX_ARTIFACTS);
+    }
+
+    /// JSON with the names that matter here, in places where they may not belong.
+    fn json() -> impl Strategy<Value = Value> {
+        const NAMES: &[&str] = &[
+            "kind",
+            "id",
+            "taskId",
+            "contextId",
+            "status",
+            "state",
+            "message",
+            "parts",
+            "text",
+            "data",
+            "file",
+            "bytes",
+            "artifact",
+            "artifacts",
+            "artifactId",
+            "append",
+            "task",
+            "statusUpdate",
+            "artifactUpdate",
+            "adcp_error",
+        ];
+        const TEXTS: &[&str] = &[
+            "t",
+            "u",
+            "",
+            "task",
+            "message",
+            "status-update",
+            "artifact-update",
+            "working",
+            "failed",
+            "TASK_STATE_COMPLETED",
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            prop::sample::select(TEXTS).prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 64, 6, |inner| {
+            let members = prop::collection::vec((prop::sample::select(NAMES), inner.clone()), 0..6);
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                members.prop_map(|members| {
+                    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_an_agent_says_a_task_stays_the_one_it_is(
+            first in json(), more in prop::collection::vec(json(), 0..8),
+        ) {
+            let mut tasks = vec![read(json!({"id": "t", "status": {"state": "working"}}))];
+            if let Ok(Reply::Task(task)) = Reply::of(first) {
+                tasks.push(task);
+            }
+            for mut task in tasks {
+                let id = task.id.clone();
+                prop_assert!(!id.is_empty());
+                for said in &more {
+                    let _ = task.hear(said.clone());
+                }
+                prop_assert_eq!(&task.id, &id);
+                prop_assert!(task.artifacts.len() <= MAX_ARTIFACTS);
+                prop_assert_eq!(&task.document()["id"], &id);
+                let _ = task.failure().map(|failure| failure.to_string());
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_task_is_a_refusal_in_the_words_that_it_has() {
+        let failed = |part: Value| {
+            let message = json!({"parts": [part]});
+            read(json!({"id": "t", "status": {"state": "failed", "message": message}}))
+        };
+        let words = failed(json!({"kind": "text", "text": "no\u{1b}pe"})).failure().unwrap();
+        assert_eq!(words.to_string(), "the seller failed: nope");
+        let error = json!({"adcp_error": {"code": "RATE_LIMITED", "message": "m"}});
+        let typed = failed(json!({"kind": "data", "data": error})).failure().unwrap();
+        assert_eq!(typed.adcp().unwrap().code.name(), "RATE_LIMITED");
+        assert!(read(json!({"id": "t", "status": {"state": "completed"}})).failure().is_none());
+    }
+
+    #[test]
+    fn files_are_told_in_either_form() {
+        let file = |part: Value| {
+            let part = Part(part);
+            part.file().map(|file| (file.name.to_owned(), file.url.map(str::to_owned)))
+        };
+        let newer = json!({"url": "https://a/x", "filename": "x", "mediaType": "image/png"});
+        assert_eq!(file(newer), Some(("x".into(), Some("https://a/x".into()))));
+        let older = json!({"kind": "file", "file": {"bytes": "AA==", "name": "y"}});
+        assert_eq!(file(older), Some(("y".into(), None)));
+        assert_eq!(file(json!({"text": "x"})), None);
+    }
+}

@@ -1,0 +1,287 @@
+//! A2A as JSON-RPC carries it, in its releases 1.0 and 0.3, and as HTTP+JSON does in 1.0: what a
+//! request is called there, how a message is written, and what an answer or an event holds. Answers
+//! are read in either form, whichever was asked in: agents of both releases at one address confuse
+//! them.
+
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
+use tradepost_wire::a2a;
+
+use crate::card::{HTTP_JSON, Interface};
+use crate::discover::{Discovered, endpoint};
+use crate::failure::{Defect, Failure, Unsent};
+
+/// How an agent is spoken to.
+#[derive(Debug, Clone)]
+pub(crate) struct Binding {
+    pub(crate) endpoint: Url,
+    pub(crate) release: Release,
+    pub(crate) carrier: Carrier,
+    tenant: Option<String>,
+}
+
+/// What carries the requests of a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    JsonRpc,
+    HttpJson,
+}
+
+/// A request of HTTP+JSON: where it goes, and its body when it is a POST.
+pub(crate) type Addressed = (Url, Option<Vec<u8>>);
+
+/// A release of A2A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Release {
+    V1_0,
+    V0_3,
+}
+
+/// What an agent is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Send,
+    Stream,
+    Task,
+    Subscribe,
+}
+
+/// What a message is about.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct About<'a> {
+    pub(crate) context_id: Option<&'a str>,
+    pub(crate) task_id: Option<&'a str>,
+}
+
+/// What an answer or an event holds, without its envelope.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Item {
+    Task(Value),
+    Message(Value),
+    Status(Value),
+    Artifact(Value),
+}
+
+impl Release {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::V1_0 => a2a::VERSION,
+            Self::V0_3 => a2a::OLDER_VERSION,
+        }
+    }
+}
+
+impl Binding {
+    /// By the first interface of JSON-RPC of 1.0, or else of 0.3.
+    ///
+    /// # Errors
+    /// `Unsent`, when the card has neither or its address may not be used.
+    pub(crate) fn jsonrpc(discovered: &Discovered) -> Result<Self, Failure> {
+        Self::at(discovered, discovered.card.any_interface())
+    }
+
+    /// The same, or by HTTP+JSON of 1.0 where there is no JSON-RPC of 1.0.
+    ///
+    /// # Errors
+    /// As [`Self::jsonrpc`].
+    pub(crate) fn any(discovered: &Discovered) -> Result<Self, Failure> {
+        let card = &discovered.card;
+        let newer = card.interface().or_else(|| card.http_json_interface());
+        Self::at(discovered, newer.or_else(|| card.any_interface()))
+    }
+
+    fn at(discovered: &Discovered, interface: Option<&Interface>) -> Result<Self, Failure> {
+        let interface = interface.ok_or(Failure::Unsent(Unsent::NoInterface))?;
+        let newer = a2a::is_release(&interface.protocol_version, a2a::VERSION);
+        let over_http = interface.binding.eq_ignore_ascii_case(HTTP_JSON);
+        Ok(Self {
+            endpoint: endpoint(&discovered.url, interface)?,
+            release: if newer { Release::V1_0 } else { Release::V0_3 },
+            carrier: if over_http { Carrier::HttpJson } else { Carrier::JsonRpc },
+            tenant: interface.tenant.clone().filter(|_| newer),
+        })
+    }
+
+    /// Where a request of HTTP+JSON goes (A2A §11.3): `id` is that of the task, if it is about one.
+    pub(crate) fn addressed(
+        &self,
+        method: Method,
+        id: Option<&str>,
+        params: Map<String, Value>,
+    ) -> Addressed {
+        let mut url = self.endpoint.clone();
+        let (id, is_read) = (id.unwrap_or_default(), method == Method::Task);
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty();
+            path.extend(self.tenant.as_deref().filter(|tenant| !tenant.is_empty()));
+            match method {
+                Method::Send => path.push("message:send"),
+                Method::Stream => path.push("message:stream"),
+                Method::Task => path.extend(["tasks", id]),
+                Method::Subscribe => path.extend(["tasks", &format!("{id}:subscribe")]),
+            };
+        }
+        (url, (!is_read).then(|| Value::Object(params).to_string().into_bytes()))
+    }
+
+    /// The headers of every request.
+    pub(crate) fn headers(&self, extension: Option<&'static str>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let (version, name) = match self.release {
+            Release::V1_0 => (Some(a2a::VERSION), a2a::EXTENSIONS_HEADER),
+            // A request that names no version is one of 0.3 (A2A §3.6.2).
+            Release::V0_3 => (None, "x-a2a-extensions"),
+        };
+        if let Some(version) = version {
+            let name = HeaderName::from_static(a2a::VERSION_HEADER);
+            headers.insert(name, HeaderValue::from_static(version));
+        }
+        if let Some(extension) = extension {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(extension));
+        }
+        headers
+    }
+
+    /// The body of a request.
+    pub(crate) fn request(&self, id: &str, method: Method, params: Map<String, Value>) -> Vec<u8> {
+        let mut all = Map::new();
+        if let Some(tenant) = &self.tenant {
+            all.insert("tenant".into(), tenant.as_str().into());
+        }
+        all.extend(params);
+        let method = match (self.release, method) {
+            (Release::V1_0, Method::Send) => "SendMessage",
+            (Release::V1_0, Method::Stream) => "SendStreamingMessage",
+            (Release::V1_0, Method::Task) => "GetTask",
+            (Release::V1_0, Method::Subscribe) => "SubscribeToTask",
+            (Release::V0_3, Method::Send) => "message/send",
+            (Release::V0_3, Method::Stream) => "message/stream",
+            (Release::V0_3, Method::Task) => "tasks/get",
+            (Release::V0_3, Method::Subscribe) => "tasks/resubscribe",
+        };
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": all});
+        request.to_string().into_bytes()
+    }
+
+    /// A message with these parts, which are in the form of 1.0.
+    pub(crate) fn message(&self, id: &str, mut parts: Vec<Value>, about: About<'_>) -> Value {
+        let mut message = Map::new();
+        let role = match self.release {
+            Release::V1_0 => "ROLE_USER",
+            Release::V0_3 => {
+                message.insert("kind".into(), "message".into());
+                for part in parts.iter_mut().filter_map(Value::as_object_mut) {
+                    let kind = if part.contains_key("text") { "text" } else { "data" };
+                    part.insert("kind".into(), kind.into());
+                }
+                "user"
+            }
+        };
+        message.insert("messageId".into(), id.into());
+        message.insert("role".into(), role.into());
+        message.insert("parts".into(), parts.into());
+        for (name, about) in [("contextId", about.context_id), ("taskId", about.task_id)] {
+            if let Some(about) = about {
+                message.insert(name.into(), about.into());
+            }
+        }
+        message.into()
+    }
+
+    /// The member of a message's configuration by which its sender does not wait for the end.
+    pub(crate) fn at_once(&self) -> (&'static str, Value) {
+        match self.release {
+            Release::V1_0 => ("returnImmediately", true.into()),
+            Release::V0_3 => ("blocking", false.into()),
+        }
+    }
+}
+
+impl Item {
+    /// Reads a result; what it says of a task names that task.
+    pub(crate) fn read(result: Value) -> Result<Self, Defect> {
+        let item = Self::of(result)?;
+        let id = match &item {
+            Self::Task(task) => task.get("id"),
+            Self::Status(update) | Self::Artifact(update) => update.get("taskId"),
+            Self::Message(_) => return Ok(item),
+        };
+        match id.and_then(Value::as_str) {
+            None | Some("") => Err(Defect::NotA2a("the task has no id")),
+            Some(_) => Ok(item),
+        }
+    }
+
+    fn of(mut result: Value) -> Result<Self, Defect> {
+        const NEITHER: Defect = Defect::NotA2a("the result has neither a task nor a message");
+        let Some(members) = result.as_object_mut() else { return Err(NEITHER) };
+        type Make = fn(Value) -> Item;
+        const KINDS: [(&str, &str, Make); 4] = [
+            ("task", "task", Item::Task),
+            ("message", "message", Item::Message),
+            ("status-update", "statusUpdate", Item::Status),
+            ("artifact-update", "artifactUpdate", Item::Artifact),
+        ];
+        if let Some(kind) = members.get("kind").and_then(Value::as_str) {
+            let make = KINDS.iter().find(|(name, _, _)| *name == kind).map(|(_, _, make)| make);
+            return make.map(|make| make(result)).ok_or(NEITHER);
+        }
+        for (_, name, make) in KINDS {
+            if members.get(name).is_some_and(Value::is_object) && !members.contains_key("parts") {
+                return members.remove(name).map(make).ok_or(NEITHER);
+            }
+        }
+        if members.get("id").is_some_and(Value::is_string) && members.contains_key("status") {
+            Ok(Self::Task(result))
+        } else if members.get("parts").is_some_and(Value::is_array) {
+            Ok(Self::Message(result))
+        } else {
+            Err(NEITHER)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_calls_its_task_stays_within_its_segment() {
+        let binding = |tenant: Option<&str>| Binding {
+            endpoint: Url::parse("https://a.example/rest/").unwrap(),
+            release: Release::V1_0,
+            carrier: Carrier::HttpJson,
+            tenant: tenant.map(str::to_owned),
+        };
+        for (method, tenant, id, expected) in [
+            (Method::Send, None, "", "https://a.example/rest/message:send"),
+            (Method::Stream, Some("t/x"), "", "https://a.example/rest/t%2Fx/message:stream"),
+            (Method::Send, Some(""), "", "https://a.example/rest/message:send"),
+            (Method::Task, None, "a b", "https://a.example/rest/tasks/a%20b"),
+            (Method::Task, None, "../x?y#z", "https://a.example/rest/tasks/..%2Fx%3Fy%23z"),
+            (Method::Subscribe, None, "t", "https://a.example/rest/tasks/t:subscribe"),
+        ] {
+            let (url, body) = binding(tenant).addressed(method, Some(id), Map::new());
+            assert_eq!((url.as_str(), body.is_some()), (expected, method != Method::Task));
+        }
+    }
+
+    #[test]
+    fn what_an_answer_holds_is_told_in_either_form() {
+        let task = json!({"id": "t", "status": {"state": "x"}});
+        assert_eq!(Item::read(json!({"task": task})), Ok(Item::Task(task.clone())));
+        assert_eq!(Item::read(task.clone()), Ok(Item::Task(task)));
+        let message = json!({"messageId": "m", "parts": []});
+        assert_eq!(Item::read(json!({"message": message})), Ok(Item::Message(message.clone())));
+        assert_eq!(Item::read(message.clone()), Ok(Item::Message(message)));
+        let update = json!({"taskId": "t", "status": {}});
+        assert_eq!(Item::read(json!({"statusUpdate": update})), Ok(Item::Status(update)));
+        let older = json!({"kind": "artifact-update", "taskId": "t", "artifact": {}});
+        assert_eq!(Item::read(older.clone()), Ok(Item::Artifact(older)));
+        for other in [json!([]), json!({}), json!({"kind": "x", "id": "t", "status": {}}), json!(1)]
+        {
+            assert!(Item::read(other.clone()).is_err(), "{other}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What is logged of a failure (AdCP `Z-2`), and what people are told of one (`Z-1`).
+//!
+//! Logged are the code, how one recovers, the seller's message and field, and the time; never what
+//! the caller has sent: where a seller repeats a value of the request in its message, it is left
+//! out.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use tradepost_wire::adcp::error::{Error, Recovery};
+use tradepost_wire::catalog::{Open, Vocabulary as _};
+
+use crate::failure::{Failure, Unsent};
+use crate::refusal::{By, MAX_MESSAGE};
+use crate::text::{WORD, bounded, plain};
+
+/// The shortest value of a request that is looked for in a message: shorter ones are parts of any
+/// sentence.
+const LEAST_PRIVATE: usize = 4;
+
+/// How many values of a request are looked for.
+const MAX_PRIVATE: usize = 2_000;
+
+/// What is logged of a failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Record {
+    /// The seller's code; for a failure without one what it is: `unsent`, `unanswered`, `garbled`
+    /// or `refused`.
+    pub code: String,
+    /// How one recovers, where the seller's protocol says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<&'static str>,
+    /// What is wrong.
+    pub message: String,
+    /// The field at fault, in the seller's notation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+}
+
+impl Record {
+    /// Of a failure of a request that has these values.
+    #[must_use]
+    pub fn of(failure: &Failure, private: &[String]) -> Self {
+        if let Some(error) = failure.adcp() {
+            return Self::of_error(error, private);
+        }
+        let code = match failure {
+            Failure::Unsent(Unsent::Arguments(error)) => return Self::of_error(error, private),
+            Failure::Unsent(_) => "unsent".to_owned(),
+            Failure::Unanswered(_) => "unanswered".to_owned(),
+            Failure::Garbled(_) => "garbled".to_owned(),
+            Failure::Refused(refused) => match &refused.by {
+                By::Aap { error, .. } => plain(error.code.name(), WORD),
+                By::Protocol(error) => plain(error.code.name(), WORD),
+                By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
+                    "refused".to_owned()
+                }
+            },
+        };
+        let message = without(&failure.to_string(), private);
+        Self { code, recovery: None, message, field: None }
+    }
+
+    /// Of an error object, such as that of a row.
+    #[must_use]
+    pub fn of_error(error: &Error, private: &[String]) -> Self {
+        let field = error.field.as_deref().map(|field| without(field, private));
+        Self {
+            code: plain(error.code.name(), WORD),
+            recovery: Some(error.class().name()),
+            message: without(&error.message, private),
+            field: field.filter(|field| !field.is_empty()),
+        }
+    }
+
+    /// The line of a log: one JSON object.
+    #[must_use]
+    pub fn line(&self, at: Timestamp) -> String {
+        #[derive(Serialize)]
+        struct Line<'a> {
+            timestamp: String,
+            #[serde(flatten)]
+            record: &'a Record,
+        }
+        let timestamp = format!("{at:.3}");
+        serde_json::to_string(&Line { timestamp, record: self }).unwrap_or_default()
+    }
+}
+
+/// The text without these values, bounded and fit for display.
+fn without(text: &str, private: &[String]) -> String {
+    let mut text = text.to_owned();
+    let mut private: Vec<_> = private.iter().take(MAX_PRIVATE).collect();
+    // A longer value may have a shorter one in it.
+    private.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    for value in private {
+        if value.chars().count() >= LEAST_PRIVATE && text.contains(value.as_str()) {
+            text = text.replace(value.as_str(), "[…]");
+        }
+    }
+    bounded(&text, MAX_MESSAGE)
+}
+
+/// The texts among the values of a request.
+pub(crate) fn texts(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => found.push(text.clone()),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    found
+}
+
+impl Failure {
+    /// A sentence for people about what has happened: that of the code where the catalog has it,
+    /// else what its class means.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        if let Some(error) = self.adcp() {
+            return of_code(error);
+        }
+        let sentence = match self {
+            Self::Unsent(Unsent::Arguments(error)) => return of_code(error),
+            Self::Unsent(_) => "Nothing was sent.",
+            Self::Unanswered(_) => "The seller did not answer.",
+            Self::Garbled(_) => "The seller's answer cannot be understood.",
+            Self::Refused(refused) => match &refused.by {
+                By::Aap { error, .. } => error.code.known().map_or(REFUSED, |code| code.docs()),
+                By::Protocol(error) => error.code.known().map_or(REFUSED, |code| code.docs()),
+                By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => REFUSED,
+            },
+        };
+        in_one_line(sentence)
+    }
+}
+
+const REFUSED: &str = "The seller says no.";
+
+/// The sentence of an error object.
+#[must_use]
+pub fn of_code(error: &Error) -> String {
+    in_one_line(match &error.code {
+        Open::Known(code) => code.docs(),
+        Open::Other(_) => match error.class() {
+            Recovery::Transient => "The seller cannot do this at the moment.",
+            Recovery::Correctable => "The seller wants the request to be changed.",
+            Recovery::Terminal => "The seller says no, and a person has to settle it.",
+        },
+    })
+}
+
+/// Without the breaks of the table that it stands in.
+fn in_one_line(sentence: &str) -> String {
+    sentence.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tradepost_wire::adcp::error::Code;
+
+    use super::*;
+    use crate::came::{Came, Via, read};
+
+    fn refused(error: &Value) -> Failure {
+        let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
+        let (content_type, retry_after) = (None, None);
+        let body = body.as_bytes();
+        read(&Came { via: Via::McpTool, status: 200, content_type, retry_after, body }).unwrap()
+    }
+
+    #[test]
+    fn z_1_every_code_has_a_sentence_and_so_has_one_that_is_new() {
+        for code in Code::ALL {
+            let sentence = of_code(&Error::new(*code, ""));
+            assert!(sentence.ends_with('.') && sentence.len() > 15, "{code}: {sentence}");
+        }
+        for (recovery, expected) in [
+            ("transient", "The seller cannot do this at the moment."),
+            ("correctable", "The seller wants the request to be changed."),
+            ("terminal", "The seller says no, and a person has to settle it."),
+        ] {
+            let failure = refused(&json!({"code": "X_NEW", "message": "m", "recovery": recovery}));
+            assert_eq!(failure.sentence(), expected);
+        }
+        assert_eq!(Failure::address("x", "y").sentence(), "Nothing was sent.");
+    }
+
+    #[test]
+    fn z_2_a_line_has_what_is_needed_and_nothing_that_was_sent() {
+        let brief = "Shoes for Ada Lovelace, ada@example.com";
+        let arguments = json!({"brief": brief, "ext": {"key": ["t0ken-123", "a", 5]}});
+        let message = format!("cannot place \"{brief}\" for t0ken-123\u{202e}\nin a list");
+        let failure = refused(&json!({"code": "POLICY_VIOLATION", "message": message,
+            "recovery": "correctable", "field": "packages[0].brief", "details": {"brief": brief}}));
+        let record = Record::of(&failure, &texts(&arguments));
+        expect_test::expect![[r#"{"timestamp":"2026-08-01T12:00:00.000Z","code":"POLICY_VIOLATION","recovery":"correctable","message":"cannot place \"[…]\" for […] in a list","field":"packages[0].brief"}"#]]
+            .assert_eq(&record.line("2026-08-01T12:00:00Z".parse().unwrap()));
+        let long = refused(&json!({"code": "A", "message": "é".repeat(1_000)}));
+        assert!(Record::of(&long, &[]).message.len() <= MAX_MESSAGE);
+        let unsent = Record::of(&Failure::address("ftp://x", "is no web address"), &[]);
+        assert_eq!((unsent.code.as_str(), unsent.recovery), ("unsent", None));
+    }
+}

@@ -1,0 +1,63 @@
+//! What requests may have done although nobody said so.
+
+use std::fmt;
+
+use crate::text::{WORD, plain};
+
+/// The requests of one intent after which the seller may have acted, by their idempotency keys.
+/// Nothing but an answer to the same key settles one: a later refusal, or a seller who cannot be
+/// reached any more, says nothing of what became of the request before it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Doubt {
+    keys: Vec<String>,
+    /// Whether a request without a key is among them.
+    unkeyed: bool,
+}
+
+impl Doubt {
+    /// Whether the seller may have acted.
+    #[must_use]
+    pub fn may_have_acted(&self) -> bool {
+        self.unkeyed || !self.keys.is_empty()
+    }
+
+    /// The keys of the requests that may have had an effect: one that is sent again with its key
+    /// cannot have it twice.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(String::as_str)
+    }
+
+    pub(super) fn cast(&mut self, key: Option<&str>) {
+        match key {
+            Some(key) if self.keys().any(|known| known == key) => {}
+            Some(key) => self.keys.push(key.to_owned()),
+            None => self.unkeyed = true,
+        }
+    }
+
+    pub(crate) fn add(&mut self, more: &Self) {
+        more.keys().for_each(|key| self.cast(Some(key)));
+        self.unkeyed |= more.unkeyed;
+    }
+
+    pub(super) fn settle(&mut self, answered: Option<&str>) {
+        self.keys.retain(|key| Some(key.as_str()) != answered);
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.may_have_acted() {
+            return f.write_str("nothing has happened");
+        }
+        f.write_str("it may have happened all the same")?;
+        let keys: Vec<_> = self.keys().map(|key| plain(key, 2 * WORD)).collect();
+        if !keys.is_empty() {
+            write!(f, "; send it again only with the idempotency_key {}", keys.join(" or "))?;
+        }
+        if self.unkeyed {
+            f.write_str("; it had no idempotency key, so that sending it again may do it twice")?;
+        }
+        Ok(())
+    }
+}

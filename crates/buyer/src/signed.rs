@@ -1,0 +1,208 @@
+//! Whose signature of AdCP a message has (RFC 9421): a request to a seller, or a webhook of one. One
+//! checklist for both, in its published order; they differ in a tag, in what must be covered, and in
+//! what is told when a step fails.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, Uri, header};
+use futures_util::stream::{self, StreamExt as _};
+use jiff::Timestamp;
+use ring::digest;
+use tradepost_keys::PublicKey;
+use tradepost_wire::adcp::signing::{self, Claim, Digest, Fault, Surface};
+use tradepost_wire::http_signature::{BadTarget, Message, Target};
+use tradepost_wire::strict;
+
+pub mod replay;
+pub mod signers;
+
+use replay::{Refused, Replay, Used};
+use signers::{Agent, Found, Signer, Signers};
+
+/// How many agents' keys of one name are tried.
+const MAX_CANDIDATES: usize = 4;
+
+/// Finds out who signs.
+#[derive(Debug)]
+pub struct Checklist<W> {
+    surface: Surface,
+    digest: Digest,
+    signers: Signers<W>,
+    replay: Replay,
+}
+
+/// A message that somebody has signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed<W> {
+    /// Who.
+    pub whose: W,
+    /// Its signature.
+    pub used: Used,
+}
+
+impl<W: Clone + Send + Sync + 'static> Checklist<W> {
+    /// For messages of one kind, by one of these signers.
+    #[must_use]
+    pub fn new(surface: Surface, digest: Digest, signers: Signers<W>, replay: Replay) -> Self {
+        Self { surface, digest, signers, replay }
+    }
+
+    /// Who has signed a message; `None` when nobody claims that. Its signature is used up. The last
+    /// step, whether the body [is ambiguous](is_ambiguous), is left to the caller: before it the
+    /// signature may have to be written down.
+    ///
+    /// # Errors
+    /// The first step that fails.
+    pub async fn check(
+        &self,
+        message: &Message<'_>,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Option<Signed<W>>, Fault> {
+        let claim = Claim::of(message, self.surface, self.digest, !body.is_empty(), now)?;
+        let Some(claim) = claim else { return Ok(None) };
+        let signer = self.signer(&claim, message, now).await?;
+        claim.body(message, &sha256(body))?;
+        let agent = &signer.agent;
+        let (key, holds) = (key_of(agent, &claim), (now, claim.remembered_until()));
+        let used = self.replay.take(&key, &claim.nonce, agent.keys.cap, holds).map_err(refused)?;
+        Ok(Some(Signed { whose: agent.whose.clone(), used }))
+    }
+
+    /// Lets the same message come again: what it said could not be kept.
+    pub fn release(&self, signed: &Signed<W>) {
+        self.replay.release(&signed.used);
+    }
+
+    /// Forgets signatures that no longer hold.
+    pub fn tidy(&self, now: Timestamp) {
+        self.replay.tidy(now);
+    }
+
+    /// Whose signature it is: steps 7 to 10. Whoever's key is known waits for nobody; the others are
+    /// asked only when no known key fits.
+    async fn signer(
+        &self,
+        claim: &Claim,
+        message: &Message<'_>,
+        now: Timestamp,
+    ) -> Result<Arc<Signer<W>>, Fault> {
+        let begun = self.signers.elapsed();
+        let base = message.base(&claim.input)?;
+        let mut first = None;
+        let known = stream::iter(self.signers.known(&claim.keyid, now));
+        let sought = self.signers.sought(&claim.keyid, now);
+        let mut candidates = pin!(known.chain(sought).take(MAX_CANDIDATES));
+        while let Some(found) = candidates.next().await {
+            match self.verify(&found, claim, &base, now) {
+                Ok(()) => return Ok(found.signer),
+                Err(fault) => first = first.or(Some(fault)),
+            }
+        }
+        Err(first.unwrap_or_else(|| match (self.surface, self.signers.why()) {
+            // A seller is told at once and can ask again; a webhook that is refused never comes
+            // again, and its key may be just a moment old.
+            (Surface::Webhook, Fault::KeyUnknown) if !self.signers.is_current(begun) => {
+                Fault::JwksUnavailable
+            }
+            (Surface::Webhook | Surface::Request, why) => why,
+        }))
+    }
+
+    /// Whether a key has signed it.
+    fn verify(
+        &self,
+        found: &Found<W>,
+        claim: &Claim,
+        base: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        signing::purpose(&found.jwk, self.surface, claim.algorithm)?;
+        if found.revoked {
+            return Err(Fault::KeyRevoked);
+        }
+        let agent = &found.signer.agent;
+        self.replay.room(&key_of(agent, claim), agent.keys.cap, now).map_err(refused)?;
+        let key = PublicKey::read(&found.jwk).ok().flatten().ok_or(Fault::KeyPurposeInvalid)?;
+        let right = key.verifies(base.as_bytes(), &claim.signature);
+        if right { Ok(()) } else { Err(Fault::Invalid) }
+    }
+}
+
+/// Header lines, as a signature sees them.
+#[must_use]
+pub fn fields(headers: &HeaderMap) -> Vec<(&str, &str)> {
+    // What is no text stays one that nobody can have signed.
+    headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.to_str().unwrap_or("\u{fffd}")))
+        .collect()
+}
+
+/// The address that a sender meant: the host that it named, with this scheme and this path with its
+/// query. When we know under which addresses we are reached, it has to be the host of one, so that what
+/// was signed for another is not taken here.
+///
+/// # Errors
+/// When it names no host, two, or another.
+pub fn target(
+    places: Option<&[Target]>,
+    scheme: &str,
+    path: &str,
+    (uri, headers): (&Uri, &HeaderMap),
+) -> Result<Target, Fault> {
+    let read = |named: &str| {
+        Target::read(&format!("{scheme}://{named}{path}")).map_err(|bad| match bad {
+            BadTarget::Characters => Fault::HeaderMalformed,
+            BadTarget::Authority | BadTarget::Shape => Fault::TargetMalformed,
+        })
+    };
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = hosts.next().map(|host| {
+        // A name that is not ASCII was put there by no client that follows the rules.
+        host.to_str().map_err(|_| Fault::HeaderMalformed)
+    });
+    let host = host.transpose()?;
+    let authority = uri.authority().map(|authority| authority.as_str());
+    let target = match (authority, host) {
+        (Some(named), None) | (None, Some(named)) => read(named)?,
+        (Some(authority), Some(host)) => {
+            let target = read(authority)?;
+            if read(host)?.authority() != target.authority() {
+                return Err(Fault::TargetMalformed);
+            }
+            target
+        }
+        (None, None) => return Err(Fault::TargetMalformed),
+    };
+    let is_there = |place: &Target| place.authority() == target.authority();
+    let ours = places.is_none_or(|places| places.iter().any(is_there));
+    if ours && hosts.next().is_none() { Ok(target) } else { Err(Fault::TargetMalformed) }
+}
+
+/// Whether a body is JSON that two readers may read differently, as with a member that is there
+/// twice.
+#[must_use]
+pub fn is_ambiguous(body: &[u8]) -> bool {
+    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
+    is_json && !std::str::from_utf8(body).is_ok_and(|text| strict::read(text).is_ok())
+}
+
+/// Under which name signatures are counted: keys of two agents may have one.
+fn key_of<W>(agent: &Agent<W>, claim: &Claim) -> String {
+    format!("{} {}", agent.id, claim.keyid)
+}
+
+fn refused(refused: Refused) -> Fault {
+    match refused {
+        Refused::Replayed => Fault::Replayed,
+        Refused::Full => Fault::RateAbuse,
+    }
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
+    hash
+}

@@ -1,0 +1,160 @@
+//! The signatures that were used, so that none is used twice: a nonce counts once for each key, for
+//! as long as its signature holds. Nothing is forgotten to make room, because that would open the
+//! way for replays just when there are too many; a key that has used up its room has to wait.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+use ring::digest::{SHA256, digest};
+
+/// How many signatures of one key are remembered at once.
+pub const PER_KEY: usize = 1_000_000;
+
+/// How many are remembered in all.
+const IN_ALL: usize = 2_000_000;
+
+/// Why a signature cannot be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// It was taken before.
+    Replayed,
+    /// There are too many of its key.
+    Full,
+}
+
+/// A signature that was used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Used {
+    /// Of which key.
+    pub key: String,
+    /// A hash of its nonce.
+    pub nonce: [u8; 16],
+    /// Until when it is remembered.
+    pub until: Timestamp,
+}
+
+/// What was used of one key: a hash of each nonce, and until when it is remembered.
+type Nonces = HashMap<[u8; 16], Timestamp>;
+
+/// Remembers.
+#[derive(Debug, Default)]
+pub struct Replay {
+    keys: Mutex<HashMap<String, Nonces>>,
+}
+
+impl Replay {
+    /// Whether a key has no room left (step 9a): found out before anything costly is done.
+    ///
+    /// # Errors
+    /// That it has none.
+    pub fn room(&self, key: &str, cap: usize, now: Timestamp) -> Result<(), Refused> {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        match keys.get_mut(key) {
+            Some(used) if used.len() >= cap => {
+                used.retain(|_, until| *until > now);
+                if used.len() >= cap { Err(Refused::Full) } else { Ok(()) }
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Takes a signature (steps 12 and 13).
+    ///
+    /// # Errors
+    /// Why it is not taken.
+    pub fn take(
+        &self,
+        key: &str,
+        nonce: &str,
+        cap: usize,
+        (now, until): (Timestamp, Timestamp),
+    ) -> Result<Used, Refused> {
+        let hash = hash(nonce);
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = keys.get(key);
+        if used.and_then(|used| used.get(&hash)).is_some_and(|until| *until > now) {
+            return Err(Refused::Replayed);
+        }
+        let is_full = |keys: &HashMap<String, Nonces>| {
+            keys.get(key).is_some_and(|used| used.len() >= cap)
+                || keys.values().map(HashMap::len).sum::<usize>() >= IN_ALL
+        };
+        if is_full(&keys) {
+            forget(&mut keys, now);
+            if is_full(&keys) {
+                return Err(Refused::Full);
+            }
+        }
+        keys.entry(key.to_owned()).or_default().insert(hash, until);
+        Ok(Used { key: key.to_owned(), nonce: hash, until })
+    }
+
+    /// Lets a signature be taken again: what it came with could not be kept, and whoever sent it may
+    /// send the same bytes.
+    pub fn release(&self, used: &Used) {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(nonces) = keys.get_mut(&used.key) {
+            nonces.remove(&used.nonce);
+        }
+    }
+
+    /// Forgets what no longer holds.
+    pub fn tidy(&self, now: Timestamp) {
+        forget(&mut self.keys.lock().unwrap_or_else(PoisonError::into_inner), now);
+    }
+}
+
+impl FromIterator<Used> for Replay {
+    /// What was used before this process.
+    fn from_iter<I: IntoIterator<Item = Used>>(all: I) -> Self {
+        let mut keys: HashMap<String, Nonces> = HashMap::new();
+        for Used { key, nonce, until } in all {
+            keys.entry(key).or_default().insert(nonce, until);
+        }
+        Self { keys: Mutex::new(keys) }
+    }
+}
+
+fn forget(keys: &mut HashMap<String, Nonces>, now: Timestamp) {
+    keys.retain(|_, used| {
+        used.retain(|_, until| *until > now);
+        !used.is_empty()
+    });
+}
+
+fn hash(nonce: &str) -> [u8; 16] {
+    let mut hash = [0; 16];
+    let whole = digest(&SHA256, nonce.as_bytes());
+    hash.iter_mut().zip(whole.as_ref()).for_each(|(to, from)| *to = *from);
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_taken_once_while_it_holds_and_nothing_is_forgotten_for_room() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let replay = Replay::default();
+        let used = |key, nonce, now| replay.take(key, nonce, 2, (at(now), at(now + 10)));
+        let take = |key, nonce, now| used(key, nonce, now).map(drop);
+        assert_eq!(take("k", "a", 0), Ok(()));
+        assert_eq!(take("k", "a", 9), Err(Refused::Replayed));
+        assert_eq!(take("other", "a", 9), Ok(()), "keys do not share nonces");
+        let other = used("other", "b", 9).unwrap();
+        replay.release(&other);
+        assert_eq!(used("other", "b", 9), Ok(other), "it was not kept");
+        assert_eq!(take("k", "b", 9), Ok(()));
+        assert_eq!(replay.room("k", 2, at(9)), Err(Refused::Full));
+        assert_eq!(take("k", "c", 9), Err(Refused::Full));
+        assert_eq!(take("k", "b", 9), Err(Refused::Replayed), "that it is one is said first");
+        assert_eq!(replay.room("third", 2, at(9)), Ok(()));
+        assert_eq!(replay.room("k", 2, at(10)), Ok(()), "the first no longer holds");
+        assert_eq!(take("k", "c", 10), Ok(()));
+        assert_eq!(take("k", "a", 30), Ok(()), "its window keeps it out by then");
+        replay.tidy(at(100));
+        assert!(replay.keys.lock().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,218 @@
+//! Leads as ADF 1.0 XML, for dealers' CRM systems (requirements §3.5).
+//!
+//! [`write()`] is pure. Its documents are valid against the DTD unless an [`Options`] value says
+//! otherwise. Choices that the format leaves open:
+//!
+//! - A CRM dials and texts what it receives. Therefore only contact values that a consented channel
+//!   can use are written, and a `CONSENT:` line says for what. A lead without a usable value gets
+//!   `<phone>unknown</phone>`, because the DTD wants one and we invent none.
+//! - A vendor without an e-mail address or telephone number gets `<phone>unknown</phone>` too; a
+//!   dealer that is not configured is named by its id.
+//! - Appointments stand in `timeframe`, which the DTD declares as text, and in `comments`.
+//! - Times are those of the rooftop, with numeric offset; `Z` is not ADF.
+//! - What is for sale is described as the dealer's listing says; where the lead said something
+//!   else, the vehicle's comments repeat it.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use xml::Xml;
+
+use crate::record::LeadRecord;
+use crate::settings::{Dealer, Rooftop};
+
+mod customer;
+mod vehicle;
+pub mod view;
+mod xml;
+
+use view::LeadView;
+
+/// How the prolog is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prolog {
+    /// The XML declaration, then the ADF instruction.
+    #[default]
+    Xml,
+    /// The two instructions of the original ADF text. Not well-formed XML, but some systems wait
+    /// for it.
+    Legacy,
+}
+
+/// How names are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NameParts {
+    /// One element with the full name (`R-ADF-01`).
+    #[default]
+    Full,
+    /// First and last name apart.
+    FirstLast,
+}
+
+/// What stands for the vehicle when a lead names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NoVehicle {
+    /// A vehicle whose year, make and model are `Unknown`.
+    #[default]
+    Unknown,
+    /// An empty vehicle element. Not valid, but what some routers expect.
+    Empty,
+    /// Nothing. Valid only when there is a trade-in.
+    Omit,
+}
+
+/// Which contact values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ContactValues {
+    /// Those that a consented channel can use.
+    #[default]
+    Consented,
+    /// All that the customer gave. The `CONSENT:` line still says which may be used.
+    All,
+}
+
+/// What receiving systems differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The prolog.
+    pub prolog: Prolog,
+    /// The customer's name.
+    pub names: NameParts,
+    /// Leads without a vehicle of interest.
+    pub no_vehicle: NoVehicle,
+    /// The customer's e-mail address and telephone number.
+    pub contacts: ContactValues,
+}
+
+/// A lead for a document.
+#[derive(Debug, Clone, Copy)]
+pub struct Prospect<'a> {
+    /// The lead.
+    pub lead: &'a LeadRecord,
+    /// Whether the receiver may have it already, as it was before.
+    pub is_resent: bool,
+    /// Other leads of probably the same person.
+    pub same_person: &'a [String],
+}
+
+/// Writes one document with these prospects, in their order. `None` when there is none, since ADF
+/// has no empty document.
+#[must_use]
+pub fn write(leads: &[Prospect<'_>], dealers: &[Dealer], options: &Options) -> Option<String> {
+    if leads.is_empty() {
+        return None;
+    }
+    let mut xml = Xml::new(match options.prolog {
+        Prolog::Xml => "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<?adf version=\"1.0\"?>\n",
+        Prolog::Legacy => "<?ADF VERSION \"1.0\"?>\n<?XML VERSION \"1.0\"?>\n",
+    });
+    xml.within("adf", &[], |xml| {
+        for lead in leads {
+            prospect(xml, &Seller::of(lead.lead, dealers), lead, options);
+        }
+    });
+    Some(xml.finish())
+}
+
+fn prospect(xml: &mut Xml, seller: &Seller<'_>, sent: &Prospect<'_>, options: &Options) {
+    let (record, lead) = (sent.lead, LeadView::new(sent.lead));
+    let status = if sent.is_resent { "resend" } else { "new" };
+    xml.within("prospect", &[("status", status)], |xml| {
+        let source = [("sequence", "1"), ("source", seller.name)];
+        xml.leaf("id", &source, &record.lead_id);
+        let requested = lead.moment("/submitted_at").unwrap_or(record.received_at);
+        xml.leaf("requestdate", &[], &seller.moment(requested));
+        vehicle::of_interest(xml, seller, lead, options);
+        vehicle::trade_in(xml, lead);
+        customer::customer(xml, seller, lead, sent.same_person, options);
+        seller.write(xml, &record.dealer_id);
+        provider(xml, lead);
+    });
+}
+
+fn provider(xml: &mut Xml, lead: LeadView<'_>) {
+    let Some(name) = lead.agent().filter(|name| !name.trim().is_empty()) else {
+        return;
+    };
+    xml.within("provider", &[], |xml| {
+        xml.leaf("name", &[("part", "full"), ("type", "business")], name);
+        xml.some("url", lead.text("/source_agent/url"));
+    });
+}
+
+/// Who sells: as much of the configuration as there is.
+struct Seller<'a> {
+    name: &'a str,
+    rooftop: Option<&'a Rooftop>,
+    time_zone: TimeZone,
+}
+
+impl<'a> Seller<'a> {
+    fn of(lead: &'a LeadRecord, dealers: &'a [Dealer]) -> Self {
+        let Some(dealer) = dealers.iter().find(|dealer| dealer.id == lead.dealer_id) else {
+            return Self { name: &lead.dealer_id, rooftop: None, time_zone: TimeZone::UTC };
+        };
+        let named =
+            |rooftop: &&Rooftop| Some(&rooftop.profile.name) == lead.submission.rooftop.as_ref();
+        let own = dealer
+            .rooftops
+            .iter()
+            .find(named)
+            .or_else(|| dealer.rooftops.first().filter(|_| dealer.rooftops.len() == 1));
+        let name = own.map_or(dealer.name.as_str(), |rooftop| &rooftop.profile.name);
+        // Of a group without a chosen rooftop, the first one answers.
+        let rooftop = own.or_else(|| dealer.rooftops.first());
+        let time_zone = rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
+        Self { name, rooftop, time_zone }
+    }
+
+    /// `2026-04-30T03:15:10-07:00`, the same second that everybody else writes.
+    fn moment(&self, moment: Timestamp) -> String {
+        let local = tradepost_wire::format::whole_second(moment).to_zoned(self.time_zone.clone());
+        local.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+    }
+
+    fn write(&self, xml: &mut Xml, dealer_id: &str) {
+        let profile = self.rooftop.map(|rooftop| &rooftop.profile);
+        let of_sales = |values: &'a [tradepost_wire::aap::dealer::NamedValue]| {
+            let is_sales = |name: &str| name.to_lowercase().contains("sales");
+            values
+                .iter()
+                .find(|value| value.name.as_deref().is_some_and(is_sales))
+                .or_else(|| values.first())
+                .map(|value| value.value.as_str())
+        };
+        let email = profile.and_then(|profile| of_sales(&profile.emails));
+        let phone = profile.and_then(|profile| of_sales(&profile.phones));
+        xml.within("vendor", &[], |xml| {
+            xml.leaf("id", &[("sequence", "1"), ("source", "Tradepost")], dealer_id);
+            xml.leaf("vendorname", &[], self.name);
+            xml.some("url", profile.and_then(|profile| profile.website.as_deref()));
+            xml.within("contact", &[], |xml| {
+                xml.leaf("name", &[("part", "full"), ("type", "business")], self.name);
+                xml.some("email", email);
+                match (phone, email) {
+                    (Some(phone), _) => xml.leaf("phone", &[("type", "voice")], phone),
+                    (None, Some(_)) => {}
+                    (None, None) => xml.leaf("phone", &[], UNKNOWN_CONTACT),
+                }
+                if let Some(address) = profile.and_then(|profile| profile.address.as_ref()) {
+                    customer::address(
+                        xml,
+                        "work",
+                        &customer::AddressLines {
+                            street: address.address_line_1.as_deref(),
+                            apartment: address.address_line_2.as_deref(),
+                            city: address.city.as_deref(),
+                            region: address.state.as_deref(),
+                            postal_code: address.zip.as_deref(),
+                            country: address.country.as_deref(),
+                        },
+                    );
+                }
+            });
+        });
+    }
+}
+
+/// The DTD wants an e-mail address or a telephone number where there is none.
+const UNKNOWN_CONTACT: &str = "unknown";

@@ -1,0 +1,148 @@
+//! When a rooftop can see a customer: confirms the requested time or proposes others, from the
+//! opening hours in the rooftop's own time zone. Pure: what is booked already is handed in.
+
+use jiff::civil::{Date, Time, Weekday};
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use tradepost_wire::aap::dealer::{DayHours, WeeklyHours};
+use tradepost_wire::aap::lead::{AppointmentRequest, AppointmentType};
+
+use crate::settings::Rooftop;
+
+/// A period, the end not included.
+pub type Period = (Timestamp, Timestamp);
+
+/// What becomes of a request (`R-LD-21` to `R-LD-24`, C-20).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Booked.
+    Confirmed(Period),
+    /// Not possible then; these times are free, in order.
+    Proposed(Vec<Timestamp>),
+    /// A person has to find a time.
+    Requested,
+    /// The rooftop does not offer this.
+    Rejected,
+}
+
+/// The department that an appointment occupies; its opening hours have the same name.
+#[must_use]
+pub fn department(kind: AppointmentType) -> &'static str {
+    match kind {
+        AppointmentType::Sales | AppointmentType::TestDrive | AppointmentType::TradeIn => "sales",
+        AppointmentType::Service => "service",
+    }
+}
+
+/// The period in which bookings matter for a decision.
+#[must_use]
+pub fn horizon(rooftop: &Rooftop, now: Timestamp) -> Period {
+    // A day more than is offered, for what begins late on the last day.
+    let days = i64::from(rooftop.appointments.horizon_days) + 2;
+    let end = now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(Timestamp::MAX);
+    (now, end)
+}
+
+/// Decides on a request. `booked` holds what is confirmed within the [`horizon`]. A rooftop that
+/// says nothing of what it offers leaves every request to a person.
+///
+/// Days are divided into slots from the opening on, and an appointment takes whole ones: nobody
+/// comes at 11:07:31, and what is left between two odd times is of use to nobody.
+#[must_use]
+pub fn decide(
+    rooftop: &Rooftop,
+    request: &AppointmentRequest,
+    now: Timestamp,
+    booked: &[Period],
+    proposals: usize,
+) -> Decision {
+    let terms = &rooftop.appointments;
+    if terms.types.is_empty() {
+        return Decision::Requested;
+    }
+    if !terms.types.contains(&request.kind) {
+        return Decision::Rejected;
+    }
+    let Some(requested) = request.at else {
+        return Decision::Requested;
+    };
+    let slot = i64::from(terms.slot_minutes.max(1));
+    // Nothing longer than a day fits into opening hours anyway.
+    let minutes = i64::from(request.duration_minutes.unwrap_or(1)).clamp(1, 24 * 60 + slot);
+    let duration = SignedDuration::from_mins((minutes + slot - 1) / slot * slot);
+    let step = SignedDuration::from_mins(slot);
+    let earliest = now.saturating_add(terms.notice).unwrap_or(Timestamp::MAX);
+    let free = |period: Period| {
+        period.0 >= earliest && most_at_once(booked, period) < terms.capacity as usize
+    };
+    let open = opening(rooftop, department(request.kind), now);
+    let whole: Vec<Period> = open.into_iter().flat_map(|day| slots(day, duration, step)).collect();
+    if let Some(&period) = whole.iter().find(|(start, _)| *start == requested)
+        && free(period)
+    {
+        return Decision::Confirmed(period);
+    }
+    let free = whole.into_iter().filter(|&period| free(period));
+    let mut times: Vec<Timestamp> = free.map(|(start, _)| start).collect();
+    times.sort_by_key(|time| (time.duration_since(requested).abs(), *time));
+    times.truncate(proposals);
+    times.sort_unstable();
+    if times.is_empty() { Decision::Requested } else { Decision::Proposed(times) }
+}
+
+/// Where something of this length fits into a period, beginning at its steps.
+fn slots((open, close): Period, duration: SignedDuration, step: SignedDuration) -> Vec<Period> {
+    let starts = std::iter::successors(Some(open), |start| start.checked_add(step).ok());
+    let periods = starts.map_while(|start| Some((start, start.checked_add(duration).ok()?)));
+    periods.take_while(|(_, end)| *end <= close).collect()
+}
+
+/// The periods in which a department is open, from today to the horizon.
+fn opening(rooftop: &Rooftop, department: &str, now: Timestamp) -> Vec<Period> {
+    let schedule = rooftop.profile.schedules.iter().find(|schedule| {
+        schedule.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(department))
+    });
+    let Some(schedule) = schedule else {
+        return Vec::new();
+    };
+    let today = now.to_zoned(rooftop.time_zone.clone()).date();
+    (0..=i64::from(rooftop.appointments.horizon_days))
+        .map_while(|days| today.checked_add(days.days()).ok())
+        .filter(|date| !rooftop.appointments.closed_on.contains(date))
+        .filter_map(|date| {
+            let hours = hours_on(&schedule.value, date.weekday())?;
+            Some((at(rooftop, date, &hours.open)?, at(rooftop, date, &hours.close)?))
+        })
+        .collect()
+}
+
+fn hours_on(week: &WeeklyHours, day: Weekday) -> Option<&DayHours> {
+    match day {
+        Weekday::Monday => &week.monday,
+        Weekday::Tuesday => &week.tuesday,
+        Weekday::Wednesday => &week.wednesday,
+        Weekday::Thursday => &week.thursday,
+        Weekday::Friday => &week.friday,
+        Weekday::Saturday => &week.saturday,
+        Weekday::Sunday => &week.sunday,
+    }
+    .as_ref()
+}
+
+/// The moment at which the rooftop's clocks show this. A time that the clocks skip is as much
+/// later; of one that they show twice it is the first.
+fn at(rooftop: &Rooftop, date: Date, time: &str) -> Option<Timestamp> {
+    let (hour, minute) = time.split_once(':')?;
+    let time = Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()?;
+    date.to_datetime(time).to_zoned(rooftop.time_zone.clone()).ok().map(|at| at.timestamp())
+}
+
+/// How many bookings run at the same moment at most, within a period.
+fn most_at_once(booked: &[Period], (start, end): Period) -> usize {
+    let overlapping = || booked.iter().filter(|(from, to)| *from < end && *to > start);
+    // The number only grows where a booking begins.
+    overlapping()
+        .map(|&(from, _)| from.max(start))
+        .map(|moment| overlapping().filter(|(from, to)| *from <= moment && *to > moment).count())
+        .max()
+        .unwrap_or(0)
+}

@@ -1,0 +1,385 @@
+//! Units written as feeds: clean, for round trips and benchmarks, or soiled in the ways of real
+//! exports (requirements §3.4, §4).
+
+use std::collections::BTreeMap;
+use std::io;
+
+use fastrand::Rng;
+use serde_json::{Value, json};
+use tradepost_wire::aap::Vehicle;
+use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+
+use crate::import::Unit;
+
+/// The columns of HomeNet's export that the writer fills, and the ones that dealers add to it.
+const COLUMNS: [&str; 28] = [
+    "Type",
+    "Stock",
+    "VIN",
+    "Year",
+    "Make",
+    "Model",
+    "Body",
+    "Trim",
+    "ExteriorColor",
+    "InteriorColor",
+    "Transmission",
+    "Miles",
+    "MSRP",
+    "Certified",
+    "DateInStock",
+    "Description",
+    "Options",
+    "Dealer Name",
+    "Engine_Description",
+    "Drivetrain",
+    "Fuel_Type",
+    "CityMPG",
+    "HighwayMPG",
+    "Internet_Price",
+    "ImageList",
+    "Status",
+    "Electric Range",
+    "VDP_URL",
+];
+
+/// A way in which a row of a real feed is dirty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dirt {
+    /// The VIN's check digit is wrong.
+    CheckDigit,
+    /// The VIN is in lower case.
+    LowerCaseVin,
+    /// The VIN is too short; the stock number is right.
+    ShortVin,
+    /// The VIN is another manufacturer's.
+    ForeignVin,
+    /// No VIN and no stock number.
+    Nameless,
+    /// `Not Priced`, `Call`, zero or a dash for a price.
+    PriceWord,
+    /// A price with a dollar sign and a comma.
+    PriceSign,
+    /// A price that no one can read.
+    PriceGarbled,
+    /// `52,777 miles`.
+    MileageUnit,
+    /// Kilometres.
+    Kilometres,
+    /// `BMW Certified` for a type.
+    BrandCertified,
+    /// `Front-wheel Drive` for `FWD`.
+    LongDrivetrain,
+    /// Model and trim in one cell.
+    ModelAndTrim,
+    /// Not built yet.
+    InProduction,
+    /// A status that nobody has heard of.
+    OddStatus,
+    /// Photos with relative addresses among the others.
+    RelativePhoto,
+    /// A rooftop that the dealer does not have.
+    ForeignRooftop,
+    /// A date that is none.
+    BadDate,
+    /// A model year that is none.
+    BadYear,
+    /// A delimiter that is not quoted shifts the cells.
+    Shifted,
+    /// The row is in the feed again, with less in it.
+    Repeated,
+    /// Another vehicle has the same stock number, and less is known about it.
+    RepeatedStock,
+}
+
+impl Dirt {
+    /// Every kind.
+    pub const ALL: [Self; 22] = [
+        Self::CheckDigit,
+        Self::LowerCaseVin,
+        Self::ShortVin,
+        Self::ForeignVin,
+        Self::Nameless,
+        Self::PriceWord,
+        Self::PriceSign,
+        Self::PriceGarbled,
+        Self::MileageUnit,
+        Self::Kilometres,
+        Self::BrandCertified,
+        Self::LongDrivetrain,
+        Self::ModelAndTrim,
+        Self::InProduction,
+        Self::OddStatus,
+        Self::RelativePhoto,
+        Self::ForeignRooftop,
+        Self::BadDate,
+        Self::BadYear,
+        Self::Shifted,
+        Self::Repeated,
+        Self::RepeatedStock,
+    ];
+}
+
+/// A soiled feed.
+#[derive(Debug, Clone)]
+pub struct Soiled {
+    /// The feed, in Windows-1252 and separated by commas.
+    pub bytes: Vec<u8>,
+    /// How many rows it has without the heading.
+    pub rows: usize,
+    /// How many rows are dirty in each way.
+    pub dirt: BTreeMap<Dirt, usize>,
+}
+
+/// The units as a HomeNet-style table: UTF-8, separated by `delimiter`. Sold units say so.
+///
+/// # Errors
+/// Never in practice: writing to memory does not fail.
+pub fn homenet(units: &[Unit], delimiter: u8) -> io::Result<Vec<u8>> {
+    let rows = units.iter().map(row).collect::<Vec<_>>();
+    table(&rows, delimiter)
+}
+
+/// The units as AAP JSON: `{"vehicles": [...]}`. Sold units have the status `sold`.
+///
+/// # Errors
+/// Never in practice: a vehicle always serialises.
+pub fn aap_json(units: &[Unit]) -> serde_json::Result<Vec<u8>> {
+    let mut vehicles = Vec::with_capacity(units.len());
+    for unit in units {
+        let mut vehicle = serde_json::to_value(&unit.vehicle)?;
+        if let Some(members) = vehicle.as_object_mut().filter(|_| unit.sold) {
+            members.insert("status".to_owned(), Value::from("sold"));
+        }
+        vehicles.push(vehicle);
+    }
+    serde_json::to_vec(&json!({ "vehicles": vehicles }))
+}
+
+/// The units as a table of which about every other row is dirty in one way. A unit without a
+/// price is never soiled, so that each kind of dirt is counted by the report under its own name.
+///
+/// # Errors
+/// Never in practice: writing to memory does not fail.
+pub fn soiled(units: &[Unit], seed: u64) -> io::Result<Soiled> {
+    let mut rng = Rng::with_seed(seed);
+    let mut dirt = BTreeMap::new();
+    let mut rows = Vec::with_capacity(units.len());
+    let mut repeated = Vec::new();
+    for unit in units {
+        let mut cells = row(unit);
+        let soilable = !unit.sold && unit.vehicle.price.is_some();
+        if soilable && rng.bool() {
+            let kind =
+                Dirt::ALL.get(rng.usize(0..Dirt::ALL.len())).copied().unwrap_or(Dirt::Repeated);
+            if soil(&mut cells, &unit.vehicle, kind, &mut rng, &mut repeated) {
+                *dirt.entry(kind).or_default() += 1;
+            }
+        }
+        rows.push(cells);
+    }
+    rows.extend(repeated);
+    let text = String::from_utf8(table(&rows, b',')?).map_err(io::Error::other)?;
+    let (bytes, _, _) = encoding_rs::WINDOWS_1252.encode(&text);
+    Ok(Soiled { bytes: bytes.into_owned(), rows: rows.len(), dirt })
+}
+
+fn table(rows: &[Vec<String>], delimiter: u8) -> io::Result<Vec<u8>> {
+    let mut writer =
+        csv::WriterBuilder::new().delimiter(delimiter).flexible(true).from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    writer.into_inner().map_err(|error| error.into_error())
+}
+
+/// A row in the words of HomeNet's export, in the order of [`COLUMNS`].
+fn row(unit: &Unit) -> Vec<String> {
+    let v = &unit.vehicle;
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let number = |value: Option<u32>| value.map(|n| n.to_string()).unwrap_or_default();
+    let (kind, certified) = match v.condition {
+        Some(AnyCondition::New) => ("New", "False"),
+        Some(AnyCondition::Cpo) => ("Used", "True"),
+        Some(
+            AnyCondition::Used
+            | AnyCondition::Excellent
+            | AnyCondition::Good
+            | AnyCondition::Fair
+            | AnyCondition::Poor,
+        ) => ("Used", "False"),
+        None => ("", ""),
+    };
+    let status = match (unit.sold, v.status) {
+        (true, _) => "Sold",
+        (false, Some(Status::Available) | None) => "In Stock",
+        (false, Some(Status::InTransit)) => "In Transit",
+        (false, Some(Status::Pending)) => "Sale Pending - Deposit",
+    };
+    let fuel = match v.fuel.as_deref() {
+        Some("gas") => "Gasoline Fuel",
+        Some("diesel") => "Diesel Fuel",
+        Some("hybrid") => "Gas/Electric Hybrid",
+        Some("phev") => "Plug-In Hybrid",
+        Some("bev") => "Electric Fuel System",
+        Some(other) => other,
+        None => "",
+    };
+    let body = match v.body.as_deref() {
+        Some("suv") => "Sport Utility",
+        Some("sedan") => "4dr Car",
+        Some("coupe") => "2dr Car",
+        Some("truck") => "Crew Cab Pickup",
+        Some("minivan") => "Mini-van, Passenger",
+        Some(other) => other,
+        None => "",
+    };
+    let range = v.electric_range_mi.map(|range| range.to_string());
+    [
+        kind.to_owned(),
+        text(&v.stock),
+        text(&v.vin),
+        v.year.map(|year| year.to_string()).unwrap_or_default(),
+        text(&v.make),
+        text(&v.model),
+        body.to_owned(),
+        text(&v.trim),
+        text(&v.exterior_color),
+        text(&v.interior_color),
+        text(&v.transmission),
+        number(v.mileage),
+        number(v.msrp),
+        certified.to_owned(),
+        text(&v.inventory_date),
+        text(&v.description),
+        v.features.join("|"),
+        text(&v.rooftop),
+        text(&v.engine),
+        text(&v.driveline).to_uppercase(),
+        fuel.to_owned(),
+        number(v.city_mpg),
+        number(v.highway_mpg),
+        number(v.list_price),
+        v.photos.join("|"),
+        status.to_owned(),
+        range.unwrap_or_default(),
+        text(&v.vdp_url),
+    ]
+    .into()
+}
+
+/// Makes a row dirty; `false` when this kind of dirt does not stick to it.
+fn soil(
+    cells: &mut Vec<String>,
+    vehicle: &Vehicle,
+    kind: Dirt,
+    rng: &mut Rng,
+    repeated: &mut Vec<Vec<String>>,
+) -> bool {
+    let mut set = |column: &str, value: String| {
+        let place = COLUMNS.iter().position(|name| *name == column);
+        if let Some(cell) = place.and_then(|place| cells.get_mut(place)) {
+            *cell = value;
+        }
+    };
+    let vin = vehicle.vin.clone().unwrap_or_default();
+    let mileage = vehicle.mileage.unwrap_or_default();
+    let price = vehicle.list_price.unwrap_or_default();
+    match kind {
+        Dirt::CheckDigit => set("VIN", with_wrong_check_digit(&vin)),
+        Dirt::LowerCaseVin => set("VIN", vin.to_lowercase()),
+        Dirt::ShortVin => set("VIN", vin.get(..11).unwrap_or_default().to_owned()),
+        Dirt::ForeignVin => {
+            let make = if vehicle.make.as_deref() == Some("Tesla") { "Ford" } else { "Tesla" };
+            set("Make", make.to_owned());
+        }
+        Dirt::Nameless => {
+            set("VIN", String::new());
+            set("Stock", " ".to_owned());
+        }
+        Dirt::PriceWord => {
+            let words = ["Not Priced", "Call", "0", "–", "$0.00"];
+            let word = words.get(rng.usize(0..words.len())).copied();
+            set("Internet_Price", word.unwrap_or_default().to_owned());
+        }
+        Dirt::PriceSign => set("Internet_Price", format!("${} ", with_commas(price))),
+        Dirt::PriceGarbled => set("Internet_Price", format!("{price} or offer")),
+        Dirt::MileageUnit => set("Miles", format!("{} miles", with_commas(mileage))),
+        Dirt::Kilometres => {
+            let kilometres = u64::from(mileage) * 1_609_344 / 1_000_000;
+            set("Miles", format!("{kilometres} km"));
+        }
+        Dirt::BrandCertified => {
+            let make = vehicle.make.as_deref().unwrap_or_default();
+            set("Type", format!("{make} Certified"));
+            set("Certified", String::new());
+        }
+        Dirt::LongDrivetrain => {
+            let words = match vehicle.driveline.as_deref() {
+                Some("fwd") => "Front-wheel Drive",
+                Some("rwd") => "Rear-wheel Drive",
+                Some("awd") => "All Wheel Drive",
+                Some("4wd") => "Four-Wheel Drive",
+                Some(_) | None => return false,
+            };
+            set("Drivetrain", words.to_owned());
+        }
+        Dirt::ModelAndTrim => {
+            let (Some(model), Some(trim)) = (&vehicle.model, &vehicle.trim) else {
+                return false;
+            };
+            set("Model", format!("{model} {trim}"));
+            set("Trim", String::new());
+        }
+        Dirt::InProduction => set("Status", "In Production".to_owned()),
+        Dirt::OddStatus => set("Status", "Zone 4".to_owned()),
+        Dirt::RelativePhoto => {
+            let photos = format!("/img/front.jpg|{}", vehicle.photos.join("|"));
+            set("ImageList", photos);
+        }
+        Dirt::ForeignRooftop => set("Dealer Name", "Larkspur Café Motors".to_owned()),
+        Dirt::BadDate => set("DateInStock", "31/31/2026".to_owned()),
+        Dirt::BadYear => set("Year", "unknown".to_owned()),
+        Dirt::Shifted => {
+            set("Description", "One owner".to_owned());
+            cells.insert(0, "Well kept".to_owned());
+        }
+        Dirt::Repeated => {
+            set("Options", String::new());
+            let poorer = std::mem::take(cells);
+            *cells = with(&poorer, "Options", vehicle.features.join("|"));
+            repeated.push(poorer);
+        }
+        Dirt::RepeatedStock => {
+            set("Options", String::new());
+            let poorer = with(cells, "VIN", String::new());
+            *cells = with(cells, "Options", vehicle.features.join("|"));
+            repeated.push(poorer);
+        }
+    }
+    true
+}
+
+fn with(cells: &[String], column: &str, value: String) -> Vec<String> {
+    let mut cells = cells.to_vec();
+    let place = COLUMNS.iter().position(|name| *name == column);
+    if let Some(cell) = place.and_then(|place| cells.get_mut(place)) {
+        *cell = value;
+    }
+    cells
+}
+
+fn with_wrong_check_digit(vin: &str) -> String {
+    let wrong = if vin.get(8..9) == Some("5") { "6" } else { "5" };
+    let head = vin.get(..8).unwrap_or_default();
+    let tail = vin.get(9..).unwrap_or_default();
+    format!("{head}{wrong}{tail}")
+}
+
+fn with_commas(number: u32) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1_000, number % 1_000),
+    }
+}

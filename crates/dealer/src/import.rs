@@ -1,0 +1,158 @@
+//! Reading inventory feeds: files become [`Unit`]s and a report of every row that did not.
+//!
+//! A feed is the whole inventory: what is not in it is no longer on offer. Two formats are read,
+//! each told apart by its content: AAP JSON, and tables in the manner of HomeNet's export. Both
+//! become `columns::Cells` row by row, `whose` says which dealer a row belongs to, and `map` alone
+//! decides what it means. A feed is hostile until proven otherwise: it is read as a stream, a row
+//! has a greatest size, and nothing in it stops the program.
+
+use std::io::{BufReader, Read, Seek};
+
+use jiff::Timestamp;
+use tradepost_wire::aap::Vehicle;
+
+use crate::settings::Dealer;
+
+mod collect;
+mod columns;
+mod decode;
+mod fields;
+mod json;
+mod map;
+mod numbers;
+pub mod report;
+mod table;
+mod vin;
+mod whose;
+mod words;
+
+use collect::Sorter;
+pub use report::{Reason, Report, Skip, Warning};
+
+/// The largest cell in bytes. A larger one is most often an opening quote without a closing one.
+pub const MAX_CELL: usize = 64 * 1024;
+
+/// The largest row in bytes: no more of a file is in memory at once.
+pub const MAX_ROW: u64 = 16 * 1024 * 1024;
+
+/// A unit of a feed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unit {
+    /// The listing; it has `vehicle_id`, `status` and `updated_at`.
+    pub vehicle: Vehicle,
+    /// Whether the feed says that it is sold: it becomes a tombstone.
+    pub sold: bool,
+}
+
+/// Whose inventory a feed is, as far as reading it needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The dealer's id.
+    pub dealer_id: String,
+    /// The dealer's name.
+    pub name: String,
+    /// Its rooftops; at least one.
+    pub rooftops: Vec<Rooftop>,
+}
+
+/// A rooftop, as far as reading a feed needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rooftop {
+    /// Its name.
+    pub name: String,
+    /// What else feeds call it.
+    pub feed_names: Vec<String>,
+    /// The sum of its mandatory fees, whole US dollars.
+    pub fees: u32,
+}
+
+impl Target {
+    /// What reading needs to know of a dealer.
+    #[must_use]
+    pub fn of(dealer: &Dealer) -> Self {
+        let rooftops = dealer.rooftops.iter().map(|rooftop| Rooftop {
+            name: rooftop.profile.name.clone(),
+            feed_names: rooftop.feed_names.clone(),
+            fees: rooftop.fees.iter().fold(0u32, |sum, fee| sum.saturating_add(fee.amount)),
+        });
+        Self {
+            dealer_id: dealer.id.clone(),
+            name: dealer.name.clone(),
+            rooftops: rooftops.collect(),
+        }
+    }
+}
+
+/// What a feed holds for one dealer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feed {
+    /// The units on offer and the sold ones, in the order of the file. Identifiers are unique:
+    /// the vehicle ids, the VINs, and the stock numbers of each rooftop.
+    pub units: Vec<Unit>,
+    /// What became of each row.
+    pub report: Report,
+}
+
+/// What a file holds for one dealer or several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sorted {
+    /// A feed for each target, in their order.
+    pub feeds: Vec<Feed>,
+    /// What became of rows of which it is not known which of several dealers they belong to.
+    pub unplaced: Report,
+}
+
+/// Why a file is no feed at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What is wrong: a lowercase fragment.
+    pub message: String,
+    /// What to do about it.
+    pub hint: &'static str,
+}
+
+impl Unreadable {
+    fn new(message: impl Into<String>, hint: &'static str) -> Self {
+        Self { message: message.into(), hint }
+    }
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// Reads a feed, in two passes: one finds out the encoding, the other reads the rows. Every row
+/// that the feed confirms is as fresh as `now` (`R-IS-04`). With one target, a row that names
+/// nobody is the target's; with several, each row has to name one of them.
+///
+/// # Errors
+/// When the file as a whole is no feed. A bad row is no error: it is in the report.
+pub fn read(
+    source: impl Read + Seek,
+    targets: &[Target],
+    now: Timestamp,
+) -> Result<Sorted, Unreadable> {
+    let mut source = BufReader::with_capacity(decode::CHUNK, source);
+    let survey = decode::survey(&mut source)?;
+    source.rewind().map_err(|error| decode::unreadable(&error))?;
+    let mut sorter = Sorter::new(targets, now, survey.encoding.name());
+    if survey.replaced > 0 {
+        let message =
+            format!("{} byte sequences are not {}", survey.replaced, survey.encoding.name());
+        sorter.warn_of_file(Warning::ReplacedCharacters, &message);
+    }
+    let text = decode::Utf8::new(source, survey.encoding);
+    if survey.is_json {
+        json::read(text, &mut sorter)?;
+    } else {
+        table::read(text, &mut sorter)?;
+    }
+    Ok(sorter.finish())
+}
+
+#[cfg(test)]
+mod tests;

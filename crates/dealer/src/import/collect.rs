@@ -1,0 +1,295 @@
+//! The rows of a feed taken together: whose they are, duplicates, and models that other rows
+//! explain.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use tradepost_wire::aap::Vehicle;
+
+use super::columns::{Cells, Column, is_silent};
+use super::map::{Mapped, Mapper, Source};
+use super::report::{ColumnUse, MAX_COLUMNS, Reason, Report, Warning, quote};
+use super::whose::{Names, Whose};
+use super::words::fold;
+use super::{Feed, Sorted, Target, Unit, fields};
+
+/// How many different headings are counted; a table of more is no feed of vehicles.
+const MAX_HEADINGS: usize = 1_000;
+
+/// Takes the rows of a file, and gives each to the dealer whose it is.
+pub(super) struct Sorter<'a> {
+    names: Names,
+    collectors: Vec<Collector<'a>>,
+    /// The rows of nobody. With one target they are in its report, too.
+    unplaced: Report,
+    headings: Vec<(ColumnUse, Option<Column>)>,
+    places: HashMap<String, usize>,
+}
+
+impl<'a> Sorter<'a> {
+    pub(super) fn new(targets: &'a [Target], now: Timestamp, encoding: &'static str) -> Self {
+        let report = Report { encoding, ..Report::default() };
+        let collector =
+            |target| Collector { target, now, candidates: Vec::new(), report: report.clone() };
+        Self {
+            names: Names::of(targets),
+            collectors: targets.iter().map(collector).collect(),
+            unplaced: report.clone(),
+            headings: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+
+    /// Says what kind of file it is.
+    pub(super) fn format(&mut self, format: &'static str, delimiter: Option<&'static str>) {
+        self.each(|report| (report.format, report.delimiter) = (format, delimiter));
+    }
+
+    /// Says that the file is not whole.
+    pub(super) fn truncated(&mut self, seen: String) {
+        self.each(|report| report.doubts.push(seen.clone()));
+    }
+
+    /// Says what is odd about the whole file.
+    pub(super) fn warn_of_file(&mut self, kind: Warning, message: &str) {
+        self.each(|report| report.warn(kind, None, message.to_owned()));
+    }
+
+    /// Whether a row was taken that can be in the inventory.
+    pub(super) fn has_units(&self) -> bool {
+        self.collectors.iter().any(|collector| !collector.candidates.is_empty())
+    }
+
+    /// The place of a heading, and what its column is about. Beyond all measure they share one.
+    pub(super) fn heading(&mut self, name: &str) -> (usize, Option<Column>) {
+        if let Some(place) = self.places.get(name) {
+            return (*place, self.headings.get(*place).and_then(|(_, column)| *column));
+        }
+        let column = Column::named(name);
+        if column.is_none() && !is_silent(name) {
+            self.each(|report| report.ignore(name));
+        }
+        let place = self.headings.len().min(MAX_HEADINGS);
+        if place < MAX_HEADINGS {
+            self.headings.push((ColumnUse { column: quote(name), filled: 0 }, column));
+            self.places.insert(name.to_owned(), place);
+        }
+        (place, column)
+    }
+
+    /// Takes a row.
+    pub(super) fn take(&mut self, line: usize, cells: &Cells, source: Source) {
+        for place in cells.filled() {
+            if let Some((column, _)) = self.headings.get_mut(*place) {
+                column.filled += 1;
+            }
+        }
+        match self.names.whose(cells) {
+            Whose::Ours { target, rooftop, odd } => {
+                let Some(collector) = self.collectors.get_mut(target) else {
+                    return;
+                };
+                if let Some(odd) = odd {
+                    let message = format!("\"{odd}\" is not configured");
+                    collector.report.warn(Warning::AlsoAnother, Some(line), message);
+                }
+                collector.take(line, cells, source, rooftop);
+            }
+            Whose::Nobodys(reason, message) => self.skip(line, reason, message),
+        }
+    }
+
+    /// Records a row of which it is not known whose it is.
+    pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
+        match self.collectors.as_mut_slice() {
+            [only] => only.skip(line, reason, message),
+            _ => {
+                self.unplaced.rows += 1;
+                self.unplaced.skip(line, reason, message);
+            }
+        }
+    }
+
+    /// Notes what is odd about a row before it is known whose it is.
+    pub(super) fn warn(&mut self, kind: Warning, line: usize, message: String) {
+        let report = match self.collectors.as_mut_slice() {
+            [only] => &mut only.report,
+            _ => &mut self.unplaced,
+        };
+        report.warn(kind, Some(line), message);
+    }
+
+    /// Settles what only all rows together can tell.
+    pub(super) fn finish(mut self) -> Sorted {
+        self.unplaced.sort();
+        let headings = &self.headings;
+        let feeds = self.collectors.into_iter().map(|collector| collector.finish(headings));
+        Sorted { feeds: feeds.collect(), unplaced: self.unplaced }
+    }
+
+    fn each(&mut self, mut note: impl FnMut(&mut Report)) {
+        for collector in &mut self.collectors {
+            note(&mut collector.report);
+        }
+        note(&mut self.unplaced);
+    }
+}
+
+/// A row that could be in the inventory.
+#[derive(Debug)]
+struct Candidate {
+    line: usize,
+    unit: Unit,
+    /// Whether it has a word such as `Call` for a price.
+    is_price_withheld: bool,
+}
+
+/// Takes the rows of one dealer.
+struct Collector<'a> {
+    target: &'a Target,
+    now: Timestamp,
+    candidates: Vec<Candidate>,
+    report: Report,
+}
+
+impl Collector<'_> {
+    fn take(&mut self, line: usize, cells: &Cells, source: Source, rooftop: Option<usize>) {
+        if cells.is_blank() {
+            let message = "nothing in the row is understood".to_owned();
+            self.skip(line, Reason::NoIdentifier, message);
+            return;
+        }
+        let mapper = Mapper {
+            target: self.target,
+            rooftop,
+            now: self.now,
+            source,
+            line,
+            cells,
+            report: &mut self.report,
+        };
+        let (vehicle, sold) = match mapper.map() {
+            Mapped::Offered(vehicle) => (vehicle, false),
+            Mapped::Sold(vehicle) => (vehicle, true),
+            Mapped::Skipped(reason, message) => return self.skip(line, reason, message),
+        };
+        self.report.rows += 1;
+        let is_price_withheld = vehicle.price.is_none() && {
+            let text = cells.first(Column::PRICES);
+            !text.is_empty() && !text.bytes().any(|byte| byte.is_ascii_digit())
+        };
+        self.candidates.push(Candidate { line, unit: Unit { vehicle, sold }, is_price_withheld });
+    }
+
+    /// Records a row that cannot be in the inventory.
+    fn skip(&mut self, line: usize, reason: Reason, message: String) {
+        self.report.rows += 1;
+        self.report.skip(line, reason, message);
+    }
+
+    fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
+        self.separate_trims();
+        self.drop_duplicates(Reason::DuplicateVin, |vehicle| vehicle.vin.clone());
+        self.drop_duplicates(Reason::DuplicateStock, |vehicle| {
+            let stock = fold(vehicle.stock.as_deref()?);
+            Some(format!("{}\n{stock}", vehicle.rooftop.as_deref().unwrap_or_default()))
+        });
+        self.drop_duplicates(Reason::DuplicateId, |vehicle| vehicle.vehicle_id.clone());
+        let withheld =
+            self.candidates.iter().filter(|c| c.is_price_withheld && !c.unit.sold).count();
+        let units: Vec<Unit> = self.candidates.into_iter().map(|c| c.unit).collect();
+        let mut report = self.report;
+        report.sold = units.iter().filter(|unit| unit.sold).count();
+        report.accepted = units.len() - report.sold;
+        report.fields = fields::uses(&units, headings);
+        report.doubts.extend(fields::doubts(&report.fields, report.accepted, withheld));
+        let unused = headings.iter().filter(|(_, column)| column.is_none());
+        report.unused_columns =
+            unused.map(|(column, _)| column.clone()).take(MAX_COLUMNS).collect();
+        report.sort();
+        Feed { units, report }
+    }
+
+    /// Keeps one row of those that share an identifier: a sold one first, because the more
+    /// restrictive statement wins (`R-ER-10`); else the most complete one; else the last one.
+    fn drop_duplicates(&mut self, reason: Reason, key: fn(&Vehicle) -> Option<String>) {
+        let mut kept: Vec<Option<Candidate>> = Vec::with_capacity(self.candidates.len());
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for candidate in std::mem::take(&mut self.candidates) {
+            let Some(key) = key(&candidate.unit.vehicle) else {
+                kept.push(Some(candidate));
+                continue;
+            };
+            let earlier = places.get(&key).copied();
+            let Some(earlier) = earlier.and_then(|place| kept.get_mut(place)) else {
+                places.insert(key, kept.len());
+                kept.push(Some(candidate));
+                continue;
+            };
+            let loser = match earlier.take() {
+                Some(first) if rank(&first.unit) > rank(&candidate.unit) => {
+                    let (loser, winner) = (candidate.line, first.line);
+                    *earlier = Some(first);
+                    (loser, winner)
+                }
+                Some(first) => {
+                    let (loser, winner) = (first.line, candidate.line);
+                    places.insert(key, kept.len());
+                    kept.push(Some(candidate));
+                    (loser, winner)
+                }
+                None => {
+                    kept.push(Some(candidate));
+                    continue;
+                }
+            };
+            let (line, winner) = loser;
+            let message = format!("rows {line} and {winner} are the same; row {winner} is kept");
+            self.report.skip(line, reason, message);
+        }
+        self.candidates = kept.into_iter().flatten().collect();
+    }
+
+    /// `CR-V EX` in the column of the model is separated when other rows of the same make show
+    /// that `CR-V` is a model and `EX` one of its trims. Without such rows nothing is guessed.
+    fn separate_trims(&mut self) {
+        let mut models: HashMap<(String, String), HashSet<String>> = HashMap::new();
+        for candidate in &self.candidates {
+            let vehicle = &candidate.unit.vehicle;
+            if let (Some(make), Some(model)) = (&vehicle.make, &vehicle.model) {
+                let trims = models.entry((make.to_lowercase(), model.to_lowercase())).or_default();
+                trims.extend(vehicle.trim.as_ref().map(|trim| trim.to_lowercase()));
+            }
+        }
+        for candidate in &mut self.candidates {
+            let vehicle = &mut candidate.unit.vehicle;
+            let (Some(make), Some(model)) = (&vehicle.make, &vehicle.model) else {
+                continue;
+            };
+            let make = make.to_lowercase();
+            let own = vehicle.trim.as_ref().map(|trim| trim.to_lowercase());
+            let split = model
+                .match_indices(' ')
+                .filter_map(|(at, _)| Some((model.get(..at)?, model.get(at + 1..)?)))
+                .filter(|(_, trim)| own.as_ref().is_none_or(|own| *own == trim.to_lowercase()))
+                .rfind(|(model, trim)| {
+                    models
+                        .get(&(make.clone(), model.to_lowercase()))
+                        .is_some_and(|trims| trims.contains(&trim.to_lowercase()))
+                })
+                .map(|(model, trim)| (model.to_owned(), trim.to_owned()));
+            if let Some((model, trim)) = split {
+                let message = format!("separated into \"{model}\" and \"{trim}\"");
+                let line = Some(candidate.line);
+                self.report.warn(Warning::ModelAndTrim, line, message);
+                vehicle.model = Some(model);
+                vehicle.trim.get_or_insert(trim);
+            }
+        }
+    }
+}
+
+/// Which of two rows about the same unit to keep: the greater one.
+fn rank(unit: &Unit) -> (bool, usize) {
+    (unit.sold, fields::filled(&unit.vehicle))
+}

@@ -1,0 +1,296 @@
+//! Which column means what. Headings are compared folded: lower case, and every run of other
+//! characters than letters and digits is one `_`.
+
+use super::words::fold;
+
+macro_rules! columns {
+    ($( $(#[doc = $doc:literal])+ $variant:ident = $first:literal $(| $alias:literal)* ),* $(,)?) => {
+        /// What a cell can be about.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Column { $( $(#[doc = $doc])+ $variant, )* }
+
+        impl Column {
+            const COUNT: usize = [$($first),*].len();
+
+            fn folded(name: &str) -> Option<Self> {
+                match name {
+                    $( $first $(| $alias)* => Some(Self::$variant), )*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+columns! {
+    /// The dealer's own id of the unit.
+    VehicleId = "vehicle_id" | "unit_id" | "listing_id",
+    /// The VIN.
+    Vin = "vin" | "vin_number" | "vehicle_identification_number" | "vin_no" | "vehicle_vin",
+    /// The stock number.
+    Stock = "stock" | "stock_number" | "stocknumber" | "stock_no" | "stock_num" | "stock_id"
+        | "stockno",
+    /// The rooftop.
+    Rooftop = "rooftop" | "rooftop_name" | "location_name",
+    /// The dealer's name, or the rooftop's: exports do not tell them apart.
+    DealerName = "dealer_name" | "dealername" | "dealership_name" | "dealership" | "store_name",
+    /// The id under which whoever writes the feed keeps the dealer or the rooftop.
+    DealerId = "dealer_id" | "dealerid" | "dealer" | "dealer_code" | "store_code" | "store_id"
+        | "rooftop_id" | "location_id",
+    /// The model year.
+    Year = "year" | "model_year" | "modelyear",
+    /// The make.
+    Make = "make" | "brand" | "make_name" | "manufacturer" | "vehicle_make",
+    /// The model.
+    Model = "model" | "model_name" | "vehicle_model",
+    /// The trim line.
+    Trim = "trim" | "series" | "trim_level" | "trim_name" | "vehicle_trim",
+    /// The body style.
+    Body = "body" | "body_style" | "bodystyle" | "body_type" | "bodytype",
+    /// New, used or certified.
+    Type = "type" | "condition" | "new_used" | "newused" | "vehicle_condition" | "state_of_vehicle"
+        | "new_or_used" | "inventory_type" | "stock_type",
+    /// Whether it is new, as yes or no.
+    IsNew = "is_new" | "isnew",
+    /// Whether it is certified.
+    Certified = "certified" | "certified_pre_owned" | "is_certified" | "cpo" | "is_cpo",
+    /// Whether it can be bought.
+    Status = "status" | "vehicle_status" | "inventory_status" | "stock_status" | "sale_status"
+        | "availability",
+    /// The manufacturer's suggested price.
+    Msrp = "msrp" | "vehicle_msrp" | "sticker_price" | "total_msrp",
+    /// The price advertised on the dealer's site.
+    InternetPrice = "internet_price" | "internetprice" | "web_price" | "online_price" | "sale_price"
+        | "saleprice" | "special_price" | "final_price",
+    /// The price asked.
+    SellingPrice = "sellingprice" | "selling_price" | "asking_price" | "asking",
+    /// AAP's price out of the door; in a table just a price.
+    Price = "price" | "vehicle_price" | "current_price" | "price_current",
+    /// AAP's advertised price.
+    ListPrice = "list_price" | "listprice",
+    /// The currency of the prices, when it has a column of its own.
+    Currency = "currency" | "price_currency" | "currency_code",
+    /// The odometer.
+    Mileage = "mileage" | "miles" | "odometer" | "mileage_value" | "odometer_value"
+        | "odometer_reading" | "vehicle_mileage",
+    /// Its unit, when the cell has none.
+    MileageUnit = "mileage_unit" | "odometer_unit" | "odometer_units",
+    /// The transmission.
+    Transmission = "transmission" | "transmission_type" | "trans",
+    /// The transmission in more words.
+    TransmissionDescription = "transmission_description" | "transmission_desc"
+        | "transmissiondescription",
+    /// The driven wheels.
+    Drivetrain = "drivetrain" | "driveline" | "drive_train" | "drive_type" | "drivetrain_desc"
+        | "drive" | "drivetype" | "wheel_drive",
+    /// The engine.
+    Engine = "engine" | "engine_description" | "enginedescription" | "engine_type" | "engine_desc",
+    /// Its cylinders.
+    Cylinders = "enginecylinders" | "engine_cylinders" | "engine_cylinder_ct" | "cylinders",
+    /// Its displacement in litres.
+    Displacement = "enginedisplacement" | "engine_displacement",
+    /// The arrangement of its cylinders.
+    Block = "engine_block_type",
+    /// How it breathes.
+    Aspiration = "engine_aspiration_type",
+    /// The fuel.
+    Fuel = "fuel" | "fuel_type" | "fueltype",
+    /// Miles per gallon in town.
+    CityMpg = "citympg" | "city_mpg" | "mpg_city" | "epacity" | "epa_city",
+    /// Miles per gallon on the road.
+    HighwayMpg = "highwaympg" | "highway_mpg" | "hwympg" | "hwy_mpg" | "mpg_highway" | "mpg_hwy"
+        | "epahighway" | "epa_highway",
+    /// Electric range in miles.
+    ElectricRange = "electric_range_mi" | "electric_range" | "ev_range",
+    /// The colour outside.
+    ExteriorColor = "exterior_color" | "exteriorcolor" | "ext_color" | "color" | "colour" | "exterior"
+        | "exterior_colour" | "ext_colour",
+    /// The colour outside in a plain word.
+    ExteriorGeneric = "ext_color_generic" | "exterior_base_color",
+    /// The colour inside.
+    InteriorColor = "interior_color" | "interiorcolor" | "int_color" | "interior" | "interior_colour"
+        | "int_colour",
+    /// The colour inside in a plain word.
+    InteriorGeneric = "int_color_generic",
+    /// Equipment.
+    Features = "features" | "options" | "equipment" | "packages" | "car_features"
+        | "vehicle_features" | "installed_options" | "option_descriptions",
+    /// Equipment by category.
+    CategorizedOptions = "categorized_options",
+    /// Pictures.
+    Photos = "photos" | "imagelist" | "image_list" | "photo_url_list" | "photo_urls" | "images"
+        | "image_link" | "additional_image_link" | "image_urls" | "imageurls" | "photourls"
+        | "pictures" | "gallery",
+    /// The vehicle's page.
+    Link = "vdp_url" | "vehicle_detail_link" | "listing_url" | "vehicle_url" | "url" | "link"
+        | "vdp_link" | "detail_url" | "car_details_link" | "shorten_vdp_url",
+    /// Text for people.
+    Description = "description" | "comments" | "autowriter_description" | "comment1"
+        | "vehicle_description" | "vehicledescription" | "dealer_comments" | "seller_notes",
+    /// Remarks.
+    Notes = "notes",
+    /// Since when it is in stock.
+    InStockSince = "inventory_date" | "dateinstock" | "date_in_stock" | "date_first_on_lot"
+        | "stock_date" | "stocked_date" | "received_date" | "in_stock_date",
+}
+
+/// Columns of the usual exports that no listing has a place for. They are ignored without a word;
+/// any other column that is not understood is reported.
+const SILENT: &[&str] = &[
+    "bookvalue",
+    "book_value",
+    "city",
+    "classification",
+    "comment2",
+    "comment3",
+    "comment4",
+    "dealer_address",
+    "dealer_city",
+    "dealer_fax",
+    "dealer_phone",
+    "dealer_state",
+    "dealer_zip",
+    "doors",
+    "enginedisplacementcubicinches",
+    "epaclassification",
+    "ext_color_code",
+    "extcolorhexcode",
+    "factory_codes",
+    "int_color_code",
+    "int_upholstery",
+    "intcolorhexcode",
+    "invoice",
+    "marketclass",
+    "misc_price1",
+    "misc_price2",
+    "misc_price3",
+    "model_number",
+    "modelnumber",
+    "passengercapacity",
+    "special_field1",
+    "special_field2",
+    "special_field3",
+    "special_field4",
+    "style_description",
+    "transmission_speed",
+    "updated_at",
+    "wheelbase_code",
+];
+
+impl Column {
+    /// Where prices stand in tables, the one that counts first.
+    pub(super) const PRICES: &'static [Self] =
+        &[Self::InternetPrice, Self::SellingPrice, Self::Price, Self::ListPrice];
+
+    /// The column with this heading.
+    pub(super) fn named(heading: &str) -> Option<Self> {
+        let folded = fold(heading);
+        Self::folded(&folded).or_else(|| is_numbered_photo(&folded).then_some(Self::Photos))
+    }
+
+    /// Whether a unit can be told by it.
+    pub(super) fn identifies(self) -> bool {
+        [Self::VehicleId, Self::Vin, Self::Stock].contains(&self)
+    }
+}
+
+/// Whether it is one of many columns with a photo each: `image[3].url`, `Photo 4`, `photo_url_5`.
+fn is_numbered_photo(folded: &str) -> bool {
+    let numbered = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    ["image", "photo", "picture", "img"].iter().any(|word| {
+        folded.strip_prefix(word).is_some_and(|rest| {
+            let rest = rest.trim_start_matches('_');
+            let rest =
+                rest.strip_prefix("url_").or_else(|| rest.strip_suffix("_url")).unwrap_or(rest);
+            numbered(rest)
+        })
+    })
+}
+
+/// Whether a heading that is not understood is worth a word.
+pub(super) fn is_silent(heading: &str) -> bool {
+    let folded = fold(heading);
+    folded.is_empty() || SILENT.contains(&folded.as_str())
+}
+
+/// Stands between the items of a list that came as a list. It is a control character, so that at
+/// worst a strange text falls into two pieces.
+pub(super) const ITEM: char = '\u{1e}';
+
+/// The items of a list: between bars when there is one, otherwise between commas.
+pub(super) fn items(text: &str) -> impl Iterator<Item = &str> {
+    let separator =
+        [ITEM, '|'].into_iter().find(|separator| text.contains(*separator)).unwrap_or(',');
+    text.split(separator).map(str::trim).filter(|item| !item.is_empty())
+}
+
+/// How databases write that there is nothing.
+const NOTHING: &[&str] = &["null", "(null)", "nan", "n/a", "#n/a", "nil", "undefined", "\\n"];
+
+/// The cells of a row by what they are about.
+#[derive(Debug)]
+pub(super) struct Cells {
+    texts: Vec<String>,
+    /// The places of the headings whose column has something in this row.
+    filled: Vec<usize>,
+}
+
+impl Cells {
+    pub(super) fn new() -> Self {
+        Self { texts: vec![String::new(); Column::COUNT], filled: Vec::new() }
+    }
+
+    /// Empties every cell for the next row.
+    pub(super) fn clear(&mut self) {
+        self.texts.iter_mut().for_each(String::clear);
+        self.filled.clear();
+    }
+
+    /// Fills a cell from the column of a heading, unless another one of the same meaning already
+    /// has; photos of several columns come together.
+    pub(super) fn fill(&mut self, place: usize, column: Option<Column>, text: &str) {
+        let text = text.trim();
+        if text.is_empty() || NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing)) {
+            return;
+        }
+        self.filled.push(place);
+        let Some(column) = column else {
+            return;
+        };
+        let Some(cell) = self.texts.get_mut(column as usize) else {
+            return;
+        };
+        if column == Column::Photos {
+            for item in items(text) {
+                cell.push_str(item);
+                cell.push(ITEM);
+            }
+        } else if cell.is_empty() {
+            cell.push_str(text);
+        }
+    }
+
+    /// The places of the headings whose column has something in this row.
+    pub(super) fn filled(&self) -> &[usize] {
+        &self.filled
+    }
+
+    /// What stands in a cell, without surrounding space.
+    pub(super) fn get(&self, column: Column) -> &str {
+        self.texts.get(column as usize).map_or("", String::as_str)
+    }
+
+    /// What stands in the first of some cells that is not empty.
+    pub(super) fn first(&self, columns: &[Column]) -> &str {
+        columns
+            .iter()
+            .map(|column| self.get(*column))
+            .find(|text| !text.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// Whether nothing is known about the unit.
+    pub(super) fn is_blank(&self) -> bool {
+        self.texts.iter().all(String::is_empty)
+    }
+}

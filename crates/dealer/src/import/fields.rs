@@ -1,0 +1,110 @@
+//! The fields of a listing: which columns feed each, how full they are, and which ones a feed
+//! cannot do without.
+
+use tradepost_wire::aap::Vehicle;
+
+use super::Unit;
+use super::columns::Column;
+use super::report::{ColumnUse, FieldUse};
+
+/// A field of a listing.
+pub(super) struct Field {
+    name: &'static str,
+    columns: &'static [Column],
+    /// Whether a listing has it.
+    has: fn(&Vehicle) -> bool,
+    /// What it is called where no feed may lack it: buyers search by it.
+    key: Option<&'static str>,
+}
+
+macro_rules! fields {
+    ($( $name:literal = [$($column:ident),+], $has:expr $(, key $key:literal)?; )*) => {
+        /// Every field that a feed can fill.
+        pub(super) const FIELDS: &[Field] = &[$(Field {
+            name: $name,
+            columns: &[$(Column::$column),+],
+            has: $has,
+            key: fields!(@key $($key)?),
+        }),*];
+    };
+    (@key $key:literal) => { Some($key) };
+    (@key) => { None };
+}
+
+fields! {
+    "vin" = [Vin], |v| v.vin.is_some(), key "VIN";
+    "stock" = [Stock], |v| v.stock.is_some();
+    "vehicle_id" = [VehicleId], |v| v.vehicle_id.is_some();
+    "rooftop" = [Rooftop, DealerName, DealerId], |v| v.rooftop.is_some();
+    "year" = [Year], |v| v.year.is_some();
+    "make" = [Make], |v| v.make.is_some(), key "make";
+    "model" = [Model], |v| v.model.is_some(), key "model";
+    "trim" = [Trim], |v| v.trim.is_some();
+    "body" = [Body], |v| v.body.is_some();
+    "condition" = [Type, Certified, IsNew], |v| v.condition.is_some(), key "condition";
+    "status" = [Status], |v| v.status.is_some();
+    "price" = [InternetPrice, SellingPrice, Price, ListPrice, Currency], |v| v.price.is_some(),
+        key "price";
+    "msrp" = [Msrp], |v| v.msrp.is_some();
+    "mileage" = [Mileage, MileageUnit], |v| v.mileage.is_some();
+    "transmission" = [Transmission, TransmissionDescription], |v| v.transmission.is_some();
+    "driveline" = [Drivetrain], |v| v.driveline.is_some();
+    "engine" = [Engine, Displacement, Cylinders, Block, Aspiration], |v| v.engine.is_some();
+    "fuel" = [Fuel], |v| v.fuel.is_some();
+    "city_mpg" = [CityMpg], |v| v.city_mpg.is_some();
+    "highway_mpg" = [HighwayMpg], |v| v.highway_mpg.is_some();
+    "electric_range_mi" = [ElectricRange], |v| v.electric_range_mi.is_some();
+    "exterior_color" = [ExteriorColor, ExteriorGeneric], |v| v.exterior_color.is_some();
+    "interior_color" = [InteriorColor, InteriorGeneric], |v| v.interior_color.is_some();
+    "features" = [Features, CategorizedOptions], |v| !v.features.is_empty();
+    "photos" = [Photos], |v| !v.photos.is_empty();
+    "vdp_url" = [Link], |v| v.vdp_url.is_some();
+    "description" = [Description], |v| v.description.is_some();
+    "notes" = [Notes], |v| v.notes.is_some();
+    "inventory_date" = [InStockSince], |v| v.inventory_date.is_some();
+}
+
+/// How many of its fields a listing has.
+pub(super) fn filled(vehicle: &Vehicle) -> usize {
+    FIELDS.iter().filter(|field| (field.has)(vehicle)).count()
+}
+
+/// Which columns fed each field, and how many of the units on offer have it.
+pub(super) fn uses(units: &[Unit], columns: &[(ColumnUse, Option<Column>)]) -> Vec<FieldUse> {
+    let offered: Vec<&Vehicle> =
+        units.iter().filter(|unit| !unit.sold).map(|unit| &unit.vehicle).collect();
+    let of = |field: &Field| FieldUse {
+        field: field.name,
+        has: offered.iter().filter(|vehicle| (field.has)(vehicle)).count(),
+        columns: columns
+            .iter()
+            .filter(|(_, column)| column.is_some_and(|column| field.columns.contains(&column)))
+            .map(|(column, _)| column.clone())
+            .collect(),
+    };
+    FIELDS.iter().map(of).collect()
+}
+
+/// What speaks against a feed: a field by which buyers search, and which most of the units lack.
+/// `withheld` of them have a word such as `Call` for a price, which is the dealer's decision.
+pub(super) fn doubts(uses: &[FieldUse], offered: usize, withheld: usize) -> Vec<String> {
+    let mut doubts = Vec::new();
+    for (field, used) in FIELDS.iter().zip(uses) {
+        let Some(key) = field.key else {
+            continue;
+        };
+        let meant = if key == "price" { withheld } else { 0 };
+        let lacking = offered.saturating_sub(used.has + meant);
+        if lacking * 2 <= offered {
+            continue;
+        }
+        let names: Vec<String> =
+            used.columns.iter().map(|column| format!("\"{}\"", column.column)).collect();
+        doubts.push(if names.is_empty() {
+            format!("no column is understood as the {key}")
+        } else {
+            format!("{lacking} of {offered} units have no {key}, from {}", names.join(", "))
+        });
+    }
+    doubts
+}

@@ -1,0 +1,485 @@
+//! What a row means: cells become a listing, and everything that is odd is noted (§3.4).
+
+use jiff::Timestamp;
+use tradepost_wire::aap::Vehicle;
+use tradepost_wire::aap::vehicle::{AnyCondition, Condition, Status};
+use tradepost_wire::format;
+
+use super::columns::{Cells, Column, items};
+use super::numbers::{self, Amount};
+use super::report::{Reason, Report, Warning, quote};
+use super::words::{self, Availability, Word};
+use super::{Target, vin};
+
+/// How long names, colours and the like may be, in characters.
+const MAX_TEXT: usize = 200;
+
+/// How long a description may be, in characters.
+const MAX_DESCRIPTION: usize = 10_000;
+
+/// How many features and how many photos a listing may have.
+const MAX_ITEMS: usize = 200;
+
+/// How long an address may be, in bytes.
+const MAX_ADDRESS: usize = 2_000;
+
+/// Where a row comes from: `price` means something else in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A table: prices are advertised ones, without the mandatory fees.
+    Table,
+    /// AAP JSON: `price` is the one out of the door, `list_price` the advertised one.
+    Aap,
+}
+
+/// What became of a row.
+#[derive(Debug)]
+pub(super) enum Mapped {
+    /// On offer.
+    Offered(Vehicle),
+    /// Sold.
+    Sold(Vehicle),
+    /// Neither.
+    Skipped(Reason, String),
+}
+
+/// Reads the cells of one row.
+pub(super) struct Mapper<'a> {
+    pub(super) target: &'a Target,
+    /// The rooftop that the row names, if it does.
+    pub(super) rooftop: Option<usize>,
+    pub(super) now: Timestamp,
+    pub(super) source: Source,
+    pub(super) line: usize,
+    pub(super) cells: &'a Cells,
+    pub(super) report: &'a mut Report,
+}
+
+impl Mapper<'_> {
+    pub(super) fn map(mut self) -> Mapped {
+        let word = self.cells.get(Column::Status);
+        let (status, sold) = match words::availability(word) {
+            Availability::Offered(status) => (status, false),
+            // A sold unit had a deal before: that is the nearest of AAP's words.
+            Availability::Sold => (Status::Pending, true),
+            Availability::InProduction => {
+                let message = format!(
+                    "\"{}\" is not on its way to the dealer yet, so it may not be offered",
+                    quote(word)
+                );
+                return Mapped::Skipped(Reason::InProduction, message);
+            }
+            Availability::NotForSale => {
+                let message = format!("the status is \"{}\"", quote(word));
+                return Mapped::Skipped(Reason::NotForSale, message);
+            }
+            Availability::Unknown => {
+                let message = format!(
+                    "the status \"{}\" is not understood; use In Stock, In Transit, Sale Pending \
+                     or Sold",
+                    quote(word)
+                );
+                return Mapped::Skipped(Reason::UnknownStatus, message);
+            }
+        };
+        let vin = self.vin();
+        let stock =
+            self.text(Column::Stock).filter(|stock| stock.chars().any(char::is_alphanumeric));
+        let given = self.text(Column::VehicleId);
+        let (rooftop, fees) = self.place();
+        let vehicle_id = match (given, &vin, &stock) {
+            (Some(given), _, _) => given,
+            (None, Some(vin), _) => id_from_vin(vin),
+            (None, None, Some(stock)) => id_from_stock(&rooftop, stock),
+            (None, None, None) => {
+                let message = "a row needs a VIN of 17 characters, a stock number or a vehicle_id";
+                return Mapped::Skipped(Reason::NoIdentifier, message.to_owned());
+            }
+        };
+        let mut vehicle = Vehicle {
+            dealer_id: Some(self.target.dealer_id.clone()),
+            vehicle_id: Some(vehicle_id),
+            vin,
+            stock,
+            rooftop: Some(rooftop),
+            status: Some(status),
+            updated_at: Some(self.now),
+            ..Vehicle::default()
+        };
+        self.what_it_is(&mut vehicle);
+        self.what_it_costs(&mut vehicle, fees, sold);
+        self.what_is_shown(&mut vehicle);
+        if sold { Mapped::Sold(vehicle) } else { Mapped::Offered(vehicle) }
+    }
+
+    fn what_it_is(&mut self, vehicle: &mut Vehicle) {
+        vehicle.year = self.year();
+        vehicle.make = self.text(Column::Make);
+        vehicle.model = self.text(Column::Model);
+        vehicle.trim = self.text(Column::Trim);
+        match (&vehicle.make, &vehicle.model) {
+            (Some(make), Some(_)) => {
+                if let Some(vin) = &vehicle.vin
+                    && vin::contradicts(vin, make)
+                {
+                    let message = format!("the VIN does not begin like one of {}", quote(make));
+                    self.warn(Warning::WmiMismatch, message);
+                }
+            }
+            (None, _) | (_, None) => {
+                self.warn(Warning::NoMakeOrModel, "buyers search by make and model");
+            }
+        }
+        vehicle.condition = self.condition();
+        let transmission = [Column::Transmission, Column::TransmissionDescription];
+        vehicle.transmission = self.word(&transmission, words::transmission);
+        vehicle.driveline = self.word(&[Column::Drivetrain], words::driveline);
+        vehicle.fuel = self.word(&[Column::Fuel], words::fuel);
+        vehicle.body = self.word(&[Column::Body], words::body);
+        vehicle.engine = self.text(Column::Engine).or_else(|| self.engine());
+        vehicle.mileage = self.mileage();
+        vehicle.city_mpg = self.plain(Column::CityMpg, 1_000);
+        vehicle.highway_mpg = self.plain(Column::HighwayMpg, 1_000);
+        vehicle.electric_range_mi = self.plain(Column::ElectricRange, 2_000).map(f64::from);
+    }
+
+    fn what_it_costs(&mut self, vehicle: &mut Vehicle, fees: u32, sold: bool) {
+        vehicle.msrp = self.price(&[Column::Msrp]).number();
+        let out_the_door = match self.source {
+            Source::Table => Amount::Empty,
+            Source::Aap => self.price(&[Column::Price]),
+        };
+        let advertised = match self.source {
+            Source::Table => self.price(Column::PRICES),
+            Source::Aap => self.price(&[Column::ListPrice]),
+        };
+        vehicle.list_price = advertised.number();
+        // A word such as `Call` in the place of the price is the dealer's decision not to name
+        // one; only an empty place is filled from the advertised price.
+        vehicle.price = match out_the_door {
+            Amount::Empty => vehicle.list_price.map(|price| price.saturating_add(fees)),
+            Amount::Is(price) => Some(price),
+            Amount::Withheld | Amount::Unreadable | Amount::FarOff => None,
+        };
+        let is_left_out = [advertised, out_the_door]
+            .iter()
+            .any(|amount| matches!(amount, Amount::Unreadable | Amount::FarOff));
+        if self.prices_disagree(vehicle) {
+            (vehicle.msrp, vehicle.list_price, vehicle.price) = (None, None, None);
+        } else if vehicle.price.is_none() && !sold && !is_left_out {
+            self.warn(Warning::NotPriced, "buyers who filter by price do not find it");
+        }
+    }
+
+    /// Whether price and MSRP are so far apart that one of them is wrong, such as cents taken for
+    /// dollars. Which one cannot be told, so neither is shown.
+    fn prices_disagree(&mut self, vehicle: &Vehicle) -> bool {
+        let Some(msrp) = vehicle.msrp.map(u64::from) else {
+            return false;
+        };
+        // Collectors pay several times the MSRP; a used car is worth a small part of it at last.
+        let least_share = if vehicle.condition == Some(AnyCondition::New) { 5 } else { 100 };
+        for asked in [vehicle.list_price, vehicle.price].into_iter().flatten() {
+            let asked = u64::from(asked);
+            if asked > 10 * msrp || asked * least_share < msrp {
+                let message = format!("a price of {asked} beside an MSRP of {msrp}");
+                self.warn(Warning::FarOffPrice, message);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn what_is_shown(&mut self, vehicle: &mut Vehicle) {
+        vehicle.exterior_color =
+            self.text(Column::ExteriorColor).or_else(|| self.text(Column::ExteriorGeneric));
+        vehicle.interior_color =
+            self.text(Column::InteriorColor).or_else(|| self.text(Column::InteriorGeneric));
+        vehicle.features = self.features();
+        vehicle.photos = self.photos();
+        vehicle.vdp_url = self.link();
+        vehicle.description = self.long_text(Column::Description, MAX_DESCRIPTION);
+        vehicle.notes = self.long_text(Column::Notes, MAX_DESCRIPTION);
+        vehicle.inventory_date = self.in_stock_since();
+    }
+
+    fn warn(&mut self, kind: Warning, message: impl Into<String>) {
+        self.report.warn(kind, Some(self.line), message.into());
+    }
+
+    fn unreadable(&mut self, kind: Warning, column: &str, text: &str) {
+        self.warn(kind, format!("{column} \"{}\" is left out", quote(text)));
+    }
+
+    fn text(&mut self, column: Column) -> Option<String> {
+        self.long_text(column, MAX_TEXT)
+    }
+
+    fn long_text(&mut self, column: Column, most: usize) -> Option<String> {
+        let (text, shortened) = clean(self.cells.get(column), most);
+        if shortened {
+            let message = format!("a text has more than {most} characters");
+            self.warn(Warning::Shortened, message);
+        }
+        // Dashes and dots are how exports say "nothing".
+        text.chars().any(char::is_alphanumeric).then_some(text)
+    }
+
+    fn vin(&mut self) -> Option<String> {
+        let given: String =
+            self.cells.get(Column::Vin).chars().filter(|c| !c.is_whitespace()).collect();
+        if given.is_empty() {
+            return None;
+        }
+        let vin = given.to_ascii_uppercase();
+        if !format::is_vin(&vin) {
+            self.warn(Warning::MalformedVin, "a VIN has 17 digits and letters, without I, O and Q");
+            return None;
+        }
+        if vin != given {
+            self.warn(Warning::LowerCaseVin, "it is turned to upper case");
+        }
+        if !format::has_vin_check_digit(&vin) {
+            self.warn(Warning::BadCheckDigit, format!("compare the VIN {vin} with the vehicle"));
+        }
+        Some(vin)
+    }
+
+    /// The rooftop where the unit is, and the sum of its fees.
+    fn place(&mut self) -> (String, u32) {
+        let rooftops = &self.target.rooftops;
+        if self.rooftop.is_none() && rooftops.len() > 1 {
+            let message = "the row names none of the dealer's rooftops";
+            self.warn(Warning::NoRooftop, message);
+        }
+        let rooftop = rooftops.get(self.rooftop.unwrap_or_default());
+        rooftop.map(|rooftop| (rooftop.name.clone(), rooftop.fees)).unwrap_or_default()
+    }
+
+    fn year(&mut self) -> Option<u16> {
+        let text = self.cells.get(Column::Year);
+        let year = numbers::year(text);
+        if year.is_none() && !text.is_empty() {
+            self.unreadable(Warning::UnreadableYear, "the model year", text);
+        }
+        year
+    }
+
+    fn condition(&mut self) -> Option<AnyCondition> {
+        let kind = self.cells.get(Column::Type);
+        let certified = self.cells.get(Column::Certified);
+        let is_certified = words::certified(certified);
+        if is_certified.is_none() {
+            self.unreadable(Warning::UnknownCondition, "\"certified\"", certified);
+        }
+        let condition = words::condition(kind).or_else(|| self.is_new());
+        if condition.is_none() && !kind.is_empty() {
+            self.unreadable(Warning::UnknownCondition, "the condition", kind);
+        }
+        if is_certified == Some(true) {
+            if condition == Some(Condition::New) {
+                self.warn(Warning::CertifiedNew, "the type is new and certified is set");
+            }
+            return Some(AnyCondition::Cpo);
+        }
+        condition.map(|condition| match condition {
+            Condition::New => AnyCondition::New,
+            Condition::Used => AnyCondition::Used,
+            Condition::Cpo => AnyCondition::Cpo,
+        })
+    }
+
+    fn is_new(&self) -> Option<Condition> {
+        let is_new = words::truth(self.cells.get(Column::IsNew))?;
+        Some(if is_new { Condition::New } else { Condition::Used })
+    }
+
+    fn word(&mut self, columns: &[Column], read: fn(&str) -> Option<Word>) -> Option<String> {
+        let (text, _) = clean(self.cells.first(columns), MAX_TEXT);
+        let word = read(&text)?;
+        if !word.usual {
+            self.warn(Warning::UnusualWord, format!("\"{}\" is kept", quote(&text)));
+        }
+        Some(word.text)
+    }
+
+    /// The engine in the words of the published examples: `1.5L Turbo I4`.
+    fn engine(&mut self) -> Option<String> {
+        let litres = self.cells.get(Column::Displacement);
+        let litres = litres.trim_end_matches(['L', 'l', ' ']);
+        let litres = litres.parse::<f64>().ok().filter(|l| (0.1..30.0).contains(l));
+        let cylinders = self.cells.get(Column::Cylinders);
+        let cylinders = cylinders.parse::<u8>().ok().filter(|c| (1..=16).contains(c));
+        let block = self.cells.get(Column::Block);
+        let block = if block.len() == 1 { block } else { "" };
+        let turbo = words::fold(self.cells.get(Column::Aspiration)).contains("turbo");
+        let parts = [
+            litres.map(|litres| format!("{litres:.1}L")),
+            turbo.then(|| "Turbo".to_owned()),
+            cylinders.map(|count| match block {
+                "" => format!("{count}-cylinder"),
+                block => format!("{block}{count}"),
+            }),
+        ];
+        let engine = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        (litres.is_some() || cylinders.is_some()).then_some(engine)
+    }
+
+    /// The first of some prices whose cell is not empty; zero counts as empty.
+    fn price(&mut self, columns: &[Column]) -> Amount {
+        let currency = self.cells.get(Column::Currency);
+        if !numbers::is_dollars(currency) && columns.iter().any(|c| !self.cells.get(*c).is_empty())
+        {
+            self.unreadable(Warning::UnreadablePrice, "the price in the currency", currency);
+            return Amount::Unreadable;
+        }
+        let mut found = Amount::Empty;
+        for column in columns {
+            let text = self.cells.get(*column);
+            match numbers::price(text) {
+                Amount::Empty => {}
+                Amount::Is(price) => return Amount::Is(price),
+                Amount::Withheld => {
+                    found = Amount::Withheld;
+                    if !text.bytes().any(|b| b.is_ascii_digit()) {
+                        return found;
+                    }
+                }
+                Amount::Unreadable => {
+                    self.unreadable(Warning::UnreadablePrice, "the price", text);
+                    return Amount::Unreadable;
+                }
+                Amount::FarOff => {
+                    self.unreadable(Warning::FarOffPrice, "the price", text);
+                    return Amount::FarOff;
+                }
+            }
+        }
+        found
+    }
+
+    fn mileage(&mut self) -> Option<u32> {
+        let text = self.cells.get(Column::Mileage);
+        let (amount, converted) = numbers::mileage(text, self.cells.get(Column::MileageUnit));
+        if amount == Amount::Unreadable {
+            self.unreadable(Warning::UnreadableMileage, "the mileage", text);
+        } else if converted {
+            let message = format!("\"{}\" is converted", quote(text));
+            self.warn(Warning::Kilometres, message);
+        }
+        amount.number()
+    }
+
+    fn plain(&mut self, column: Column, greatest: u32) -> Option<u32> {
+        let text = self.cells.get(column);
+        let amount = numbers::plain(text, greatest);
+        if amount == Amount::Unreadable {
+            self.unreadable(Warning::UnreadableNumber, "the number", text);
+        }
+        amount.number()
+    }
+
+    fn features(&mut self) -> Vec<String> {
+        let text = self.cells.first(&[Column::Features, Column::CategorizedOptions]);
+        let mut features: Vec<String> = Vec::new();
+        let mut shortened = false;
+        for item in items(text) {
+            let (feature, clipped) = clean(item, MAX_TEXT);
+            if feature.is_empty() || features.contains(&feature) {
+                continue;
+            }
+            if features.len() == MAX_ITEMS {
+                shortened = true;
+                break;
+            }
+            shortened |= clipped;
+            features.push(feature);
+        }
+        if shortened {
+            self.warn(Warning::Shortened, "the list of features is too long");
+        }
+        features
+    }
+
+    fn photos(&mut self) -> Vec<String> {
+        let mut photos: Vec<String> = Vec::new();
+        let mut bad = 0;
+        for photo in items(self.cells.get(Column::Photos)) {
+            if !is_web_address(photo) {
+                bad += 1;
+            } else if photos.len() < MAX_ITEMS && !photos.iter().any(|other| other == photo) {
+                photos.push(photo.to_owned());
+            }
+        }
+        if bad > 0 {
+            let message = format!("{bad} of the addresses do not start with https:// or http://");
+            self.warn(Warning::BadPhoto, message);
+        }
+        photos
+    }
+
+    fn link(&mut self) -> Option<String> {
+        let text = self.cells.get(Column::Link);
+        if is_web_address(text) {
+            return Some(text.to_owned());
+        }
+        if !text.is_empty() {
+            self.unreadable(Warning::BadLink, "the address", text);
+        }
+        None
+    }
+
+    fn in_stock_since(&mut self) -> Option<String> {
+        let text = self.cells.get(Column::InStockSince);
+        let date = numbers::date(text);
+        if date.is_none() && !text.is_empty() {
+            self.unreadable(Warning::UnreadableDate, "the date", text);
+        }
+        date.map(|date| date.to_string())
+    }
+}
+
+/// The id of a unit that has none of its own.
+pub(super) fn id_from_vin(vin: &str) -> String {
+    format!("veh_{}", vin.to_ascii_lowercase())
+}
+
+/// Stock numbers are unique only within a rooftop.
+fn id_from_stock(rooftop: &str, stock: &str) -> String {
+    format!("stk_{}_{}", words::fold(rooftop), words::fold(stock))
+}
+
+/// An absolute http(s) address with a host.
+fn is_web_address(text: &str) -> bool {
+    let rest = ["https://", "http://"].iter().find_map(|scheme| {
+        let head = text.get(..scheme.len())?;
+        head.eq_ignore_ascii_case(scheme).then(|| text.get(scheme.len()..))?
+    });
+    text.len() <= MAX_ADDRESS
+        && rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#', ':']))
+        && format::is_uri(text)
+}
+
+/// Without control characters and doubled spaces, at most `most` characters; and whether that
+/// cost anything.
+fn clean(text: &str, most: usize) -> (String, bool) {
+    let mut out = String::with_capacity(text.len().min(most));
+    let mut count = 0;
+    let mut space = false;
+    for character in text.chars() {
+        if character.is_whitespace() || character.is_control() {
+            space = !out.is_empty();
+            continue;
+        }
+        let needed = 1 + usize::from(space);
+        if count + needed > most {
+            return (out, true);
+        }
+        if std::mem::take(&mut space) {
+            out.push(' ');
+        }
+        out.push(character);
+        count += needed;
+    }
+    (out, false)
+}

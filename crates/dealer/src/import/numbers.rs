@@ -1,0 +1,277 @@
+//! Numbers and dates as people type them into feeds.
+
+use jiff::civil::Date;
+
+/// What stands in a cell for a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Amount {
+    /// Nothing.
+    Empty,
+    /// Words or signs that say that there is none: `Not Priced`, `Call`, `–`, zero.
+    Withheld,
+    /// A number.
+    Is(u32),
+    /// A number that no price is: a typing error, or one that stands for none.
+    FarOff,
+    /// Something else.
+    Unreadable,
+}
+
+impl Amount {
+    pub(super) fn number(self) -> Option<u32> {
+        match self {
+            Self::Is(number) => Some(number),
+            Self::Empty | Self::Withheld | Self::FarOff | Self::Unreadable => None,
+        }
+    }
+}
+
+/// No car costs less: smaller figures stand for "ask us".
+const LEAST_PRICE: u32 = 100;
+
+/// Hardly a car costs more, whole US dollars; beyond it are typing errors.
+const GREATEST_PRICE: u32 = 5_000_000;
+
+/// From here on, a number of equal digits such as 999,999 stands for none.
+const LEAST_FILLER: u32 = 111_111;
+
+/// No car has run further, in miles; beyond it are typing errors.
+const GREATEST_MILEAGE: u32 = 2_000_000;
+
+/// A price in US dollars. Cents are rounded up: a price never promises less than is asked
+/// (`R-PR-01`).
+pub(super) fn price(text: &str) -> Amount {
+    if text.is_empty() {
+        return Amount::Empty;
+    }
+    let upper = text.to_uppercase();
+    let bare = strip_unit(&upper, &["USD", "US$", "$"]);
+    if !bare.chars().any(|c| c.is_ascii_digit()) {
+        // A lone currency of another country is no statement about the price either.
+        return Amount::Withheld;
+    }
+    match decimal(bare) {
+        Some((whole, fraction)) => match whole.checked_add(u32::from(fraction)) {
+            Some(number) if number < LEAST_PRICE => Amount::Withheld,
+            Some(number) if number > GREATEST_PRICE || is_filler(number) => Amount::FarOff,
+            Some(number) => Amount::Is(number),
+            None => Amount::FarOff,
+        },
+        None => Amount::Unreadable,
+    }
+}
+
+/// Whether a number is one that people type where they have none.
+fn is_filler(number: u32) -> bool {
+    let digits = number.to_string();
+    let same = digits.bytes().zip(digits.bytes().skip(1)).all(|(one, next)| one == next);
+    number == 1_234_567 || number == 123_456 || (same && number >= LEAST_FILLER)
+}
+
+/// Whether the name of a currency is that of US dollars, or empty.
+pub(super) fn is_dollars(currency: &str) -> bool {
+    currency.is_empty()
+        || ["USD", "US$", "$"].iter().any(|name| currency.eq_ignore_ascii_case(name))
+}
+
+/// A mileage in miles, and whether it was converted from kilometres. `unit` counts when the cell
+/// names none.
+pub(super) fn mileage(text: &str, unit: &str) -> (Amount, bool) {
+    const MILES: &[&str] = &["MILES", "MILE", "MI.", " MI", "MI"];
+    const KILOMETRES: &[&str] = &["KILOMETERS", "KILOMETRES", "KMS", "KM"];
+    if text.is_empty() {
+        return (Amount::Empty, false);
+    }
+    let upper = text.to_uppercase();
+    let in_kilometres = strip_unit(&upper, KILOMETRES);
+    let in_miles = strip_unit(&upper, MILES);
+    let unit = unit.to_uppercase();
+    let kilometres = in_kilometres != upper.trim()
+        || (in_miles == upper.trim() && KILOMETRES.contains(&unit.as_str()));
+    let bare = if kilometres { in_kilometres } else { in_miles };
+    if !bare.chars().any(|c| c.is_ascii_digit()) {
+        return (Amount::Withheld, false);
+    }
+    let Some((whole, _)) = decimal(bare) else {
+        return (Amount::Unreadable, false);
+    };
+    let miles = if kilometres {
+        // One mile is 1.609344 km; rounded to the nearest mile.
+        let metres = u64::from(whole) * 1_000_000;
+        u32::try_from((metres + 804_672) / 1_609_344).unwrap_or(u32::MAX)
+    } else {
+        whole
+    };
+    if miles > GREATEST_MILEAGE {
+        return (Amount::Unreadable, kilometres);
+    }
+    (Amount::Is(miles), kilometres)
+}
+
+/// A plain number such as miles per gallon.
+pub(super) fn plain(text: &str, greatest: u32) -> Amount {
+    if text.is_empty() {
+        return Amount::Empty;
+    }
+    if !text.chars().any(|c| c.is_ascii_digit()) {
+        return Amount::Withheld;
+    }
+    match decimal(text) {
+        Some((0, _)) => Amount::Withheld,
+        Some((whole, _)) if whole <= greatest => Amount::Is(whole),
+        Some(_) | None => Amount::Unreadable,
+    }
+}
+
+/// A model year in the range of the schema.
+pub(super) fn year(text: &str) -> Option<u16> {
+    let (year, _) = decimal(text)?;
+    u16::try_from(year).ok().filter(|year| (1900..=2100).contains(year))
+}
+
+/// Removes a unit in front of a number or behind it.
+fn strip_unit<'t>(text: &'t str, units: &[&str]) -> &'t str {
+    let text = text.trim();
+    for unit in units {
+        if let Some(rest) = text.strip_prefix(unit).or_else(|| text.strip_suffix(unit)) {
+            return rest.trim();
+        }
+    }
+    text
+}
+
+/// The whole part, and whether there is a fraction. Commas may group thousands; a point may
+/// separate a fraction of other than three digits, because `32.450` can be meant either way.
+fn decimal(text: &str) -> Option<(u32, bool)> {
+    let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+    let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if !all_digits(fraction) || fraction.len() == 3 {
+        return None;
+    }
+    let mut groups = whole.split(',');
+    let first = groups.next()?;
+    let mut digits = first.to_owned();
+    let mut grouped = false;
+    for group in groups {
+        if group.len() != 3 {
+            return None;
+        }
+        digits.push_str(group);
+        grouped = true;
+    }
+    let short = !grouped || (1..=3).contains(&first.len());
+    if digits.is_empty() || !all_digits(&digits) || !short {
+        return None;
+    }
+    Some((digits.parse().ok()?, fraction.bytes().any(|b| b != b'0')))
+}
+
+/// A date as `2026-04-12`, `4/12/2026`, `04-12-26` (month first, as in the US) or `20260412`; a
+/// time behind it is ignored.
+pub(super) fn date(text: &str) -> Option<Date> {
+    let day = text.trim().split([' ', 'T']).next()?;
+    let mut parts = day.split(['-', '/', '.']);
+    let (first, second, third) = (parts.next()?, parts.next(), parts.next());
+    let number = |part: &str| {
+        (!part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| part.parse::<i16>().ok())
+            .flatten()
+    };
+    let (year, month, day) = match (second, third) {
+        (None, None) if first.len() == 8 => {
+            (number(first.get(..4)?)?, number(first.get(4..6)?)?, number(first.get(6..)?)?)
+        }
+        (Some(second), Some(third)) if parts.next().is_none() => {
+            if first.len() == 4 {
+                (number(first)?, number(second)?, number(third)?)
+            } else {
+                let year = match third.len() {
+                    2 => 2000 + number(third)?,
+                    4 => number(third)?,
+                    _ => return None,
+                };
+                (year, number(first)?, number(second)?)
+            }
+        }
+        (None | Some(_), None | Some(_)) => return None,
+    };
+    if !(1900..=2100).contains(&year) {
+        return None;
+    }
+    Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_whole_dollars_or_left_out() {
+        for (text, expected) in [
+            ("27995", Amount::Is(27_995)),
+            ("$27,995", Amount::Is(27_995)),
+            ("27,995.01 USD", Amount::Is(27_996)),
+            ("USD 27995.00", Amount::Is(27_995)),
+            ("1,234,568", Amount::Is(1_234_568)),
+            ("1,234,567", Amount::FarOff),
+            ("9,999,999", Amount::FarOff),
+            ("999999", Amount::FarOff),
+            ("99,999", Amount::Is(99_999)),
+            ("5,000,001", Amount::FarOff),
+            ("", Amount::Empty),
+            ("0", Amount::Withheld),
+            ("$0.00", Amount::Withheld),
+            ("1", Amount::Withheld),
+            ("Not Priced", Amount::Withheld),
+            ("Call", Amount::Withheld),
+            ("–", Amount::Withheld),
+            ("27.995", Amount::Unreadable),
+            ("27,99", Amount::Unreadable),
+            ("-5000", Amount::Unreadable),
+            ("27995 EUR", Amount::Unreadable),
+            ("1e5", Amount::Unreadable),
+            ("99999999999999999999", Amount::Unreadable),
+        ] {
+            assert_eq!(price(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn mileages_may_have_commas_and_units() {
+        for (text, unit, expected) in [
+            ("52,777 miles", "", (Amount::Is(52_777), false)),
+            ("52777", "", (Amount::Is(52_777), false)),
+            ("52777 mi", "km", (Amount::Is(52_777), false)),
+            ("84,937 km", "", (Amount::Is(52_777), true)),
+            ("84937", "KM", (Amount::Is(52_777), true)),
+            ("0", "", (Amount::Is(0), false)),
+            ("–", "", (Amount::Withheld, false)),
+            ("", "km", (Amount::Empty, false)),
+            ("52k", "", (Amount::Unreadable, false)),
+            ("4294967295 km", "", (Amount::Unreadable, true)),
+        ] {
+            assert_eq!(mileage(text, unit), expected, "{text} {unit}");
+        }
+    }
+
+    #[test]
+    fn dates_are_read_month_first() {
+        for (text, expected) in [
+            ("2026-04-12", Some("2026-04-12")),
+            ("4/12/2026", Some("2026-04-12")),
+            ("04-12-26 13:00", Some("2026-04-12")),
+            ("20260412", Some("2026-04-12")),
+            ("2026-04-12T00:00:00Z", Some("2026-04-12")),
+            ("13/12/2026", None),
+            ("2026-02-30", None),
+            ("0000-00-00", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            assert_eq!(date(text).map(|d| d.to_string()).as_deref(), expected, "{text}");
+        }
+        assert_eq!(year("2024"), Some(2024));
+        assert_eq!(year("2024.0"), Some(2024));
+        assert_eq!(year("24"), None);
+    }
+}

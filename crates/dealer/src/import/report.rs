@@ -1,0 +1,319 @@
+//! What became of a feed's rows: every skipped row with its reason, and warnings counted by kind.
+//! Memory is bounded whatever the feed holds; everything is counted, and the first are kept.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// How many skipped rows are kept.
+pub const MAX_SKIPS: usize = 1_000;
+
+/// How many examples of each kind of warning are kept.
+pub const MAX_EXAMPLES: usize = 5;
+
+/// How many names of columns that were not understood are kept.
+pub const MAX_COLUMNS: usize = 100;
+
+/// How many characters of a feed's value are repeated.
+const MAX_QUOTED: usize = 40;
+
+macro_rules! kinds {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $code:literal, $summary:literal; )* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $( $(#[doc = $doc])+ $variant, )* }
+
+        impl $name {
+            /// Every kind, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The code for programs.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$variant => $code),* }
+            }
+
+            /// A few words for people.
+            #[must_use]
+            pub const fn summary(self) -> &'static str {
+                match self { $(Self::$variant => $summary),* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.code())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.code())
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Why a row is not on offer.
+    pub enum Reason {
+        /// Neither VIN nor stock number nor id.
+        NoIdentifier = "no_identifier", "no VIN, stock number or id";
+        /// Not yet on its way to the dealer (§3.4).
+        InProduction = "in_production", "not built or not shipped yet";
+        /// The row names a dealer or a rooftop that is not the one configured.
+        AnotherDealer = "another_dealer", "of a dealer or rooftop that is not configured";
+        /// The file is split among dealers, and the row names none.
+        NoDealer = "no_dealer", "no dealer or rooftop is named";
+        /// The feed says that it cannot be bought.
+        NotForSale = "not_for_sale", "marked as not for sale";
+        /// A status whose meaning is unknown: claiming that the unit can be bought is not ours.
+        UnknownStatus = "unknown_status", "a status that is not understood";
+        /// A VIN that another row has, too.
+        DuplicateVin = "duplicate_vin", "another row has the same VIN";
+        /// A stock number that another row of the rooftop has, too.
+        DuplicateStock = "duplicate_stock", "another row has the same stock number";
+        /// An id that another row has, too.
+        DuplicateId = "duplicate_id", "another row has the same id";
+        /// More cells than columns: the values are shifted.
+        TooManyCells = "too_many_cells", "more cells than columns";
+        /// The file ends in the middle of it.
+        Truncated = "truncated", "the file ends in the middle of the row";
+        /// A quotation mark that opens and never closes.
+        OpenQuote = "open_quote", "a quotation mark is not closed";
+        /// A cell beyond all measure.
+        OversizedCell = "oversized_cell", "a cell is too large";
+        /// Not even a row.
+        Malformed = "malformed", "not a row that can be read";
+    }
+}
+
+kinds! {
+    /// What is odd about a row that is on offer nevertheless.
+    pub enum Warning {
+        /// The ninth character of the VIN does not fit (C-44).
+        BadCheckDigit = "bad_check_digit", "the VIN's check digit is wrong";
+        /// The VIN begins like another manufacturer's.
+        WmiMismatch = "wmi_mismatch", "the VIN belongs to another manufacturer";
+        /// Not 17 characters of a VIN; it is left out.
+        MalformedVin = "malformed_vin", "not a VIN, left out";
+        /// Upper-cased (C-43).
+        LowerCaseVin = "lower_case_vin", "the VIN was in lower case";
+        /// No price, or a word instead of one: it is left out.
+        NotPriced = "not_priced", "no price";
+        /// A price that is no sum of US dollars; it is left out.
+        UnreadablePrice = "unreadable_price", "a price that cannot be read, left out";
+        /// A price that cannot be meant; it is left out.
+        FarOffPrice = "far_off_price", "a price far off, left out";
+        /// A mileage that is no number; it is left out.
+        UnreadableMileage = "unreadable_mileage", "a mileage that cannot be read, left out";
+        /// Converted to miles.
+        Kilometres = "kilometres", "kilometres, converted to miles";
+        /// A number that is none; it is left out.
+        UnreadableNumber = "unreadable_number", "a number that cannot be read, left out";
+        /// No model year; it is left out.
+        UnreadableYear = "unreadable_year", "a model year that cannot be read, left out";
+        /// No date; it is left out.
+        UnreadableDate = "unreadable_date", "a date that cannot be read, left out";
+        /// A condition that is not understood; it is left out.
+        UnknownCondition = "unknown_condition", "a condition that is not understood, left out";
+        /// New and certified at once; certified wins.
+        CertifiedNew = "certified_new", "both new and certified, taken as certified";
+        /// A word that is not usual for its column; it is kept.
+        UnusualWord = "unusual_word", "an unusual word, kept";
+        /// No rooftop is named, and the dealer has several; the first one is taken.
+        NoRooftop = "no_rooftop", "no rooftop is named, taken for the first one";
+        /// Besides the rooftop something is named that the configuration does not have.
+        AlsoAnother = "also_another", "another name of dealer or rooftop, which is not configured";
+        /// Make or model is missing.
+        NoMakeOrModel = "no_make_or_model", "make or model is missing";
+        /// Model and trim stood in one cell.
+        ModelAndTrim = "model_and_trim", "model and trim in one cell, separated";
+        /// Not an absolute http(s) address; it is left out.
+        BadPhoto = "bad_photo", "a photo without an absolute web address, left out";
+        /// Not an absolute http(s) address; it is left out.
+        BadLink = "bad_link", "a link without an absolute web address, left out";
+        /// A text that is too long; its beginning is kept.
+        Shortened = "shortened", "a text was too long and is shortened";
+        /// Fewer cells than columns.
+        FewCells = "few_cells", "fewer cells than columns";
+        /// Bytes that are not in the file's encoding.
+        ReplacedCharacters = "replaced_characters", "characters that cannot be read";
+    }
+}
+
+/// A row that is not on offer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Skip {
+    /// The line in a table where the row starts, or the number of the item in JSON; from 1.
+    pub line: usize,
+    /// Why.
+    pub reason: Reason,
+    /// Why, for people.
+    pub message: String,
+}
+
+/// A kind and how often it occurred.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Count<K> {
+    /// The kind.
+    pub kind: K,
+    /// How often.
+    pub count: usize,
+    /// The first ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
+}
+
+/// One occurrence of a warning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Example {
+    /// As in [`Skip`]; absent when it is about the whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// What is odd, for people.
+    pub message: String,
+}
+
+/// A column of the feed and how full it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ColumnUse {
+    /// Its heading, or the member's name.
+    pub column: String,
+    /// In how many rows it holds something.
+    pub filled: usize,
+}
+
+/// A field of the listings and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldUse {
+    /// Its name in AAP.
+    pub field: &'static str,
+    /// How many of the units on offer have it.
+    pub has: usize,
+    /// The columns that fed it.
+    pub columns: Vec<ColumnUse>,
+}
+
+/// What became of a feed's rows: `rows` is the sum of `accepted`, `sold` and `skipped`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// `aap-json` or `table`.
+    pub format: &'static str,
+    /// Such as `UTF-8`.
+    pub encoding: &'static str,
+    /// What separates the cells of a table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<&'static str>,
+    /// Rows read, without the heading and empty lines.
+    pub rows: usize,
+    /// Rows that are on offer.
+    pub accepted: usize,
+    /// Rows of sold units.
+    pub sold: usize,
+    /// Rows that are neither.
+    pub skipped: usize,
+    /// Skipped rows by reason.
+    pub reasons: Vec<Count<Reason>>,
+    /// The first skipped rows, by line.
+    pub skips: Vec<Skip>,
+    /// Warnings by kind.
+    pub warnings: Vec<Count<Warning>>,
+    /// Columns that were not understood and are ignored.
+    pub ignored_columns: Vec<String>,
+    /// What speaks against the file as a whole: that it is not complete, or that most rows lack
+    /// what buyers search by.
+    pub doubts: Vec<String>,
+    /// Where each field of the listings came from.
+    pub fields: Vec<FieldUse>,
+    /// Columns that fed nothing.
+    pub unused_columns: Vec<ColumnUse>,
+}
+
+impl Report {
+    /// How many rows were skipped for a reason.
+    #[must_use]
+    pub fn skipped_for(&self, reason: Reason) -> usize {
+        count(&self.reasons, reason)
+    }
+
+    /// How many warnings of a kind there are.
+    #[must_use]
+    pub fn warned_of(&self, kind: Warning) -> usize {
+        count(&self.warnings, kind)
+    }
+
+    /// What [`Skip::line`] counts: `line` of a table, or `item` of JSON.
+    #[must_use]
+    pub fn place(&self) -> &'static str {
+        if self.format == super::json::FORMAT { "item" } else { "line" }
+    }
+
+    /// How many warnings there are in all.
+    #[must_use]
+    pub fn warned(&self) -> usize {
+        self.warnings.iter().map(|entry| entry.count).sum()
+    }
+
+    pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
+        self.skipped += 1;
+        entry(&mut self.reasons, reason).count += 1;
+        // The duplicates are found last, and all the rows are sorted then. Until that moment
+        // twice as many are kept, so that the first lines are among them.
+        if self.skips.len() < 2 * MAX_SKIPS {
+            self.skips.push(Skip { line, reason, message });
+        }
+    }
+
+    pub(super) fn warn(&mut self, kind: Warning, line: Option<usize>, message: String) {
+        let entry = entry(&mut self.warnings, kind);
+        entry.count += 1;
+        if entry.examples.len() < MAX_EXAMPLES {
+            entry.examples.push(Example { line, message });
+        }
+    }
+
+    pub(super) fn ignore(&mut self, column: &str) {
+        let column = quote(column);
+        if self.ignored_columns.len() < MAX_COLUMNS && !self.ignored_columns.contains(&column) {
+            self.ignored_columns.push(column);
+        }
+    }
+
+    pub(super) fn sort(&mut self) {
+        self.skips.sort_by_key(|skip| skip.line);
+        self.skips.truncate(MAX_SKIPS);
+        self.reasons.sort_by_key(|entry| entry.kind);
+        self.warnings.sort_by_key(|entry| entry.kind);
+    }
+}
+
+fn entry<K: PartialEq>(counts: &mut Vec<Count<K>>, kind: K) -> &mut Count<K> {
+    let position = counts.iter().position(|entry| entry.kind == kind);
+    let position = position.unwrap_or_else(|| {
+        counts.push(Count { kind, count: 0, examples: Vec::new() });
+        counts.len() - 1
+    });
+    counts.get_mut(position).expect("the entry was found or has just been added")
+}
+
+fn count<K: PartialEq>(counts: &[Count<K>], kind: K) -> usize {
+    counts.iter().find(|entry| entry.kind == kind).map_or(0, |entry| entry.count)
+}
+
+/// A value of the feed for a message: short, and without anything that a terminal would obey.
+pub(super) fn quote(value: &str) -> String {
+    let mut characters = value.trim().chars();
+    let mut out: String = characters
+        .by_ref()
+        .take(MAX_QUOTED)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if characters.next().is_some() {
+        out.push('…');
+    }
+    out
+}

@@ -1,0 +1,273 @@
+//! Tables: HomeNet-style exports separated by comma, pipe, tab or semicolon.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{self, Cursor, Read};
+use std::rc::Rc;
+
+use csv::StringRecord;
+
+use super::collect::Sorter;
+use super::columns::{Cells, Column};
+use super::map::Source;
+use super::report::{Reason, Warning, quote};
+use super::{MAX_CELL, MAX_ROW, Unreadable};
+
+/// The format's name in a report.
+const FORMAT: &str = "table";
+
+const DELIMITERS: [(u8, &str); 4] =
+    [(b',', "comma"), (b'|', "pipe"), (b'\t', "tab"), (b';', "semicolon")];
+
+/// How much of a file is looked at to find its heading.
+const HEAD: u64 = 256 * 1024;
+
+/// A row put behind the last one. When it does not come back as a row, a quotation mark is open.
+const END: &str = "\n\u{1e}end\n";
+
+/// Reads a table.
+pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unreadable> {
+    let mut head = Vec::new();
+    text.by_ref()
+        .take(HEAD)
+        .read_to_end(&mut head)
+        .map_err(|error| super::decode::unreadable(&error))?;
+    let preamble = separator_line(&head);
+    let (delimiter, name, heading) = heading(head.get(preamble..).unwrap_or_default())?;
+    sorter.format(FORMAT, Some(name));
+    let columns: Vec<(usize, Option<Column>)> =
+        heading.iter().map(|heading| sorter.heading(heading)).collect();
+
+    let lines = Rc::new(RefCell::new(Lines::new(usize::from(preamble > 0))));
+    let mut head = Cursor::new(head);
+    head.set_position(preamble as u64);
+    let numbered = Numbered { text: head.chain(text), lines: Rc::clone(&lines) };
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .from_reader(numbered.chain(END.as_bytes()));
+    let mut cells = Cells::new();
+    // A row is judged when it is known whether another one follows.
+    let mut waiting: Option<(usize, StringRecord)> = None;
+    let mut is_heading = true;
+    let mut record = StringRecord::new();
+    loop {
+        lines.borrow_mut().row_starts();
+        match reader.read_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                let position = error.position().or_else(|| record.position());
+                let line = lines.borrow_mut().of(position);
+                if matches!(error.kind(), csv::ErrorKind::Io(_)) {
+                    return Err(endless(line, &error));
+                }
+                sorter.skip(line, Reason::Malformed, "the row cannot be read".to_owned());
+                continue;
+            }
+        }
+        if std::mem::take(&mut is_heading) {
+            continue;
+        }
+        let is_end = record.len() == 1 && record.get(0) == Some(END.trim_matches('\n'));
+        if let Some((line, row)) = waiting.take() {
+            let is_cut_off = is_end && !lines.borrow().ends_with_a_break();
+            judge(line, &row, is_cut_off, &columns, &mut cells, sorter);
+        }
+        if is_end {
+            return Ok(());
+        }
+        if record.iter().any(|cell| !cell.trim().is_empty()) {
+            let line = lines.borrow_mut().of(record.position());
+            waiting = Some((line, std::mem::take(&mut record)));
+        }
+    }
+    if let Some((line, _)) = waiting {
+        let message = "a quotation mark opens in this row and is not closed; whatever follows it \
+                       is lost";
+        sorter.skip(line, Reason::OpenQuote, message.to_owned());
+        let seen = format!("the quotation mark that opens in line {line} is never closed");
+        sorter.truncated(seen);
+    }
+    Ok(())
+}
+
+/// Takes a row, unless its cells cannot be trusted to stand under their headings.
+fn judge(
+    line: usize,
+    record: &StringRecord,
+    is_cut_off: bool,
+    columns: &[(usize, Option<Column>)],
+    cells: &mut Cells,
+    sorter: &mut Sorter<'_>,
+) {
+    if is_cut_off && record.len() < columns.len() {
+        sorter.truncated(format!("the file ends in the middle of line {line}"));
+    }
+    if let Err((reason, message)) = check(record, columns.len(), is_cut_off) {
+        return sorter.skip(line, reason, message);
+    }
+    if record.len() < columns.len() {
+        let message = format!("{} cells for {} columns", record.len(), columns.len());
+        sorter.warn(Warning::FewCells, line, message);
+    }
+    cells.clear();
+    for ((place, column), cell) in columns.iter().zip(record) {
+        cells.fill(*place, *column, cell);
+    }
+    sorter.take(line, cells, Source::Table);
+}
+
+/// Whether a row's cells can be trusted to stand under their headings.
+fn check(record: &StringRecord, columns: usize, is_cut_off: bool) -> Result<(), (Reason, String)> {
+    if record.iter().any(|cell| cell.len() > MAX_CELL) {
+        let message = format!(
+            "a cell has more than {} KiB; look for a quotation mark that is not closed",
+            MAX_CELL >> 10
+        );
+        return Err((Reason::OversizedCell, message));
+    }
+    let surplus = record.iter().skip(columns).any(|cell| !cell.trim().is_empty());
+    if surplus {
+        let message = format!(
+            "{} cells for {columns} columns; put cells that contain the delimiter in quotes",
+            record.len()
+        );
+        return Err((Reason::TooManyCells, message));
+    }
+    if is_cut_off && record.len() < columns {
+        let message = "the last row is incomplete; was the upload interrupted?".to_owned();
+        return Err((Reason::Truncated, message));
+    }
+    Ok(())
+}
+
+fn endless(line: usize, error: &csv::Error) -> Unreadable {
+    Unreadable::new(
+        format!("the row in line {line} cannot be read to its end: {error}"),
+        "look for a quotation mark that is not closed",
+    )
+}
+
+/// A text on its way to the reader, whose lines are counted in passing.
+struct Numbered<R> {
+    text: R,
+    lines: Rc<RefCell<Lines>>,
+}
+
+impl<R: Read> Read for Numbered<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut lines = self.lines.borrow_mut();
+        if lines.at - lines.row > MAX_ROW {
+            let message = format!("it has more than {} MiB", MAX_ROW >> 20);
+            return Err(io::Error::other(message));
+        }
+        let count = self.text.read(out)?;
+        lines.pass(out.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+}
+
+/// Tells the lines of rows, as editors count them. The reader's own count is one short where lines
+/// end with `\r\n`, because it ends a row at the `\r`, and its positions lie before line breaks and
+/// empty lines that precede a row.
+struct Lines {
+    /// Where lines that are not empty begin, and their numbers. Those of rows that were read go.
+    starts: VecDeque<(u64, usize)>,
+    at: u64,
+    line: usize,
+    is_start: bool,
+    after_return: bool,
+    /// Where reading was when a row was asked for.
+    row: u64,
+}
+
+impl Lines {
+    fn new(before: usize) -> Self {
+        let starts = VecDeque::new();
+        Self { starts, at: 0, line: before + 1, is_start: true, after_return: false, row: 0 }
+    }
+
+    fn pass(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            match byte {
+                b'\n' if std::mem::take(&mut self.after_return) => {}
+                b'\n' | b'\r' => {
+                    self.line += 1;
+                    self.is_start = true;
+                    self.after_return = *byte == b'\r';
+                }
+                _ => {
+                    if std::mem::take(&mut self.is_start) {
+                        self.starts.push_back((self.at, self.line));
+                    }
+                    self.after_return = false;
+                }
+            }
+            self.at += 1;
+        }
+    }
+
+    fn row_starts(&mut self) {
+        self.row = self.at;
+    }
+
+    fn ends_with_a_break(&self) -> bool {
+        self.is_start
+    }
+
+    /// The line on which the row at a position begins. Positions have to ascend.
+    fn of(&mut self, position: Option<&csv::Position>) -> usize {
+        let position = position.map_or(0, csv::Position::byte);
+        while self.starts.front().is_some_and(|(at, _)| *at < position) {
+            self.starts.pop_front();
+        }
+        self.starts.front().map_or(self.line, |(_, line)| *line)
+    }
+}
+
+/// How long the `sep=;` line is that spreadsheet programs put first; 0 when there is none.
+fn separator_line(text: &[u8]) -> usize {
+    let end = text.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let line = text.get(..end).unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let line = line.trim_matches(['"', '\r', '\n']);
+    let is_one = line.len() <= 5 && line.to_ascii_lowercase().starts_with("sep=");
+    if is_one { end } else { 0 }
+}
+
+/// The delimiter with which most headings are understood, its name, and the headings.
+fn heading(text: &[u8]) -> Result<(u8, &'static str, Vec<String>), Unreadable> {
+    const HINT: &str = "start the table with a heading such as Type,Stock,VIN,Year,Make,Model";
+    let mut best: Option<(usize, usize, u8, &'static str, Vec<String>)> = None;
+    for (delimiter, name) in DELIMITERS {
+        let mut record = StringRecord::new();
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(delimiter)
+            .from_reader(text);
+        if !matches!(reader.read_record(&mut record), Ok(true)) {
+            continue;
+        }
+        let headings: Vec<String> = record.iter().map(str::to_owned).collect();
+        let known = headings.iter().filter_map(|h| Column::named(h)).count();
+        let better = best.as_ref().is_none_or(|(k, n, ..)| (known, headings.len()) > (*k, *n));
+        if better {
+            best = Some((known, headings.len(), delimiter, name, headings));
+        }
+    }
+    let Some((_, _, delimiter, name, headings)) = best else {
+        return Err(Unreadable::new("the table has no heading", HINT));
+    };
+    if headings.iter().filter_map(|h| Column::named(h)).any(Column::identifies) {
+        return Ok((delimiter, name, headings));
+    }
+    let found: Vec<String> = headings.iter().take(8).map(|h| quote(h)).collect();
+    let message = format!(
+        "the heading has no column VIN, Stock or vehicle_id; it begins with: {}",
+        found.join(", ")
+    );
+    Err(Unreadable::new(message, HINT))
+}

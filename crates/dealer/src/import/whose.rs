@@ -1,0 +1,129 @@
+//! Whose row it is: what a row says of dealer and rooftop is compared with what is configured.
+//! A row that names somebody else is never taken silently.
+
+use std::collections::HashMap;
+
+use super::Target;
+use super::columns::{Cells, Column};
+use super::report::{Reason, quote};
+use super::words::fold;
+
+/// Where a row belongs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// To a target.
+    Ours {
+        /// Its place among the targets.
+        target: usize,
+        /// The rooftop that the row names, if it does.
+        rooftop: Option<usize>,
+        /// What else it names that is not configured.
+        odd: Option<String>,
+    },
+    /// To none that is known.
+    Nobodys(Reason, String),
+}
+
+/// What one name stands for: a target, and one of its rooftops when the name is a rooftop's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Claim {
+    target: usize,
+    rooftop: Option<usize>,
+}
+
+/// The names of the targets and their rooftops.
+pub(super) struct Names {
+    claims: HashMap<String, Vec<Claim>>,
+    targets: usize,
+}
+
+/// Where rows say whose they are, and whether by a name for people.
+const LABELS: [(Column, bool); 3] =
+    [(Column::Rooftop, true), (Column::DealerName, true), (Column::DealerId, false)];
+
+impl Names {
+    pub(super) fn of(targets: &[Target]) -> Self {
+        let mut claims: HashMap<String, Vec<Claim>> = HashMap::new();
+        for (target, dealer) in targets.iter().enumerate() {
+            let own = [&dealer.dealer_id, &dealer.name].map(|name| (name, None));
+            let rooftops = dealer.rooftops.iter().enumerate().flat_map(|(place, rooftop)| {
+                std::iter::once(&rooftop.name)
+                    .chain(&rooftop.feed_names)
+                    .map(move |name| (name, Some(place)))
+            });
+            for (name, rooftop) in rooftops.chain(own) {
+                let claims = claims.entry(fold(name)).or_default();
+                // A rooftop that is called like its dealer is the more exact statement.
+                if claims.iter().all(|claim| claim.target != target) {
+                    claims.push(Claim { target, rooftop });
+                }
+            }
+        }
+        Self { claims, targets: targets.len() }
+    }
+
+    /// Whose row it is.
+    pub(super) fn whose(&self, cells: &Cells) -> Whose {
+        let labels: Vec<(&str, bool, &[Claim])> = LABELS
+            .iter()
+            .map(|(column, is_name)| (cells.get(*column), *is_name))
+            .filter(|(label, _)| !label.is_empty())
+            .map(|(label, is_name)| {
+                let claims = self.claims.get(&fold(label)).map_or(&[][..], Vec::as_slice);
+                (label, is_name, claims)
+            })
+            .collect();
+        if labels.is_empty() {
+            return if self.targets == 1 {
+                Whose::Ours { target: 0, rooftop: None, odd: None }
+            } else {
+                let message = "the row names neither dealer nor rooftop".to_owned();
+                Whose::Nobodys(Reason::NoDealer, message)
+            };
+        }
+        let mut candidates: Vec<usize> = labels
+            .iter()
+            .flat_map(|(.., claims)| claims.iter().map(|claim| claim.target))
+            .collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        let mut ours: Vec<Whose> =
+            candidates.into_iter().filter_map(|target| of_target(target, &labels)).collect();
+        // Who is meant by every name is meant rather than who is meant by some.
+        if ours.len() > 1 {
+            ours.retain(|whose| matches!(whose, Whose::Ours { odd: None, .. }));
+        }
+        if let (1, Some(whose)) = (ours.len(), ours.pop()) {
+            return whose;
+        }
+        let names: Vec<String> =
+            labels.iter().map(|(label, ..)| format!("\"{}\"", quote(label))).collect();
+        let message = format!(
+            "{} is not a dealer or rooftop of ours; a rooftop's feed_names say what feeds call it",
+            names.join(", ")
+        );
+        Whose::Nobodys(Reason::AnotherDealer, message)
+    }
+}
+
+/// Whether a row with these labels is a target's.
+fn of_target(target: usize, labels: &[(&str, bool, &[Claim])]) -> Option<Whose> {
+    let mut rooftop: Option<usize> = None;
+    let mut odd: Option<(&str, bool)> = None;
+    for (label, is_name, claims) in labels {
+        match claims.iter().find(|claim| claim.target == target) {
+            Some(Claim { rooftop: Some(place), .. }) => match rooftop {
+                Some(other) if other != *place => return None,
+                Some(_) | None => rooftop = Some(*place),
+            },
+            Some(Claim { rooftop: None, .. }) => {}
+            None => odd = odd.or(Some((label, *is_name))),
+        }
+    }
+    // The dealer's id beside the name of a rooftop that it does not have: the row is of another.
+    if rooftop.is_none() && odd.is_some_and(|(_, is_name)| is_name) {
+        return None;
+    }
+    let odd = odd.map(|(label, _)| quote(label));
+    Some(Whose::Ours { target, rooftop, odd })
+}

@@ -1,0 +1,375 @@
+//! The words of feeds in the words of AAP (requirements §3.3, §3.4).
+
+use tradepost_wire::aap::vehicle::{Condition, Status};
+
+/// Lower case, with every run of other characters than letters and digits as one `_`.
+pub(super) fn fold(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_alphanumeric() {
+            out.extend(character.to_lowercase());
+        } else if !out.is_empty() && !out.ends_with('_') {
+            out.push('_');
+        }
+    }
+    if out.ends_with('_') {
+        out.pop();
+    }
+    out
+}
+
+/// What a feed says about whether a unit can be bought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Availability {
+    /// It can, with this status.
+    Offered(Status),
+    /// It is sold.
+    Sold,
+    /// It is not built, or not on its way yet.
+    InProduction,
+    /// It is in the feed and not for sale.
+    NotForSale,
+    /// The words mean nothing to us.
+    Unknown,
+}
+
+/// Reads a status. Feeds without one list what is in stock.
+pub(super) fn availability(text: &str) -> Availability {
+    let folded = fold(text);
+    let is = |words: &[&str]| words.contains(&folded.as_str());
+    let begins = |words: &[&str]| {
+        words.iter().any(|word| {
+            folded.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
+    };
+    if text.is_empty()
+        || is(&["available", "active", "live", "ready", "for_sale", "on_lot"])
+        || begins(&["in_stock", "instock", "on_the_lot"])
+    {
+        Availability::Offered(Status::Available)
+    } else if begins(&["in_transit", "intransit", "transit", "en_route", "arriving", "coming_soon"])
+    {
+        Availability::Offered(Status::InTransit)
+    } else if begins(&["sold", "retailed", "wholesaled"]) {
+        Availability::Sold
+    } else if begins(&[
+        "sale_pending",
+        "pending",
+        "deal_pending",
+        "deposit",
+        "on_hold",
+        "hold",
+        "reserved",
+    ]) {
+        Availability::Offered(Status::Pending)
+    } else if begins(&["in_production", "on_order", "ordered", "allocated", "being_built", "build"])
+    {
+        Availability::InProduction
+    } else if begins(&[
+        "inactive",
+        "unavailable",
+        "not_available",
+        "not_for_sale",
+        "out_of_stock",
+        "removed",
+        "deleted",
+        "archived",
+    ]) {
+        Availability::NotForSale
+    } else {
+        Availability::Unknown
+    }
+}
+
+/// Reads a condition: `BMW Certified` and the like are certified.
+pub(super) fn condition(text: &str) -> Option<Condition> {
+    let folded = fold(text);
+    let has = |word: &str| folded.split('_').any(|part| part == word);
+    let certified = has("certified") || has("cpo");
+    if certified && !has("not") && !has("non") && !has("uncertified") {
+        return Some(Condition::Cpo);
+    }
+    // A demonstrator is used in the sense of the FTC's Used Car Rule (16 CFR 455.1).
+    if certified
+        || has("used")
+        || has("preowned")
+        || (has("pre") && has("owned"))
+        || has("demo")
+        || has("loaner")
+        || folded == "u"
+    {
+        return Some(Condition::Used);
+    }
+    (has("new") || folded == "n").then_some(Condition::New)
+}
+
+/// Reads a `Certified` cell; `None` when its words mean nothing to us.
+pub(super) fn certified(text: &str) -> Option<bool> {
+    if matches!(fold(text).as_str(), "" | "none") {
+        return Some(false);
+    }
+    truth(text).or_else(|| condition(text).map(|condition| condition == Condition::Cpo))
+}
+
+/// Reads yes or no.
+pub(super) fn truth(text: &str) -> Option<bool> {
+    match fold(text).as_str() {
+        "false" | "0" | "no" | "n" | "f" => Some(false),
+        "true" | "1" | "yes" | "y" | "t" => Some(true),
+        _ => None,
+    }
+}
+
+/// A word for a listing, and whether it is one that buyers expect.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) text: String,
+    pub(super) usual: bool,
+}
+
+type Rules = &'static [(&'static str, &'static [&'static str])];
+
+/// The first rule of which a phrase occurs as whole words decides.
+fn by_rules(text: &str, rules: Rules) -> Option<Word> {
+    let folded = fold(text);
+    if folded.is_empty() {
+        return None;
+    }
+    let found =
+        rules.iter().find(|(_, phrases)| phrases.iter().any(|phrase| has_phrase(&folded, phrase)));
+    Some(match found {
+        Some((word, _)) => Word { text: (*word).to_owned(), usual: true },
+        None => Word {
+            text: text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase(),
+            usual: false,
+        },
+    })
+}
+
+fn has_phrase(folded: &str, phrase: &str) -> bool {
+    folded.match_indices(phrase).any(|(start, _)| {
+        let before = folded.get(..start).unwrap_or_default();
+        let after = folded.get(start + phrase.len()..).unwrap_or_default();
+        (before.is_empty() || before.ends_with('_')) && (after.is_empty() || after.starts_with('_'))
+    })
+}
+
+/// The driven wheels.
+pub(super) fn driveline(text: &str) -> Option<Word> {
+    by_rules(
+        text,
+        &[
+            ("awd", &["awd", "all_wheel", "4matic", "xdrive", "quattro", "4motion"]),
+            ("4wd", &["4wd", "4x4", "four_wheel", "4_wheel"]),
+            ("fwd", &["fwd", "front_wheel", "front"]),
+            ("rwd", &["rwd", "rear_wheel", "rear"]),
+        ],
+    )
+}
+
+/// The transmission.
+pub(super) fn transmission(text: &str) -> Option<Word> {
+    by_rules(
+        text,
+        &[
+            ("cvt", &["cvt", "ecvt", "e_cvt", "ivt", "continuously", "variable", "c"]),
+            (
+                "automatic",
+                &[
+                    "automatic",
+                    "auto",
+                    "automated",
+                    "a",
+                    "a_t",
+                    "at",
+                    "dct",
+                    "dual_clutch",
+                    "dsg",
+                    "pdk",
+                    "tiptronic",
+                    "steptronic",
+                    "geartronic",
+                    "shiftable",
+                    "single_speed",
+                    "1_speed",
+                    "direct_drive",
+                ],
+            ),
+            ("manual", &["manual", "m", "m_t", "mt", "stick", "stick_shift", "6mt", "5mt"]),
+        ],
+    )
+}
+
+/// The fuel.
+pub(super) fn fuel(text: &str) -> Option<Word> {
+    by_rules(
+        text,
+        &[
+            ("phev", &["phev", "plug_in", "plugin"]),
+            // A mild hybrid never drives on electricity alone: its fuel is the engine's.
+            ("gas", &["mild_hybrid", "mhev"]),
+            ("hybrid", &["hybrid", "hev", "gas_electric", "gasoline_electric"]),
+            ("hydrogen", &["hydrogen", "fuel_cell"]),
+            ("cng", &["cng", "natural_gas"]),
+            ("diesel", &["diesel", "biodiesel", "d"]),
+            (
+                "gas",
+                &[
+                    "gas", "gasoline", "unleaded", "regular", "premium", "petrol", "flex", "e85",
+                    "ffv", "flexible", "g",
+                ],
+            ),
+            ("bev", &["bev", "ev", "electric", "electricity", "battery"]),
+        ],
+    )
+}
+
+/// The body style.
+pub(super) fn body(text: &str) -> Option<Word> {
+    by_rules(
+        text,
+        &[
+            ("minivan", &["minivan", "mini_van"]),
+            (
+                "truck",
+                &[
+                    "truck",
+                    "pickup",
+                    "pick_up",
+                    "crew_cab",
+                    "crewmax",
+                    "supercrew",
+                    "supercab",
+                    "quad_cab",
+                    "double_cab",
+                    "regular_cab",
+                    "extended_cab",
+                    "access_cab",
+                    "king_cab",
+                    "mega_cab",
+                ],
+            ),
+            ("suv", &["suv", "sport_utility", "crossover", "cuv", "sav"]),
+            ("convertible", &["convertible", "cabriolet", "roadster", "spyder", "spider"]),
+            ("hatchback", &["hatchback", "hatch", "liftback"]),
+            ("wagon", &["wagon", "estate"]),
+            ("coupe", &["coupe", "coupé", "2dr_car", "2_door_car"]),
+            ("sedan", &["sedan", "saloon", "4dr_car", "4_door_car"]),
+            ("van", &["van", "cargo_van", "passenger_van"]),
+        ],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_of_real_feeds_are_told_apart() {
+        use Availability::{InProduction, NotForSale, Offered, Sold, Unknown};
+        for (text, expected) in [
+            ("", Offered(Status::Available)),
+            ("In Stock", Offered(Status::Available)),
+            ("in-stock", Offered(Status::Available)),
+            ("In Transit", Offered(Status::InTransit)),
+            ("intransit", Offered(Status::InTransit)),
+            ("Coming Soon", Offered(Status::InTransit)),
+            ("Sale Pending - Deposit", Offered(Status::Pending)),
+            ("pending", Offered(Status::Pending)),
+            ("In Production", InProduction),
+            ("SOLD - awaiting delivery", Sold),
+            ("Inactive", NotForSale),
+            ("Soldered", Unknown),
+            ("–", Unknown),
+        ] {
+            assert_eq!(availability(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn certified_by_anybody_is_certified() {
+        for (text, expected) in [
+            ("New", Some(Condition::New)),
+            ("N", Some(Condition::New)),
+            ("Used", Some(Condition::Used)),
+            ("Pre-Owned", Some(Condition::Used)),
+            ("BMW Certified", Some(Condition::Cpo)),
+            ("Certified Pre-Owned", Some(Condition::Cpo)),
+            ("CPO", Some(Condition::Cpo)),
+            ("Non-Certified", Some(Condition::Used)),
+            ("renewed", None),
+            ("", None),
+        ] {
+            assert_eq!(condition(text), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("True", Some(true)),
+            ("", Some(false)),
+            ("Not Certified", Some(false)),
+            ("Honda Certified", Some(true)),
+            ("perhaps", None),
+        ] {
+            assert_eq!(certified(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_become_those_of_the_published_examples() {
+        type Reader = fn(&str) -> Option<Word>;
+        type Rows = &'static [(&'static str, &'static str, bool)];
+        let tables: [(Reader, Rows); 4] = [
+            (
+                driveline,
+                &[
+                    ("FWD", "fwd", true),
+                    ("Front-wheel Drive", "fwd", true),
+                    ("All Wheel Drive", "awd", true),
+                    ("4x4", "4wd", true),
+                    ("RWD", "rwd", true),
+                    ("2WD", "2wd", false),
+                ],
+            ),
+            (
+                transmission,
+                &[
+                    ("8-Speed Automatic", "automatic", true),
+                    ("Automatic with Manual Mode", "automatic", true),
+                    ("Continuously Variable", "cvt", true),
+                    ("Automatic (variable gear ratios)", "cvt", true),
+                    ("6-Speed Manual", "manual", true),
+                    ("A", "automatic", true),
+                    ("warp", "warp", false),
+                ],
+            ),
+            (
+                fuel,
+                &[
+                    ("Gasoline Fuel", "gas", true),
+                    ("Plug-In Hybrid", "phev", true),
+                    ("Gas/Electric Hybrid", "hybrid", true),
+                    ("Mild Hybrid", "gas", true),
+                    ("Electric Fuel System", "bev", true),
+                    ("Diesel Fuel", "diesel", true),
+                    ("Compressed Natural Gas", "cng", true),
+                ],
+            ),
+            (
+                body,
+                &[
+                    ("Sport Utility", "suv", true),
+                    ("4dr Car", "sedan", true),
+                    ("Crew Cab Pickup", "truck", true),
+                    ("Mini-van, Passenger", "minivan", true),
+                    ("Spaceship", "spaceship", false),
+                ],
+            ),
+        ];
+        for (read, table) in tables {
+            for (text, word, usual) in table {
+                let expected = Word { text: (*word).into(), usual: *usual };
+                assert_eq!(read(text), Some(expected), "{text}");
+            }
+            assert_eq!(read(" - "), None);
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Which vehicles satisfy the filters. The most selective filter comes first; what is left is
+//! narrowed by whichever is cheaper, combining bitmaps or looking at each remaining row.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use tradepost_wire::aap::Filters;
+use tradepost_wire::catalog::Vocabulary;
+
+use super::Index;
+use super::bitmap::Bitmap;
+use super::column::{Codes, Column, TextColumn, index, is_dense};
+use crate::query::fold::fold;
+use crate::query::{Attribute, Bounds, Identifiers, Meaning, Number, Understood, Value, Want};
+
+/// Matching rows.
+#[derive(Debug)]
+pub(super) enum Matches {
+    /// Every row.
+    All(u32),
+    /// A few, in no particular order.
+    Few(Vec<u32>),
+    /// Many, and how many.
+    Many(Bitmap, usize),
+}
+
+impl Matches {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::All(rows) => *rows as usize,
+            Self::Few(rows) => rows.len(),
+            Self::Many(_, count) => *count,
+        }
+    }
+}
+
+/// A filter, resolved against the dictionaries.
+#[derive(Debug)]
+pub(super) enum Constraint<'a> {
+    /// The row's code is in one of these ascending, separate ranges.
+    Codes(&'a Codes, Vec<Range<u32>>),
+    /// The row is in one of these lists.
+    Listed(Vec<Cow<'a, [u32]>>),
+    /// The row is in none of these lists.
+    Unlisted(Vec<Cow<'a, [u32]>>),
+}
+
+impl Constraint<'_> {
+    /// At most how many of `all` rows satisfy it.
+    fn bound(&self, all: usize) -> usize {
+        match self {
+            Self::Codes(column, spans) => {
+                let rows = |span: &Range<u32>| column.span(span.clone()).len();
+                spans.iter().map(rows).sum()
+            }
+            Self::Listed(lists) => lists.iter().map(|rows| rows.len()).sum(),
+            Self::Unlisted(_) => all,
+        }
+    }
+
+    fn to_rows(&self, all: usize) -> Vec<u32> {
+        match self {
+            Self::Codes(column, spans) => {
+                let rows = spans.iter().flat_map(|span| column.span(span.clone()));
+                rows.copied().collect()
+            }
+            Self::Listed(lists) => {
+                let mut rows = lists.concat();
+                rows.sort_unstable();
+                rows.dedup();
+                rows
+            }
+            Self::Unlisted(_) => self.to_bitmap(all).rows().collect(),
+        }
+    }
+
+    pub(super) fn to_bitmap(&self, rows: usize) -> Bitmap {
+        match self {
+            Self::Codes(column, spans) => {
+                if self.build_cost() > rows {
+                    return Bitmap::scan(column.codes(), |code| allows(spans, code));
+                }
+                let mut set = Bitmap::empty(rows);
+                for span in spans {
+                    column.add_to(&mut set, span.clone());
+                }
+                set
+            }
+            Self::Listed(lists) => gathered(lists, rows),
+            Self::Unlisted(lists) => {
+                let mut set = Bitmap::full(rows);
+                set.subtract(&gathered(lists, rows));
+                set
+            }
+        }
+    }
+
+    /// About how many steps it takes to collect the rows in a bitmap.
+    fn build_cost(&self) -> usize {
+        match self {
+            Self::Codes(column, spans) => {
+                let cost = |span: &Range<u32>| column.add_cost(span.clone());
+                spans.iter().map(cost).sum()
+            }
+            Self::Listed(lists) | Self::Unlisted(lists) => {
+                lists.iter().map(|rows| rows.len()).sum()
+            }
+        }
+    }
+
+    fn narrow_rows(&self, rows: &mut Vec<u32>, all: usize) {
+        match self {
+            Self::Codes(column, spans) => rows.retain(|row| allows(spans, column.code(*row))),
+            Self::Listed(_) | Self::Unlisted(_) => {
+                let set = self.to_bitmap(all);
+                rows.retain(|row| set.contains(*row));
+            }
+        }
+    }
+
+    fn narrow_bitmap(&self, set: &mut Bitmap, survivors: usize, all: usize) {
+        match self {
+            Self::Codes(column, spans) if survivors < self.build_cost() => {
+                // Nearly always there is one range.
+                if let [span] = spans.as_slice() {
+                    set.retain_within(column.codes(), span);
+                } else {
+                    set.retain(|row| allows(spans, column.code(row)));
+                }
+            }
+            Self::Unlisted(lists) => set.subtract(&gathered(lists, all)),
+            Self::Codes(..) | Self::Listed(_) => set.intersect(&self.to_bitmap(all)),
+        }
+    }
+}
+
+/// The rows of some lists.
+fn gathered(lists: &[Cow<'_, [u32]>], all: usize) -> Bitmap {
+    let mut set = Bitmap::empty(all);
+    lists.iter().flat_map(|rows| rows.iter()).for_each(|row| set.insert(*row));
+    set
+}
+
+fn allows(spans: &[Range<u32>], code: u32) -> bool {
+    // Nearly always there is one range.
+    if let [span] = spans {
+        return span.contains(&code);
+    }
+    let next = spans.partition_point(|span| span.end <= code);
+    spans.get(next).is_some_and(|span| span.start <= code)
+}
+
+impl Index {
+    /// The rows that satisfy every filter (`R-IS-07`), and the query as it was understood.
+    pub(super) fn matches(&self, filters: &Filters, query: Option<&Understood>) -> Matches {
+        let all = self.by_id.len();
+        let mut constraints: Vec<(usize, Constraint<'_>)> = Vec::new();
+        self.constraints(filters, query, |_, constraint| {
+            constraints.push((constraint.bound(all), constraint));
+        });
+        constraints.sort_by_key(|(bound, _)| *bound);
+        let mut constraints = constraints.into_iter();
+        let Some((bound, first)) = constraints.next() else {
+            return Matches::All(index(all));
+        };
+        if !is_dense(bound, all) {
+            let mut rows = first.to_rows(all);
+            for (_, constraint) in constraints {
+                if rows.is_empty() {
+                    break;
+                }
+                constraint.narrow_rows(&mut rows, all);
+            }
+            return Matches::Few(rows);
+        }
+        let mut set = first.to_bitmap(all);
+        let mut survivors = match first {
+            // No row has two codes, so that the bound is exact.
+            Constraint::Codes(..) => bound,
+            Constraint::Listed(_) | Constraint::Unlisted(_) => set.len(),
+        };
+        for (_, constraint) in constraints {
+            if survivors == 0 {
+                break;
+            }
+            constraint.narrow_bitmap(&mut set, survivors, all);
+            survivors = set.len();
+        }
+        Matches::Many(set, survivors)
+    }
+
+    /// Every filter that constrains, with what it is called.
+    pub(super) fn constraints<'a>(
+        &'a self,
+        filters: &'a Filters,
+        query: Option<&'a Understood>,
+        mut found: impl FnMut(Source<'a>, Constraint<'a>),
+    ) {
+        for (attribute, column, wanted) in self.texts(filters) {
+            if !wanted.is_empty() {
+                let spans = self.any_of(attribute, column, wanted.iter().map(String::as_str));
+                found(Source::Text(attribute, wanted), Constraint::Codes(column.rows(), spans));
+            }
+        }
+        if !filters.condition.is_empty() {
+            let names = filters.condition.iter().map(|word| word.name());
+            let spans = self.any_of(Attribute::Condition, &self.condition, names);
+            found(Source::Condition, Constraint::Codes(self.condition.rows(), spans));
+        }
+        let identifiers =
+            [("vin", &self.vin, &filters.vin), ("stock", &self.stock, &filters.stock)];
+        for (name, column, wanted) in identifiers {
+            if let Some(wanted) = wanted {
+                let rows = vec![Cow::Borrowed(column.find(wanted))];
+                found(Source::Identifier(name, wanted), Constraint::Listed(rows));
+            }
+        }
+        let ranges = [
+            (Number::Year, filters.year_min, filters.year_max),
+            (Number::Price, filters.price_min, filters.price_max),
+            (Number::Mileage, None, filters.mileage_max),
+        ];
+        for (number, min, max) in ranges {
+            if min.is_some() || max.is_some() {
+                found(Source::Range(number, (min, max)), range(self.number(number), min, max));
+            }
+        }
+        for want in query.into_iter().flat_map(|query| &query.wants) {
+            found(Source::Asked(want), self.constraint(want));
+        }
+    }
+
+    /// The filters that are lists of texts.
+    fn texts<'a>(
+        &'a self,
+        filters: &'a Filters,
+    ) -> [(Attribute, &'a TextColumn, &'a Vec<String>); 10] {
+        [
+            (Attribute::Make, &self.make, &filters.make),
+            (Attribute::Model, &self.model, &filters.model),
+            (Attribute::Trim, &self.trim, &filters.trim),
+            (Attribute::Transmission, &self.transmission, &filters.transmission),
+            (Attribute::Fuel, &self.fuel, &filters.fuel),
+            (Attribute::Driveline, &self.driveline, &filters.driveline),
+            (Attribute::Body, &self.body, &filters.body),
+            (Attribute::ExteriorColor, &self.exterior_color, &filters.exterior_color),
+            (Attribute::InteriorColor, &self.interior_color, &filters.interior_color),
+            (Attribute::Rooftop, &self.rooftop, &filters.rooftops),
+        ]
+    }
+
+    /// The codes of the values that mean the same as one of the texts, or are of the class or the
+    /// family that it names.
+    fn any_of<'t>(
+        &self,
+        attribute: Attribute,
+        column: &TextColumn,
+        wanted: impl Iterator<Item = &'t str>,
+    ) -> Vec<Range<u32>> {
+        let mut codes: Vec<u32> = Vec::new();
+        for text in wanted {
+            let key = fold(attribute.field(), text);
+            codes.extend(column.code_of(&key));
+            codes.extend(self.lexicon.class(attribute, &key));
+        }
+        spans(codes)
+    }
+
+    /// The column of a number.
+    pub(super) fn number(&self, number: Number) -> &Column<u32> {
+        match number {
+            Number::Price => &self.price,
+            Number::Mileage => &self.mileage,
+            Number::Year => &self.year,
+            Number::Seats => &self.seats,
+            Number::Rows => &self.rows_of_seats,
+        }
+    }
+
+    /// The column of an attribute; features have none, because a vehicle has several.
+    pub(super) fn text(&self, attribute: Attribute) -> Option<&TextColumn> {
+        match attribute {
+            Attribute::Make => Some(&self.make),
+            Attribute::Model => Some(&self.model),
+            Attribute::Trim => Some(&self.trim),
+            Attribute::Condition => Some(&self.condition),
+            Attribute::Transmission => Some(&self.transmission),
+            Attribute::Fuel => Some(&self.fuel),
+            Attribute::Driveline => Some(&self.driveline),
+            Attribute::Body => Some(&self.body),
+            Attribute::ExteriorColor => Some(&self.exterior_color),
+            Attribute::InteriorColor => Some(&self.interior_color),
+            Attribute::Rooftop => Some(&self.rooftop),
+            Attribute::Engine => Some(&self.engine),
+            Attribute::Feature => None,
+        }
+    }
+
+    fn constraint<'a>(&'a self, want: &'a Want) -> Constraint<'a> {
+        match (want.any.as_slice(), want.negated) {
+            ([Meaning::Number(number, (min, max))], false) => {
+                range(self.number(*number), *min, *max)
+            }
+            ([Meaning::Values(values)], false) => match self.one_column(values) {
+                Some((column, codes)) => Constraint::Codes(column.rows(), spans(codes)),
+                None => Constraint::Listed(self.listed(want)),
+            },
+            (_, false) => Constraint::Listed(self.listed(want)),
+            (_, true) => Constraint::Unlisted(self.listed(want)),
+        }
+    }
+
+    /// The column and the codes of values that are all of one attribute.
+    fn one_column(&self, values: &[Value]) -> Option<(&TextColumn, Vec<u32>)> {
+        let attribute = values.first()?.attribute;
+        let column = self.text(attribute)?;
+        let same = values.iter().all(|value| value.attribute == attribute);
+        same.then(|| (column, values.iter().map(|value| value.id).collect()))
+    }
+
+    /// The rows that satisfy a want, some more than once.
+    fn listed<'a>(&'a self, want: &'a Want) -> Vec<Cow<'a, [u32]>> {
+        let mut lists: Vec<Cow<'a, [u32]>> = Vec::new();
+        for meaning in &want.any {
+            match meaning {
+                Meaning::Values(values) => {
+                    lists.extend(values.iter().map(|value| Cow::Borrowed(self.value_rows(*value))));
+                }
+                Meaning::Pair { make, model } => {
+                    let rows = self.model.rows().span(*model..model.saturating_add(1)).iter();
+                    let of_make = |row: &&u32| self.make.rows().code(**row) == *make;
+                    lists.push(Cow::Owned(rows.filter(of_make).copied().collect()));
+                }
+                Meaning::Number(number, (min, max)) => {
+                    let column = self.number(*number);
+                    let codes = column.between(min.as_ref(), max.as_ref());
+                    lists.push(Cow::Borrowed(column.rows.span(codes)));
+                }
+                Meaning::Stock(key) => {
+                    let codes = self.order.stocks(key);
+                    let rows = codes.map(|code| self.stock.rows().span(code..code + 1));
+                    lists.extend(rows.map(Cow::Borrowed));
+                }
+                Meaning::VinEnd(end) => {
+                    let codes = self.order.vins_ending(end).iter();
+                    let rows = codes.map(|code| self.vin.rows().span(*code..code + 1));
+                    lists.extend(rows.map(Cow::Borrowed));
+                }
+                Meaning::VinStart(start) => {
+                    lists.push(Cow::Borrowed(self.vin.starting_with(start)));
+                }
+            }
+        }
+        lists
+    }
+
+    fn value_rows(&self, value: Value) -> &[u32] {
+        match self.text(value.attribute) {
+            Some(column) => column.rows().span(value.id..value.id.saturating_add(1)),
+            None => self.features.rows(value.id),
+        }
+    }
+}
+
+impl Identifiers for Index {
+    fn has_stock(&self, key: &str) -> bool {
+        self.order.stocks(key).next().is_some()
+    }
+
+    fn vin_ends(&self, end: &str) -> bool {
+        !self.order.vins_ending(end).is_empty()
+    }
+
+    fn vin_starts(&self, start: &str) -> bool {
+        !self.vin.starting_with(start).is_empty()
+    }
+}
+
+/// What constrains.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// One of these texts.
+    Text(Attribute, &'a [String]),
+    /// One of the conditions.
+    Condition,
+    /// A VIN or a stock number, by the name of its filter.
+    Identifier(&'static str, &'a str),
+    /// A number within bounds.
+    Range(Number, Bounds),
+    /// A phrase of the query.
+    Asked(&'a Want),
+}
+
+/// Codes as ranges, each once and in ascending order.
+fn spans(mut codes: Vec<u32>) -> Vec<Range<u32>> {
+    codes.sort_unstable();
+    codes.dedup();
+    codes.into_iter().map(|code| code..code + 1).collect()
+}
+
+fn range(column: &Column<u32>, min: Option<u32>, max: Option<u32>) -> Constraint<'_> {
+    Constraint::Codes(&column.rows, vec![column.between(min.as_ref(), max.as_ref())])
+}

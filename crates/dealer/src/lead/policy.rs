@@ -1,0 +1,137 @@
+//! What a dealer lets happen by itself: which leads are held back for a person to look at, and how
+//! many appointments are confirmed to callers without credentials.
+
+use jiff::Timestamp;
+use tradepost_wire::aap::LeadSubmit;
+use tradepost_wire::fault::Fault;
+
+use super::{Caller, before};
+use crate::lot::Lot;
+use crate::record::HeldFor;
+use crate::settings::LeadPolicy;
+
+/// For how long what was sent and booked counts: the longest window there is.
+pub(super) const DAY: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
+
+/// What a submission counts for, and what that says of it.
+pub(super) struct Policy<'a> {
+    rules: &'a LeadPolicy,
+    dealer_id: &'a str,
+    now: Timestamp,
+    is_anonymous: bool,
+    /// How the agent is called: by its credential and by what the lead says.
+    agents: Vec<&'a str>,
+    /// Who sent it, as far as its quota is concerned.
+    agent: String,
+    address: String,
+    contacts: &'a [String],
+    vehicle: Option<String>,
+}
+
+impl<'a> Policy<'a> {
+    pub(super) fn new(
+        (rules, dealer_id): (&'a LeadPolicy, &'a str),
+        caller: &'a Caller,
+        lead: &'a LeadSubmit,
+        contacts: &'a [String],
+        vehicle: &str,
+        now: Timestamp,
+    ) -> Self {
+        let is_anonymous = caller.is_anonymous();
+        let stated = lead.source_agent.name.trim();
+        let named = (!is_anonymous).then_some(caller.name.as_str());
+        // Of a caller with a credential that name counts, which it cannot choose.
+        let agent = match named {
+            Some(name) => format!("caller {name}"),
+            None => format!("agent {}", stated.to_lowercase()),
+        };
+        Self {
+            rules,
+            dealer_id,
+            now,
+            is_anonymous,
+            agents: named.into_iter().chain([stated]).collect(),
+            agent,
+            address: format!("address {}", caller.network.as_deref().unwrap_or_default()),
+            contacts,
+            vehicle: Some(vehicle).filter(|v| !v.is_empty()).map(|v| format!("vehicle {v}")),
+        }
+    }
+
+    /// Why the lead is held back, if it is.
+    pub(super) fn held_for(&self, lot: &dyn Lot) -> Result<Option<HeldFor>, Fault> {
+        let agents = &self.rules.agents;
+        let is_named = |list: &[String]| {
+            let is = |known: &String| self.agents.iter().any(|agent| same(known, agent));
+            list.iter().any(is)
+        };
+        if is_named(&agents.deny) {
+            return Ok(Some(HeldFor::DeniedAgent));
+        }
+        if !agents.allow.is_empty() && !is_named(&agents.allow) {
+            return Ok(Some(HeldFor::UnlistedAgent));
+        }
+        if self.is_anonymous {
+            let velocity = self.rules.velocity;
+            let since = before(self.now, velocity.window);
+            let limits = self.limits(velocity.per_address, velocity.per_contact, velocity.all);
+            for (subject, limit) in limits {
+                if lot.has_tallied(self.dealer_id, &format!("sent {subject}"), since, limit)? {
+                    return Ok(Some(HeldFor::Velocity));
+                }
+            }
+        }
+        if let Some(quota) = agents.quota {
+            let (subject, since) = (format!("sent {}", self.agent), before(self.now, DAY));
+            if lot.has_tallied(self.dealer_id, &subject, since, quota)? {
+                return Ok(Some(HeldFor::Quota));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether an appointment may be confirmed without a person. `lead_id` is the lead that it
+    /// belongs to: moving an appointment is not a further one.
+    pub(super) fn may_confirm(&self, lot: &dyn Lot, lead_id: Option<&str>) -> Result<bool, Fault> {
+        if !self.is_anonymous {
+            return Ok(true);
+        }
+        let caps = self.rules.confirmations;
+        let since = before(self.now, DAY);
+        let mut limits = self.limits(caps.per_address, caps.per_contact, caps.all);
+        limits.extend(self.vehicle.clone().map(|vehicle| (vehicle, caps.per_vehicle)));
+        for (subject, limit) in limits {
+            let subject = format!("booked {subject}");
+            if lot.has_booked(self.dealer_id, &subject, since, limit, lead_id)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What the submission counts for from now on.
+    pub(super) fn tallies(&self, is_booked: bool) -> Vec<String> {
+        let common = if self.is_anonymous { self.subjects() } else { Vec::new() };
+        let quota = self.rules.agents.quota.map(|_| format!("sent {}", self.agent));
+        let sent = common.iter().map(|subject| format!("sent {subject}"));
+        let booked = common.iter().chain(&self.vehicle).map(|subject| format!("booked {subject}"));
+        let booked = booked.filter(|_| is_booked && self.is_anonymous);
+        sent.chain(booked).chain(quota).collect()
+    }
+
+    fn limits(&self, per_address: u32, per_contact: u32, all: u32) -> Vec<(String, u32)> {
+        let limits = [per_address, all].into_iter().chain(std::iter::repeat(per_contact));
+        self.subjects().into_iter().zip(limits).collect()
+    }
+
+    /// What every lead of a caller without credentials has: an address, a place among all, and
+    /// contacts.
+    fn subjects(&self) -> Vec<String> {
+        let first = [self.address.clone(), "all".to_owned()];
+        first.into_iter().chain(self.contacts.iter().cloned()).collect()
+    }
+}
+
+fn same(one: &str, other: &str) -> bool {
+    one.trim().to_lowercase() == other.trim().to_lowercase()
+}

@@ -1,0 +1,63 @@
+//! What a buyer reads in words (`R-LD-18`).
+
+use jiff::Timestamp;
+
+use super::{Taken, is_booked};
+use crate::local_time::spoken;
+use crate::record::{AppointmentState, HeldFor};
+
+/// The next step.
+pub(super) fn message(taken: &Taken<'_>, now: Timestamp) -> String {
+    let name = &taken.rooftop.profile.name;
+    let received = match taken.held_for() {
+        Some(HeldFor::DeniedAgent) => format!(
+            "{name} takes no leads from this agent. Nobody will follow up on this one unless a \
+             person there decides otherwise; the customer can call."
+        ),
+        Some(HeldFor::UnlistedAgent | HeldFor::Velocity | HeldFor::Quota) => format!(
+            "{name} received the lead and keeps it for a person to look at before anybody follows \
+             up; to be sure, the customer can call."
+        ),
+        None if taken.again => {
+            format!("{name} already has this lead and will follow up on it.")
+        }
+        None => format!("{name} received the lead and will follow up on a permitted channel."),
+    };
+    let sentences = [Some(received), appointment(taken, now), taken.remark.map(str::to_owned)];
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
+    let asked = taken.lead.submission.appointment.as_ref()?;
+    let local = |at: Timestamp| spoken(at, &taken.rooftop.time_zone, now);
+    let of_asked = match asked.state {
+        AppointmentState::Confirmed => {
+            format!("The appointment is booked for {}.", local(asked.starts_at?))
+        }
+        AppointmentState::Proposed => {
+            let times: Vec<_> = asked.proposed.iter().copied().map(local).collect();
+            format!(
+                "That time is not available. Choose one of these and submit the lead again with \
+                 it: {}.",
+                times.join("; ")
+            )
+        }
+        AppointmentState::Requested => {
+            "No time is booked yet; an advisor will arrange one.".to_owned()
+        }
+        AppointmentState::Rejected if taken.held_for().is_some() => {
+            "No appointment is booked.".to_owned()
+        }
+        AppointmentState::Rejected => {
+            "This rooftop does not offer that kind of appointment.".to_owned()
+        }
+        AppointmentState::Superseded => return None,
+    };
+    let standing = taken.lead.appointment.as_ref().filter(|current| is_booked(current));
+    let standing = standing.filter(|current| current.appointment_id != asked.appointment_id);
+    let standing = standing.and_then(|current| current.starts_at);
+    Some(match standing {
+        Some(at) => format!("{of_asked} What was booked before stands: {}.", local(at)),
+        None => of_asked,
+    })
+}

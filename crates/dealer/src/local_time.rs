@@ -1,0 +1,49 @@
+//! Moments for people: in the zone of the rooftop, with the year where it is not this year's.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// `Friday May 1, 11:00 AM PDT`
+#[must_use]
+pub fn spoken(at: Timestamp, zone: &TimeZone, now: Timestamp) -> String {
+    shown(at, zone, now, ["%A %B %-d, %-I:%M %p %Z", "%A %B %-d, %Y, %-I:%M %p %Z"])
+}
+
+/// `May 1, 11:00 AM PDT`, for tables.
+#[must_use]
+pub fn short(at: Timestamp, zone: &TimeZone, now: Timestamp) -> String {
+    shown(at, zone, now, ["%b %-d, %-I:%M %p %Z", "%b %-d, %Y, %-I:%M %p %Z"])
+}
+
+fn shown(at: Timestamp, zone: &TimeZone, now: Timestamp, [plain, with_year]: [&str; 2]) -> String {
+    let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let form = if at.year() == now.year() { plain } else { with_year };
+    at.strftime(form).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_year_is_named_where_it_is_not_this_years_at_the_rooftop() {
+        let zone = TimeZone::get("America/Los_Angeles").unwrap();
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let say = |moment: &str, now: &str| spoken(at(moment), &zone, at(now));
+        for (moment, now, said) in [
+            ("2026-05-01T18:00:00Z", "2026-04-30T12:00:00Z", "Friday May 1, 11:00 AM PDT"),
+            (
+                "2027-01-02T18:00:00Z",
+                "2026-12-30T12:00:00Z",
+                "Saturday January 2, 2027, 10:00 AM PST",
+            ),
+            // In UTC it is another year already, and there it is not yet.
+            ("2027-01-01T04:00:00Z", "2026-12-30T12:00:00Z", "Thursday December 31, 8:00 PM PST"),
+            ("2026-12-31T18:00:00Z", "2027-01-01T04:00:00Z", "Thursday December 31, 10:00 AM PST"),
+        ] {
+            assert_eq!(say(moment, now), said);
+        }
+        let shown = short(at("2027-01-02T18:00:00Z"), &TimeZone::UTC, at("2026-12-30T12:00:00Z"));
+        assert_eq!(shown, "Jan 2, 2027, 6:00 PM UTC");
+    }
+}

@@ -1,0 +1,134 @@
+//! What counts as the same text (C-39): spellings that differ in case, white space, punctuation or
+//! by a synonym of the vocabulary fold to the same key. Keys are compared and sorted, never shown.
+
+use super::vocabulary::vocabulary;
+
+/// What kind of text a value is; it decides which synonyms hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// Text without synonyms: model, trim, rooftop.
+    #[default]
+    Plain,
+    /// A stock number or VIN: compared without case and surrounding white space, otherwise as is.
+    Identifier,
+    Make,
+    Body,
+    Colour,
+    Fuel,
+    Transmission,
+    Driveline,
+    Condition,
+}
+
+/// The key of a value. It is empty when the value says nothing, such as `-`: the vehicle then
+/// counts as without that value.
+pub(crate) fn fold(field: Field, text: &str) -> String {
+    let key = match field {
+        Field::Identifier => return lower(text.trim()),
+        Field::Colour => squeeze(text).replace("grey", "gray"),
+        Field::Plain
+        | Field::Make
+        | Field::Body
+        | Field::Fuel
+        | Field::Transmission
+        | Field::Driveline
+        | Field::Condition => squeeze(text),
+    };
+    vocabulary().whole(field, &key).map_or(key, str::to_owned)
+}
+
+/// The words of a text in lower case: what stands between characters that are neither letters nor
+/// digits.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(lower).collect()
+}
+
+/// A text as it is shown: without surrounding and repeated white space.
+pub(crate) fn tidy(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Only letters and digits, in lower case, with two exceptions that tell cars apart: a plus
+/// (`SE+`) and a decimal point between digits (`2.0T`). `&` reads `and`.
+pub(crate) fn squeeze(text: &str) -> String {
+    let mut key = String::with_capacity(text.len());
+    let mut before = None;
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let digit = |c: Option<&char>| c.is_some_and(char::is_ascii_digit);
+        if c.is_alphanumeric() {
+            key.extend(c.to_lowercase());
+        } else if c == '+' || c == '.' && digit(before.as_ref()) && digit(rest.peek()) {
+            key.push(c);
+        } else if c == '&' {
+            key.push_str("and");
+        }
+        before = Some(c);
+    }
+    key
+}
+
+/// Character by character, so that the result does not depend on what stands around it.
+fn lower(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Field::{Body, Colour, Driveline, Fuel, Make, Transmission};
+    use super::*;
+
+    #[track_caller]
+    fn same(field: Field, spellings: &[&str]) {
+        for spelling in spellings {
+            assert_eq!(fold(field, spelling), fold(field, spellings[0]), "{spelling}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_one_thing_fold_together_c_39() {
+        same(Field::Plain, &["F-150", "F150", "f 150", " F – 150\t"]);
+        same(Field::Plain, &["Town & Country", "town and country"]);
+        same(Make, &["Chevrolet", "CHEVY", " chevy "]);
+        same(Make, &["Volkswagen", "VW", "V.W."]);
+        same(Make, &["Mercedes-Benz", "Mercedes", "mercedes benz"]);
+        same(Fuel, &["Gasoline", "gas"]);
+        same(Fuel, &["Electric", "EV", "BEV", "Battery Electric"]);
+        same(Transmission, &["Automatic", "auto", "A"]);
+        same(Transmission, &["Manual", "m", "Stick", "stick-shift"]);
+        same(Driveline, &["4WD", "4x4", "4-Wheel Drive", "four wheel drive"]);
+        same(Driveline, &["FWD", "Front-Wheel Drive", "front wheel drive", "front"]);
+        same(Driveline, &["AWD", "All-wheel drive"]);
+        same(Driveline, &["RWD", "rear", "Rear-Wheel Drive"]);
+        same(Body, &["SUV", "Sport Utility", "sport utility vehicle"]);
+        same(Colour, &["Dark Grey", "dark gray"]);
+        same(Field::Identifier, &[" A-17 ", "a-17"]);
+    }
+
+    #[test]
+    fn different_things_stay_apart_c_39() {
+        for (field, one, other) in [
+            (Driveline, "4WD", "AWD"),
+            (Driveline, "4x4", "all-wheel drive"),
+            (Field::Plain, "SE", "SE+"),
+            (Field::Plain, "2.0T", "20T"),
+            (Fuel, "Hybrid", "Plug-in Hybrid"),
+            (Field::Identifier, "A-17", "A17"),
+        ] {
+            assert_ne!(fold(field, one), fold(field, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_value_without_letters_and_digits_says_nothing() {
+        assert_eq!(fold(Field::Plain, " - "), "");
+        assert_eq!(fold(Colour, "\u{2014}"), "");
+        assert_eq!(fold(Field::Identifier, "  "), "");
+    }
+
+    #[test]
+    fn words_are_split_at_everything_else() {
+        assert_eq!(words("Ford F-150 (XLT)"), ["ford", "f", "150", "xlt"]);
+        assert!(words(" -- ").is_empty());
+    }
+}

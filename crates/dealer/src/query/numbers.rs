@@ -1,0 +1,407 @@
+//! Prices, miles, years and seats in words: `under 40k`, `2020 or newer`, `7 seater`.
+
+use super::tokens::Token;
+use super::vocabulary::vocabulary;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Number {
+    /// The price out of the door.
+    Price,
+    /// Miles driven.
+    Mileage,
+    /// The model year.
+    Year,
+    /// Seats.
+    Seats,
+    /// Rows of seats.
+    Rows,
+}
+
+impl Number {
+    /// What it is called.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Price => "price",
+            Self::Mileage => "mileage",
+            Self::Year => "year",
+            Self::Seats => "seats",
+            Self::Rows => "rows of seats",
+        }
+    }
+
+    /// Bounds in the words of the filters.
+    pub(crate) fn in_filters(self, (min, max): Bounds) -> String {
+        let name = self.name();
+        match (min, max) {
+            (Some(min), Some(max)) if min == max => format!("{name} {min}"),
+            (Some(min), Some(max)) => format!("{name}_min {min} and {name}_max {max}"),
+            (Some(min), None) if matches!(self, Self::Seats | Self::Rows) => {
+                format!("{min} or more {name}")
+            }
+            (Some(min), None) => format!("{name}_min {min}"),
+            (None, Some(max)) => format!("{name}_max {max}"),
+            (None, None) => name.to_owned(),
+        }
+    }
+}
+
+/// From the smallest to the largest that is meant.
+pub(crate) type Bounds = (Option<u32>, Option<u32>);
+
+/// What some tokens say in numbers.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// What is counted, and within which bounds.
+    Range(Number, Bounds),
+    /// Nothing that a listing has.
+    Unsearchable,
+}
+
+/// A word before or after a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    Most,
+    Least,
+    After,
+    Since,
+    Earlier,
+    Until,
+    About,
+    Between,
+}
+
+/// What is written behind or before a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Of(Number),
+    Unsearchable,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Amount {
+    value: u32,
+    /// It was written in thousands or with a dollar sign.
+    is_large: bool,
+    is_money: bool,
+}
+
+/// Years that somebody may mean by four digits.
+const YEARS: std::ops::RangeInclusive<u32> = 1950..=2035;
+
+/// The tokens from `at` on as a phrase with a number, and how many they are. A number that
+/// nothing says anything of is none: it may be a name.
+pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
+    let start = at;
+    let (mut at, mut unit) = (at, None);
+    // `mileage under 40k`, `budget of 20k`, `seats 7`.
+    if let Some((length, said)) = unit_at(tokens, at) {
+        let next = skip(tokens, at + length);
+        if bound_at(tokens, next, "before").is_some() || amount_at(tokens, next).is_some() {
+            (at, unit) = (next, Some(said));
+        }
+    }
+    let bound = bound_at(tokens, at, "before");
+    if let Some((length, _)) = bound {
+        at = skip(tokens, at + length);
+        // `under the price of 20k`.
+        if let Some((length, said)) = unit_at(tokens, at) {
+            let next = skip(tokens, at + length);
+            if amount_at(tokens, next).is_some() {
+                (at, unit) = (next, Some(said));
+            }
+        }
+    }
+    let bound = bound.map(|(_, bound)| bound);
+    let (length, first) = amount_at(tokens, at)?;
+    at += length;
+    if let Some((length, said)) = unit_at(tokens, at) {
+        // `between 20k miles and 30k miles`.
+        at += length;
+        unit = unit.or(Some(said));
+    }
+    let range_word = tokens.get(at).and_then(|token| word(&token.text, "word"));
+    let is_range = range_word == Some("and") && bound_allows_range(bound, tokens, at);
+    let (second, glued) = match amount_at(tokens, at + usize::from(is_range)) {
+        Some((length, second)) if is_range || tokens.get(at).is_some_and(|token| token.joined) => {
+            at += length + usize::from(is_range);
+            (Some(second), true)
+        }
+        _ => (None, false),
+    };
+    if glued && let Some((length, said)) = unit_at(tokens, at) {
+        at += length;
+        unit = unit.or(Some(said));
+    }
+    // In `a 1500 max 40k` the word belongs to the next number.
+    let belongs_to_next = bound_at(tokens, at, "before")
+        .is_some_and(|(length, _)| amount_at(tokens, skip(tokens, at + length)).is_some());
+    let after = bound_at(tokens, at, "after").filter(|_| second.is_none() && !belongs_to_next);
+    let plus = tokens.get(at.wrapping_sub(1)).is_some_and(|token| token.plus);
+    let bound = match (bound, after) {
+        (None, Some((length, after))) => {
+            at += length;
+            Some(after)
+        }
+        (None, None) if plus => Some(Bound::Least),
+        (bound, _) => bound,
+    };
+    if let Some((length, said)) = unit_at(tokens, at) {
+        at += length;
+        unit = unit.or(Some(said));
+    }
+    let said = match second {
+        Some(second) => between(first, second, unit)?,
+        None => single(first, bound, unit)?,
+    };
+    Some((at - start, said))
+}
+
+/// `from 2018 to 2020` is a range, `over 20k to 30k miles` is hardly said: only some words that
+/// stand before a number let another one follow.
+fn bound_allows_range(bound: Option<Bound>, tokens: &[Token], at: usize) -> bool {
+    let is_and = tokens.get(at).is_some_and(|token| token.text == "and");
+    match bound {
+        Some(Bound::Between) => true,
+        Some(Bound::Since | Bound::Least) | None => !is_and,
+        Some(Bound::Most | Bound::After | Bound::Earlier | Bound::Until | Bound::About) => false,
+    }
+}
+
+fn between(first: Amount, second: Amount, unit: Option<Unit>) -> Option<Said> {
+    let (mut low, mut high) = (first.value, second.value);
+    // `20 to 30k`.
+    if second.is_large && !first.is_large && low < 1000 && high >= 1000 {
+        low = low.saturating_mul(1000);
+    }
+    let years = YEARS.contains(&low) && YEARS.contains(&high);
+    let number = match unit {
+        Some(Unit::Unsearchable) => return Some(Said::Unsearchable),
+        Some(Unit::Of(number)) => number,
+        None if years && !first.is_money && !second.is_large => Number::Year,
+        None if high >= 1000 || first.is_money || second.is_money => Number::Price,
+        None => return None,
+    };
+    if matches!(number, Number::Price | Number::Mileage) && high < 1000 {
+        (low, high) = (low.saturating_mul(1000), high.saturating_mul(1000));
+    }
+    Some(Said::Range(number, (Some(low.min(high)), Some(low.max(high)))))
+}
+
+fn single(amount: Amount, bound: Option<Bound>, unit: Option<Unit>) -> Option<Said> {
+    let Amount { mut value, is_large, is_money } = amount;
+    let year = YEARS.contains(&value) && !is_large && value != 2000;
+    let number = match (unit, bound) {
+        (Some(Unit::Unsearchable), _) => return Some(Said::Unsearchable),
+        (Some(Unit::Of(number)), _) => number,
+        (None, Some(Bound::After | Bound::Since | Bound::Earlier | Bound::Until)) if !is_large => {
+            YEARS.contains(&value).then_some(Number::Year)?
+        }
+        (None, Some(_)) if year => Number::Year,
+        (None, Some(_)) if value >= 5 => Number::Price,
+        (None, None) if is_large => Number::Price,
+        (None, Some(_) | None) => return None,
+    };
+    // Nobody asks for a car for 30 dollars.
+    let in_thousands = matches!(number, Number::Price | Number::Mileage) && value <= 250;
+    if in_thousands && !is_money {
+        value = value.saturating_mul(1000);
+    }
+    let counted = matches!(number, Number::Seats | Number::Rows);
+    let bounds = match bound {
+        Some(Bound::Most) => (None, Some(value)),
+        Some(Bound::Least | Bound::Since | Bound::Between) => (Some(value), None),
+        Some(Bound::After) => (Some(value.saturating_add(1)), None),
+        Some(Bound::Earlier) => (None, Some(value.saturating_sub(1))),
+        Some(Bound::Until) => (None, Some(value)),
+        Some(Bound::About) if number == Number::Year => {
+            (Some(value.saturating_sub(1)), Some(value.saturating_add(1)))
+        }
+        Some(Bound::About) => (Some(value - value / 10), Some(value.saturating_add(value / 10))),
+        None if number == Number::Year => (Some(value), Some(value)),
+        // Who needs seven seats fits into eight; who wants two does not want five.
+        None if counted && value > 2 => (Some(value), None),
+        None if counted => (Some(value), Some(value)),
+        // A price or a mileage alone is what one is ready to accept.
+        None => (None, Some(value)),
+    };
+    Some(Said::Range(number, bounds))
+}
+
+/// A number that stands alone, where no name claims it: a year, or a price.
+pub(super) fn alone(token: &Token) -> Option<(Number, Bounds)> {
+    let value = token.text.parse().ok()?;
+    if YEARS.contains(&value) {
+        return Some((Number::Year, (Some(value), Some(value))));
+    }
+    (3_000..=500_000).contains(&value).then_some((Number::Price, (None, Some(value))))
+}
+
+/// Whether a token may be a year: names and numbers of cars come second.
+pub(super) fn is_year(token: &Token) -> bool {
+    token.text.parse().is_ok_and(|value| YEARS.contains(&value))
+}
+
+fn amount_at(tokens: &[Token], at: usize) -> Option<(usize, Amount)> {
+    let token = tokens.get(at)?;
+    let (digits, thousands) = match token.text.strip_suffix('k') {
+        Some(digits) => (digits, true),
+        None => (token.text.as_str(), false),
+    };
+    let follows = tokens.get(at + 1).and_then(|next| word(&next.text, "unit"));
+    let scaled = !thousands && follows == Some("thousand");
+    let is_large = thousands || scaled || token.money;
+    let factor = if thousands || scaled { 1000 } else { 1 };
+    let value = match digits.split_once('.') {
+        Some((whole, part)) if thousands || scaled || token.money => {
+            let tenths: u32 = part.get(..1)?.parse().ok()?;
+            whole.parse::<u32>().ok()?.checked_mul(factor)?.checked_add(tenths * factor / 10)?
+        }
+        Some(_) => return None,
+        None => {
+            let two = tokens.get(at + 1).map(|next| format!("{digits}{}", next.text));
+            if let Some(number) = two.and_then(|two| word(&two, "number")) {
+                let scaled = tokens.get(at + 2).and_then(|next| word(&next.text, "unit"));
+                let thousands = scaled == Some("thousand");
+                let value = number.parse::<u32>().ok()?;
+                let value = if thousands { value.checked_mul(1000)? } else { value };
+                let amount = Amount { value, is_large: thousands, is_money: false };
+                return Some((2 + usize::from(thousands), amount));
+            }
+            let number = digits.parse::<u32>().ok();
+            let number = number.or_else(|| word(digits, "number")?.parse().ok())?;
+            number.checked_mul(factor)?
+        }
+    };
+    Some((1 + usize::from(scaled), Amount { value, is_large, is_money: token.money }))
+}
+
+fn unit_at(tokens: &[Token], at: usize) -> Option<(usize, Unit)> {
+    let (length, unit) = phrase(tokens, at, "unit")?;
+    let unit = match unit {
+        "dollars" => Unit::Of(Number::Price),
+        "miles" => Unit::Of(Number::Mileage),
+        "seats" => Unit::Of(Number::Seats),
+        "years" => Unit::Of(Number::Year),
+        "unsearchable" => Unit::Unsearchable,
+        "rows" => {
+            // `3rd row seating` is one thing.
+            let (more, _) = phrase(tokens, at + length, "unit")
+                .filter(|(_, unit)| *unit == "seats")
+                .unwrap_or_default();
+            return Some((length + more, Unit::Of(Number::Rows)));
+        }
+        _ => return None,
+    };
+    Some((length, unit))
+}
+
+fn bound_at(tokens: &[Token], at: usize, kind: &str) -> Option<(usize, Bound)> {
+    let (length, bound) = phrase(tokens, at, kind)?;
+    let bound = match bound {
+        "most" => Bound::Most,
+        "least" => Bound::Least,
+        "after" => Bound::After,
+        "since" => Bound::Since,
+        "earlier" => Bound::Earlier,
+        "until" => Bound::Until,
+        "about" => Bound::About,
+        "between" => Bound::Between,
+        _ => return None,
+    };
+    Some((length, bound))
+}
+
+/// Past articles and prepositions: `seating for 7`, `under about 20k` is not one.
+fn skip(tokens: &[Token], at: usize) -> usize {
+    let is_small =
+        |token: &&Token| matches!(token.text.as_str(), "of" | "for" | "the" | "a" | "is");
+    at + tokens.iter().skip(at).take_while(is_small).count()
+}
+
+/// The longest phrase of a kind that begins at `at`.
+fn phrase(tokens: &[Token], at: usize, kind: &str) -> Option<(usize, &'static str)> {
+    (1..=4).rev().find_map(|length| {
+        let run = tokens.get(at..at + length)?;
+        let run: String = run.iter().map(|token| token.text.as_str()).collect();
+        Some((length, word(&run, kind)?))
+    })
+}
+
+fn word(text: &str, kind: &str) -> Option<&'static str> {
+    vocabulary().said(kind, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tokens::tokens;
+    use super::Number::{Mileage, Price, Rows, Seats, Year};
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_with_what_stands_around_them() {
+        let at_most = |number, value| Some((number, (None, Some(value))));
+        let at_least = |number, value| Some((number, (Some(value), None)));
+        let within = |number, low, high| Some((number, (Some(low), Some(high))));
+        for (query, expected) in [
+            ("under 40k", at_most(Price, 40_000)),
+            ("under $40,000", at_most(Price, 40_000)),
+            ("less than 25 thousand dollars", at_most(Price, 25_000)),
+            ("under 30", at_most(Price, 30_000)),
+            ("max 22.5k", at_most(Price, 22_500)),
+            ("20k", at_most(Price, 20_000)),
+            ("$18,500", at_most(Price, 18_500)),
+            ("35k or less", at_most(Price, 35_000)),
+            ("budget of 20k", at_most(Price, 20_000)),
+            ("thirty five grand max", at_most(Price, 35_000)),
+            ("over 50k", at_least(Price, 50_000)),
+            ("from 20k to 30k", within(Price, 20_000, 30_000)),
+            ("between 20 and 30k", within(Price, 20_000, 30_000)),
+            ("20-30k", within(Price, 20_000, 30_000)),
+            ("$20,000-$30,000", within(Price, 20_000, 30_000)),
+            ("around 25k", within(Price, 22_500, 27_500)),
+            ("under 40k miles", at_most(Mileage, 40_000)),
+            ("less than 60,000 mi", at_most(Mileage, 60_000)),
+            ("mileage under 30000", at_most(Mileage, 30_000)),
+            ("20k miles", at_most(Mileage, 20_000)),
+            ("10k to 20k miles", within(Mileage, 10_000, 20_000)),
+            ("2020 or newer", at_least(Year, 2020)),
+            ("2020+", at_least(Year, 2020)),
+            ("newer than 2020", at_least(Year, 2021)),
+            ("since 2020", at_least(Year, 2020)),
+            ("from 2018 to 2020", within(Year, 2018, 2020)),
+            ("2018-2020", within(Year, 2018, 2020)),
+            ("between 2018 and 2020", within(Year, 2018, 2020)),
+            ("before 2020", at_most(Year, 2019)),
+            ("2019 and older", at_most(Year, 2019)),
+            ("under 2020", at_most(Year, 2020)),
+            ("7 seater", at_least(Seats, 7)),
+            ("seven passenger", at_least(Seats, 7)),
+            ("seating for 8", at_least(Seats, 8)),
+            ("seats 7", at_least(Seats, 7)),
+            ("2 seater", within(Seats, 2, 2)),
+            ("3rd row seating", at_least(Rows, 3)),
+            ("third row", at_least(Rows, 3)),
+            ("three rows", at_least(Rows, 3)),
+        ] {
+            let tokens = tokens(query);
+            let expected =
+                expected.map(|(number, bounds)| (tokens.len(), Said::Range(number, bounds)));
+            assert_eq!(read(&tokens, 0), expected, "{query}");
+        }
+        for query in ["$300 a month", "30 mpg", "4 door", "300/mo"] {
+            let tokens = tokens(query);
+            assert_eq!(read(&tokens, 0).map(|(_, said)| said), Some(Said::Unsearchable), "{query}");
+        }
+        for query in ["1500", "3 series", "2020", "under the hood", "from toyota", "f 150", "x"] {
+            assert_eq!(read(&tokens(query), 0), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn no_amount_is_too_large() {
+        for query in ["under 4294967295k", "over 99999999999", "4294967295.9k", "k", ".5k miles"] {
+            assert!(read(&tokens(query), 0).is_none_or(|(length, _)| length > 0), "{query}");
+        }
+    }
+}

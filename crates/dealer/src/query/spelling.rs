@@ -1,0 +1,111 @@
+//! What a misspelt word may mean.
+
+use std::cmp::Reverse;
+
+/// How many letters may be wrong in a word that is corrected without asking.
+fn tolerance(letters: usize) -> usize {
+    match letters {
+        0..=3 => 0,
+        4..=6 => 1,
+        _ => 2,
+    }
+}
+
+/// The word that a misspelt one is nearest to, among candidates with a rank. Where two are as
+/// near, the one that begins alike is meant, and then the one of the lower rank.
+pub(super) fn correct<'a>(
+    word: &str,
+    candidates: impl Iterator<Item = (u8, &'a str)>,
+) -> Option<&'a str> {
+    let letters = word.chars().count();
+    let most = tolerance(letters);
+    if most == 0 || !word.chars().all(char::is_alphabetic) {
+        return None;
+    }
+    let first = word.chars().next();
+    let mine = alphabet(word);
+    let distance = |candidate: &'a str| {
+        // An answer for most candidates without comparing them letter by letter.
+        let length = candidate.chars().count();
+        // A wrong letter is one too many and one too few.
+        let others = (alphabet(candidate) ^ mine).count_ones() as usize;
+        (length > 3 && length.abs_diff(letters) <= most && others <= 2 * most)
+            .then(|| strsim::osa_distance(word, candidate))
+            .filter(|distance| *distance <= most)
+    };
+    let near = candidates.filter_map(|(rank, candidate)| {
+        Some((distance(candidate)?, candidate.chars().next() != first, rank, candidate))
+    });
+    near.min().map(|(.., candidate)| candidate)
+}
+
+/// Which letters a word has, one bit each; what is no letter of the alphabet shares a bit.
+fn alphabet(word: &str) -> u32 {
+    word.bytes().fold(0, |bits, byte| {
+        let letter = byte.wrapping_sub(b'a');
+        bits | 1 << if letter < 26 { letter } else { 26 }
+    })
+}
+
+/// The texts that look most like another one, the nearest first: suggestions, for which more may
+/// be wrong than for what is corrected without asking.
+pub(crate) fn nearest<'a>(
+    wanted: &str,
+    texts: &[(&'a str, usize)],
+    most: usize,
+) -> Vec<(&'a str, usize)> {
+    let fold = |text: &str| super::fold::squeeze(text);
+    let wanted = fold(wanted);
+    let alike = |text: &str| {
+        let text = fold(text);
+        if wanted.is_empty() || text.is_empty() {
+            return None;
+        }
+        let distance = strsim::osa_distance(&wanted, &text);
+        let letters = wanted.chars().count().max(text.chars().count());
+        let contained = wanted.len() > 2 && (text.contains(&wanted) || wanted.contains(&text));
+        (distance * 3 <= letters || contained).then_some(distance)
+    };
+    let mut found: Vec<(usize, &'a str, usize)> =
+        texts.iter().filter_map(|(text, count)| Some((alike(text)?, *text, *count))).collect();
+    found.sort_by_key(|(distance, text, count)| (*distance, Reverse(*count), *text));
+    found.truncate(most);
+    found.into_iter().map(|(_, text, count)| (text, count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_corrected_within_reason() {
+        let known = ["honda", "hyundai", "toyota", "camry", "cherokee", "chevrolet", "blue", "fit"];
+        for (word, expected) in [
+            ("hoonda", Some("honda")),
+            ("hundai", Some("hyundai")),
+            ("toyta", Some("toyota")),
+            ("camery", Some("camry")),
+            ("chevorlet", Some("chevrolet")),
+            ("cheroke", Some("cherokee")),
+            ("bleu", Some("blue")),
+            ("bluetooth", None),
+            ("fir", None),
+            ("glue2", None),
+            ("spaceship", None),
+        ] {
+            let known = known.into_iter().map(|known| (0, known));
+            assert_eq!(correct(word, known), expected, "{word}");
+        }
+        let ranked = [(1, "kona"), (0, "kina")];
+        assert_eq!(correct("kuna", ranked.into_iter()), Some("kina"));
+    }
+
+    #[test]
+    fn values_that_look_alike_are_suggested() {
+        let makes = [("Hyundai", 8), ("Honda", 30), ("Land Rover", 2), ("Kia", 5)];
+        assert_eq!(nearest("Hundai", &makes, 3), [("Hyundai", 8), ("Honda", 30)]);
+        assert_eq!(nearest("Rover", &makes, 3), [("Land Rover", 2)]);
+        assert_eq!(nearest("Duesenberg", &makes, 3), []);
+        assert_eq!(nearest("-", &makes, 3), []);
+    }
+}

@@ -1,0 +1,558 @@
+//! Reading a query.
+
+use super::fold::Field;
+use super::lexicon::{Attribute, Lexicon, Part, Sense, Value};
+use super::numbers::{self, Bounds, Number, Said};
+use super::spelling;
+use super::tokens::{Token, tokens};
+use super::vocabulary::vocabulary;
+use super::{Identifiers, Meaning, Remark, Understood, Want, unique};
+
+/// How many tokens a phrase has at most.
+const LONGEST_PHRASE: usize = 5;
+
+/// How many words of one query are looked at for misspellings: comparing with every word that is
+/// known takes its time.
+const MAX_CORRECTIONS: usize = 4;
+
+/// What a query means, in the words and numbers of an inventory.
+pub(crate) fn understand(
+    query: &str,
+    lexicon: &Lexicon,
+    identifiers: &dyn Identifiers,
+) -> Understood {
+    let mut reader = Reader {
+        tokens: tokens(query),
+        lexicon,
+        identifiers,
+        understood: Understood::default(),
+        is_negated: false,
+        is_alternative: false,
+        is_inside: false,
+        corrections: 0,
+    };
+    if reader.tokens.is_empty() {
+        reader.remark(Remark::NoWord);
+        reader.push(Want::nothing("query without a word".to_owned()));
+    }
+    let mut at = 0;
+    while at < reader.tokens.len() {
+        at += reader.step(at);
+    }
+    reader.understood
+}
+
+struct Reader<'a> {
+    tokens: Vec<Token>,
+    lexicon: &'a Lexicon,
+    identifiers: &'a dyn Identifiers,
+    understood: Understood,
+    /// A `not` waits for what it is about.
+    is_negated: bool,
+    /// An `or` waits for its other side.
+    is_alternative: bool,
+    /// The next colour is meant inside.
+    is_inside: bool,
+    corrections: usize,
+}
+
+impl Reader<'_> {
+    /// Reads what begins at a token, and returns how many tokens it took.
+    fn step(&mut self, at: usize) -> usize {
+        if let Some(length) = self.identifier_named(at) {
+            return length;
+        }
+        if let Some((length, said)) = numbers::read(&self.tokens, at) {
+            match said {
+                Said::Range(number, bounds) => self.number(number, bounds),
+                Said::Unsearchable => self.leave_out(self.shown(at, length)),
+            }
+            return length;
+        }
+        for length in (1..=LONGEST_PHRASE.min(self.tokens.len() - at)).rev() {
+            if self.parts_a_name(at, length) {
+                continue;
+            }
+            if self.phrase(at, length) {
+                return length;
+            }
+        }
+        self.unknown(at)
+    }
+
+    /// Reads a phrase of some tokens, if it is one.
+    fn phrase(&mut self, at: usize, length: usize) -> bool {
+        let Some(run) = self.tokens.get(at..at + length) else { return false };
+        let key: String = run.iter().map(|token| token.text.as_str()).collect();
+        if let [token] = run
+            && numbers::is_year(token)
+            && let Some((number, bounds)) = numbers::alone(token)
+            && self.named(&key).is_none()
+        {
+            self.number(number, bounds);
+            return true;
+        }
+        if run.last().is_some_and(|token| token.plus) {
+            // `SE+` is another trim than `SE`.
+            let key = format!("{key}+");
+            if let Some(want) = self.named(&key).or_else(|| self.worded(&key)) {
+                self.push(want);
+                return true;
+            }
+        }
+        let singular = key.strip_suffix('s').filter(|key| key.chars().count() > 2);
+        std::iter::once(key.as_str()).chain(singular).any(|key| self.read_key(key, at, length))
+    }
+
+    /// Reads a phrase by its key.
+    fn read_key(&mut self, key: &str, at: usize, length: usize) -> bool {
+        if let Some(wish) = vocabulary().said("vague", key) {
+            let said = self.shown(at, length);
+            // Who asks for few miles hears how to ask.
+            let hint = match wish {
+                "miles" => " (mileage_max finds it)",
+                "price" => " (price_max finds it)",
+                "year" => " (year_min finds it)",
+                _ => "",
+            };
+            self.leave_out(format!("{said}{hint}"));
+            return true;
+        }
+        let want = self
+            .classed(key)
+            .or_else(|| self.coloured(key, at, length))
+            .or_else(|| self.named(key));
+        if let Some(want) = want {
+            self.push(want);
+            return true;
+        }
+        if self.function_word(key, at, length) {
+            return true;
+        }
+        let want = self
+            .worded(key)
+            .or_else(|| self.featured(at, length))
+            .or_else(|| self.identified(key))
+            .or_else(|| self.of(key, &[Attribute::Rooftop]))
+            .or_else(|| self.of(key, &[Attribute::InteriorColor]));
+        if let Some(want) = want {
+            self.push(want);
+            return true;
+        }
+        if let Some(name) = vocabulary().name(key) {
+            self.remark(Remark::Absent(name));
+            self.push(Want::nothing(name.to_owned()));
+            return true;
+        }
+        self.shaded(key)
+    }
+
+    /// Words with a task, and words without one.
+    fn function_word(&mut self, key: &str, at: usize, length: usize) -> bool {
+        match vocabulary().said("word", key) {
+            Some("or") => self.is_alternative = !self.understood.wants.is_empty(),
+            Some("not") => self.is_negated = true,
+            Some("interior") => self.is_inside = true,
+            Some("and" | "vin" | "stock") => {}
+            Some("shade") if self.is_family(at + length) => {}
+            Some(_) | None => return vocabulary().said("ignored", key).is_some(),
+        }
+        true
+    }
+
+    /// A word of the trade: what the vocabulary has a class for.
+    fn classed(&self, key: &str) -> Option<Want> {
+        const ATTRIBUTES: [(&str, Attribute); 5] = [
+            ("body", Attribute::Body),
+            ("fuel", Attribute::Fuel),
+            ("transmission", Attribute::Transmission),
+            ("driveline", Attribute::Driveline),
+            ("condition", Attribute::Condition),
+        ];
+        let said = |(kind, attribute)| Some((attribute, vocabulary().said(kind, key)?));
+        let (attribute, class): (Attribute, _) = ATTRIBUTES.into_iter().find_map(said)?;
+        let mut values = Vec::new();
+        let mut names = vec![class];
+        names.extend(vocabulary().also(attribute.field(), class));
+        for class in &names {
+            let ids = self.lexicon.class(attribute, class).iter();
+            values.extend(ids.map(|id| Value { attribute, id: *id }));
+            values.extend(self.lexicon.elsewhere(attribute, class));
+        }
+        let label = format!("{} {}", attribute.name(), names.join(" or "));
+        Some(Want::values(values, Some(attribute), label))
+    }
+
+    /// A family of colours, outside unless the inside is meant.
+    fn coloured(&mut self, key: &str, at: usize, length: usize) -> Option<Want> {
+        let family = family(key)?;
+        let inside = std::mem::take(&mut self.is_inside) || self.interior_follows(at + length);
+        let attribute = if inside { Attribute::InteriorColor } else { Attribute::ExteriorColor };
+        let ids = self.lexicon.class(attribute, family).iter();
+        let values = ids.map(|id| Value { attribute, id: *id }).collect();
+        Some(Want::values(values, Some(attribute), format!("{} {family}", attribute.name())))
+    }
+
+    /// A make or a model, by its whole name or how it begins.
+    fn named(&self, key: &str) -> Option<Want> {
+        let make = vocabulary().said("make", key).unwrap_or(key);
+        let senses = self.lexicon.senses(key);
+        let aliases = self.lexicon.senses(make);
+        let mut any = Vec::new();
+        let mut values = Vec::new();
+        for sense in senses {
+            match sense {
+                Sense::Pair(make, model) => any.push(Meaning::Pair { make: *make, model: *model }),
+                Sense::Value(value, part) => {
+                    let is_model = value.attribute == Attribute::Model && *part != Part::Middle;
+                    if is_model || value.attribute == Attribute::Make {
+                        values.push(*value);
+                    }
+                }
+            }
+        }
+        values.extend(aliases.iter().filter_map(|sense| match sense {
+            Sense::Value(value, Part::Whole) if value.attribute == Attribute::Make => Some(*value),
+            Sense::Value(..) | Sense::Pair(..) => None,
+        }));
+        let values = unique(values);
+        if any.is_empty() && values.is_empty() {
+            return None;
+        }
+        let attribute = self.common_attribute(&values);
+        let label = match any.first() {
+            Some(Meaning::Pair { make, model }) if values.is_empty() => {
+                let name = |attribute, id| self.lexicon.name(Value { attribute, id });
+                format!(
+                    "make {} model {}",
+                    name(Attribute::Make, *make),
+                    name(Attribute::Model, *model)
+                )
+            }
+            Some(_) | None => self.label(&values, key),
+        };
+        if !values.is_empty() {
+            any.push(Meaning::Values(values));
+        }
+        Some(Want { any, negated: false, attribute, label })
+    }
+
+    /// A word of a listing: colour, trim, engine, features, what is left of a model.
+    fn worded(&self, key: &str) -> Option<Want> {
+        const WORDS: &[Attribute] = &[
+            Attribute::ExteriorColor,
+            Attribute::Trim,
+            Attribute::Feature,
+            Attribute::Engine,
+            Attribute::Model,
+            Attribute::Body,
+            Attribute::Fuel,
+            Attribute::Driveline,
+            Attribute::Transmission,
+        ];
+        const FABRICS: &[Attribute] =
+            &[Attribute::Trim, Attribute::Feature, Attribute::InteriorColor];
+        let fabric = vocabulary().said("word", key) == Some("fabric");
+        self.of(key, if fabric { FABRICS } else { WORDS })
+    }
+
+    /// What a phrase finds among some attributes.
+    fn of(&self, key: &str, attributes: &[Attribute]) -> Option<Want> {
+        let values = wanted(self.lexicon.senses(key), attributes).collect();
+        self.found(values, key)
+    }
+
+    fn found(&self, values: Vec<Value>, key: &str) -> Option<Want> {
+        let values = unique(values);
+        if values.is_empty() {
+            return None;
+        }
+        let attribute = self.common_attribute(&values);
+        let label = self.label(&values, key);
+        Some(Want::values(values, attribute, label))
+    }
+
+    /// Words of one feature, in any order and not next to each other: `heated seats` is what
+    /// `Heated front seats` are, and a heated wheel and leather seats are not.
+    fn featured(&self, at: usize, length: usize) -> Option<Want> {
+        let run = self.tokens.get(at..at + length).filter(|run| run.len() > 1)?;
+        let mut common: Option<Vec<Value>> = None;
+        for token in run {
+            let word = token.text.as_str();
+            let singular = word.strip_suffix('s').unwrap_or(word);
+            let senses = self.lexicon.senses(word).iter().chain(self.lexicon.senses(singular));
+            let values: Vec<Value> = wanted(senses, &[Attribute::Feature]).collect();
+            let both: Vec<Value> = match common {
+                None => values,
+                Some(before) => before.into_iter().filter(|value| values.contains(value)).collect(),
+            };
+            if both.is_empty() {
+                return None;
+            }
+            common = Some(both);
+        }
+        let is_other = |token: &Token| {
+            let word = token.text.as_str();
+            let name = || vocabulary().name(word).is_some() || self.named(word).is_some();
+            self.classed(word).is_some() || family(word).is_some() || name()
+        };
+        if run.iter().any(is_other) {
+            return None;
+        }
+        self.found(common?, &self.shown(at, length))
+    }
+
+    /// A stock number, a VIN or its end, without a word that says so.
+    fn identified(&self, key: &str) -> Option<Want> {
+        let has_digit = key.bytes().any(|b| b.is_ascii_digit());
+        let letters = key.chars().count();
+        if !has_digit || letters < 3 {
+            return None;
+        }
+        if self.identifiers.has_stock(key) {
+            return Some(Want::stock(key.to_owned()));
+        }
+        if letters >= 4 && self.identifiers.vin_ends(key) {
+            return Some(Want::vin(Meaning::VinEnd(key.to_owned()), "vin ending", key));
+        }
+        let has_letter = key.bytes().any(|b| b.is_ascii_alphabetic());
+        (letters >= 5 && has_letter && self.identifiers.vin_starts(key))
+            .then(|| Want::vin(Meaning::VinStart(key.to_owned()), "vin beginning", key))
+    }
+
+    /// `stock N2150`, `vin ending in 000023`: a number that is said to be one, whether there is
+    /// such a unit or not.
+    fn identifier_named(&mut self, at: usize) -> Option<usize> {
+        let (length, kind) = (1..=4).rev().find_map(|length| {
+            let run = self.tokens.get(at..at + length)?;
+            let key: String = run.iter().map(|token| token.text.as_str()).collect();
+            let kind = vocabulary().said("word", &key)?;
+            matches!(kind, "vin" | "stock").then_some((length, kind))
+        })?;
+        let first = at + length;
+        let mut end = first;
+        let mut key = String::new();
+        while let Some(token) = self.tokens.get(end).filter(|token| end == first || token.joined) {
+            key.push_str(&token.text);
+            end += 1;
+        }
+        // `in stock under 40k` names none.
+        let is_number = key.bytes().any(|b| b.is_ascii_digit()) && key.chars().count() > 2;
+        if !is_number || kind == "stock" && numbers::read(&self.tokens, first).is_some() {
+            return None;
+        }
+        let want = match kind {
+            "stock" => Want::stock(key),
+            _ if key.len() < 17
+                && !self.identifiers.vin_ends(&key)
+                && self.identifiers.vin_starts(&key) =>
+            {
+                Want::vin(Meaning::VinStart(key.clone()), "vin beginning", &key)
+            }
+            _ => Want::vin(Meaning::VinEnd(key.clone()), "vin ending", &key),
+        };
+        self.push(want);
+        Some(end - at)
+    }
+
+    /// A shade that no listing has is read as its family.
+    fn shaded(&mut self, key: &str) -> bool {
+        let Some(family) = vocabulary().family_of_shade(key) else { return false };
+        let ids = self.lexicon.class(Attribute::ExteriorColor, family).iter();
+        let attribute = Attribute::ExteriorColor;
+        let values = ids.map(|id| Value { attribute, id: *id }).collect();
+        self.remark(Remark::Family { said: key.to_owned(), family });
+        let label = format!("{} {family}", attribute.name());
+        self.push(Want::values(values, Some(attribute), label));
+        true
+    }
+
+    /// A word that is no phrase: a number alone, the beginning of a word, a misspelling, or
+    /// nothing that is known. How many tokens it takes; none where a correction is to be read.
+    fn unknown(&mut self, at: usize) -> usize {
+        let joined = self.tokens.iter().skip(at + 1).take_while(|token| token.joined).count();
+        let length = if self.parts_a_name(at, 1) { 1 + joined } else { 1 };
+        let Some(token) = self.tokens.get(at) else { return 1 };
+        if length == 1 {
+            if let Some((number, bounds)) = numbers::alone(token) {
+                self.number(number, bounds);
+                return 1;
+            }
+            let word = token.text.clone();
+            if let Some(want) = self.beginning(&word) {
+                self.push(want);
+                return 1;
+            }
+            if let Some(correction) = self.correction(&word) {
+                let read = self.spelt(&correction);
+                self.remark(Remark::Corrected { said: word, read });
+                if let Some(token) = self.tokens.get_mut(at) {
+                    token.text = correction;
+                }
+                return 0;
+            }
+        }
+        let said = self.shown(at, length);
+        if std::mem::take(&mut self.is_negated) {
+            // What nothing has is what is wanted.
+            self.leave_out(format!("not {said}"));
+        } else {
+            self.remark(Remark::Unknown(said.clone()));
+            self.push(Want::nothing(format!("\"{said}\"")));
+        }
+        length
+    }
+
+    /// The words that a word begins, names before others.
+    fn beginning(&self, word: &str) -> Option<Want> {
+        const TIERS: [&[Attribute]; 4] = [
+            &[Attribute::Make, Attribute::Model],
+            &[Attribute::ExteriorColor, Attribute::Trim, Attribute::Feature, Attribute::Engine],
+            &[Attribute::Rooftop],
+            &[Attribute::InteriorColor],
+        ];
+        if word.chars().count() < 3 || !word.chars().all(char::is_alphabetic) {
+            return None;
+        }
+        let senses = || self.lexicon.starting_with(word).flatten();
+        TIERS.iter().find_map(|tier| self.found(wanted(senses(), tier).collect(), word))
+    }
+
+    fn correction(&mut self, word: &str) -> Option<String> {
+        if self.corrections >= MAX_CORRECTIONS {
+            return None;
+        }
+        self.corrections += 1;
+        // What is on offer is meant before what is not.
+        let here = self.lexicon.words().map(|word| (0, word));
+        let said = vocabulary().phrases().map(|word| (1, word));
+        let elsewhere = vocabulary().names().map(|word| (2, word));
+        spelling::correct(word, here.chain(said).chain(elsewhere)).map(str::to_owned)
+    }
+
+    /// How a corrected word is shown.
+    fn spelt(&self, key: &str) -> String {
+        let named = self.lexicon.senses(key).iter().find_map(|sense| match sense {
+            Sense::Value(value, Part::Whole) => Some(self.lexicon.name(*value).to_owned()),
+            Sense::Value(_, Part::Start | Part::Middle) | Sense::Pair(..) => None,
+        });
+        named
+            .or_else(|| vocabulary().name(key).map(str::to_owned))
+            .unwrap_or_else(|| key.to_owned())
+    }
+
+    fn number(&mut self, number: Number, bounds: Bounds) {
+        if matches!(number, Number::Seats | Number::Rows) {
+            self.remark(Remark::UsualSeats);
+        }
+        let label = number.in_filters(bounds);
+        let any = vec![Meaning::Number(number, bounds)];
+        self.push(Want { any, negated: false, attribute: None, label });
+    }
+
+    fn leave_out(&mut self, said: String) {
+        self.is_negated = false;
+        self.remark(Remark::LeftOut(said));
+    }
+
+    fn remark(&mut self, remark: Remark) {
+        if !self.understood.remarks.contains(&remark) {
+            self.understood.remarks.push(remark);
+        }
+    }
+
+    /// Adds a want, or makes it an alternative to the one before.
+    fn push(&mut self, mut want: Want) {
+        want.negated = std::mem::take(&mut self.is_negated);
+        let is_alternative = std::mem::take(&mut self.is_alternative);
+        if let Some(last) = self.understood.wants.last_mut()
+            && last.attribute == want.attribute
+            && want.attribute.is_some()
+            // No car has two makes or bodies: who names two means either.
+            && (is_alternative || last.negated == want.negated && last.excludes(&want))
+        {
+            last.any.append(&mut want.any);
+            last.label = format!("{} or {}", last.label, want.label);
+            return;
+        }
+        if !self.understood.wants.contains(&want) {
+            self.understood.wants.push(want);
+        }
+    }
+
+    /// Whether a phrase ends within a name such as `F-150` or `CR-V`, whose halves mean nothing.
+    fn parts_a_name(&self, at: usize, length: usize) -> bool {
+        let ends_within = self.tokens.get(at + length).is_some_and(|token| token.joined);
+        let first = (0..at + length)
+            .rev()
+            .find(|at| self.tokens.get(*at).is_none_or(|token| !token.joined));
+        let name = self.tokens.get(first.unwrap_or_default()..).unwrap_or_default().iter();
+        let mut name = name.enumerate().take_while(|(place, token)| *place == 0 || token.joined);
+        ends_within && name.any(|(_, token)| token.text.chars().count() < 3)
+    }
+
+    fn is_family(&self, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|token| family(&token.text).is_some())
+    }
+
+    /// Whether what follows a colour says that it is the inside's.
+    fn interior_follows(&self, at: usize) -> bool {
+        let word = |at: usize| {
+            let token = self.tokens.get(at)?;
+            vocabulary().said("word", &token.text)
+        };
+        matches!(word(at), Some("interior" | "fabric"))
+    }
+
+    /// The attribute of values, if they have one.
+    fn common_attribute(&self, values: &[Value]) -> Option<Attribute> {
+        let first = values.first()?.attribute;
+        values.iter().all(|value| value.attribute == first).then_some(first)
+    }
+
+    fn label(&self, values: &[Value], key: &str) -> String {
+        let Some(attribute) = self.common_attribute(values) else { return format!("\"{key}\"") };
+        match values {
+            [value] => format!("{} {}", attribute.name(), self.lexicon.name(*value)),
+            _ => format!("{} \"{key}\"", attribute.name()),
+        }
+    }
+
+    /// Some tokens as they were written, more or less.
+    fn shown(&self, at: usize, length: usize) -> String {
+        let mut shown = String::new();
+        for token in self.tokens.iter().skip(at).take(length) {
+            if !shown.is_empty() {
+                shown.push(if token.joined { '-' } else { ' ' });
+            }
+            shown.push_str(if token.money { "$" } else { "" });
+            // Addresses and telephone numbers do not belong here and are not repeated.
+            let is_number = token.text.chars().all(|c| c.is_ascii_digit());
+            if token.text == "@" || is_number && token.text.len() > 6 {
+                shown.push_str("...");
+            } else {
+                shown.extend(token.text.chars().take(24));
+            }
+        }
+        shown
+    }
+}
+
+/// The values among senses that are of some attributes. Of a body only the whole name counts:
+/// `Sport Utility` is not what `sport` is asked for.
+fn wanted<'a>(
+    senses: impl IntoIterator<Item = &'a Sense>,
+    attributes: &'a [Attribute],
+) -> impl Iterator<Item = Value> {
+    senses.into_iter().filter_map(|sense| match sense {
+        Sense::Value(value, part) => {
+            let counts = value.attribute != Attribute::Body || *part == Part::Whole;
+            (counts && attributes.contains(&value.attribute)).then_some(*value)
+        }
+        Sense::Pair(..) => None,
+    })
+}
+
+fn family(word: &str) -> Option<&'static str> {
+    vocabulary().family(&super::fold::fold(Field::Colour, word))
+}

@@ -1,0 +1,111 @@
+//! The skills that only read: who the dealer is and what it offers.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tradepost_wire::aap::error::Gone;
+use tradepost_wire::aap::{
+    DealerInformation, Filters, Refusal, Reply, ReplyData, Search, Skill, VehicleQuery,
+};
+
+use crate::inventory::{Inventory, Lookup, Tombstone};
+use crate::settings::{Dealer, SearchPolicy};
+
+mod said;
+
+/// How many similar vehicles a refusal names.
+const SIMILAR: usize = 3;
+
+/// What `dealer.information` tells, from the configuration.
+#[must_use]
+pub fn profile(dealer: &Dealer) -> DealerInformation {
+    DealerInformation {
+        name: dealer.name.clone(),
+        welcome_message: dealer.welcome_message.clone(),
+        rooftops: dealer.rooftops.iter().map(|rooftop| rooftop.profile.clone()).collect(),
+    }
+}
+
+/// `dealer.information`.
+#[must_use]
+pub fn dealer_information(profile: &Arc<DealerInformation>) -> Reply {
+    let message = match profile.rooftops.len() {
+        1 => format!("{} has one rooftop.", profile.name),
+        n => format!("{} has {n} rooftops.", profile.name),
+    };
+    Reply {
+        skill: Skill::DealerInformation,
+        data: ReplyData::Dealer(Arc::clone(profile)),
+        message: Some(message),
+    }
+}
+
+/// `inventory.search`.
+#[must_use]
+pub fn search(inventory: &Inventory, search: &Search, policy: SearchPolicy) -> Reply {
+    let (page, notes) = inventory.search(search, policy);
+    let message = said::sentence(&notes, &search.filters);
+    Reply { skill: Skill::InventorySearch, data: ReplyData::Page(page), message: Some(message) }
+}
+
+/// `inventory.facets`.
+#[must_use]
+pub fn facets(inventory: &Inventory, filters: &Filters) -> Reply {
+    let (facets, notes) = inventory.facets(filters);
+    let message = said::sentence(&notes, filters);
+    Reply {
+        skill: Skill::InventoryFacets,
+        data: ReplyData::Facets(Box::new(facets)),
+        message: Some(message),
+    }
+}
+
+/// `inventory.vehicle`.
+///
+/// # Errors
+/// `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.
+pub fn vehicle(
+    dealer: &Dealer,
+    inventory: &Inventory,
+    query: &VehicleQuery,
+    now: Timestamp,
+) -> Result<Reply, Refusal> {
+    match inventory.find(query, oldest_remembered(dealer, now)) {
+        Lookup::Listed(found) => Ok(Reply {
+            skill: Skill::InventoryVehicle,
+            data: ReplyData::Vehicle(found.json),
+            message: None,
+        }),
+        Lookup::Gone(tombstone) => Err(unavailable(inventory, tombstone)),
+        Lookup::Unknown => Err(not_found(dealer, query)),
+    }
+}
+
+/// What left then or before is no longer admitted to (C-23).
+#[must_use]
+pub fn oldest_remembered(dealer: &Dealer, now: Timestamp) -> Timestamp {
+    now.saturating_sub(dealer.tombstone_lifetime).unwrap_or(Timestamp::MIN)
+}
+
+/// `VEHICLE_UNAVAILABLE`, with what is like it.
+#[must_use]
+pub fn unavailable(inventory: &Inventory, tombstone: &Tombstone) -> Refusal {
+    let gone = Gone {
+        vin: tombstone.vin.as_deref(),
+        stock: tombstone.stock.as_deref(),
+        last_status: &tombstone.last_status,
+        since: tombstone.removed_at,
+    };
+    Refusal::vehicle_unavailable(&gone, &inventory.similar(tombstone, SIMILAR))
+}
+
+/// `VEHICLE_NOT_FOUND`, with the identifiers that were looked for.
+#[must_use]
+pub fn not_found(dealer: &Dealer, query: &VehicleQuery) -> Refusal {
+    let identifiers: Vec<_> =
+        [("vin", &query.vin), ("stock", &query.stock), ("vehicle_id", &query.vehicle_id)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+            .collect();
+    Refusal::vehicle_not_found(&identifiers, &dealer.id)
+}

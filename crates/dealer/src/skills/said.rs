@@ -1,0 +1,121 @@
+//! The sentence beside an answer: how many match, how a query was read, and where nothing matches,
+//! what to change.
+
+use tradepost_wire::aap::Filters;
+
+use super::super::inventory::{Instead, Notes, Reason};
+use super::super::query::{Remark, Understood};
+
+/// `message` has at most so many characters (AAP inventory-search-response schema).
+const LONGEST: usize = 2000;
+
+/// How many filters are named, and how many phrases of a query.
+const MOST_REASONS: usize = 4;
+const MOST_PHRASES: usize = 12;
+
+/// How many match, how the query was read, and what to change where nothing matches (C-40).
+pub(super) fn sentence(notes: &Notes, filters: &Filters) -> String {
+    let mut said = match notes.total {
+        0 => format!("No vehicle matches{}", why(notes, filters)),
+        1 => format!("1 vehicle matches{}", read_as(notes.query.as_ref())),
+        n => format!("{n} vehicles match{}", read_as(notes.query.as_ref())),
+    };
+    for remark in notes.query.iter().flat_map(|query| &query.remarks) {
+        said.push(' ');
+        said.push_str(&remarked(remark));
+    }
+    if said.chars().count() > LONGEST {
+        said = said.chars().take(LONGEST - 3).chain("...".chars()).collect();
+    }
+    said
+}
+
+fn read_as(query: Option<&Understood>) -> String {
+    let phrases = query.iter().flat_map(|query| &query.wants).map(|want| {
+        let not = if want.negated { "not " } else { "" };
+        format!("{not}{}", want.label)
+    });
+    let mut phrases: Vec<String> = phrases.take(MOST_PHRASES + 1).collect();
+    if phrases.len() > MOST_PHRASES {
+        phrases.pop();
+        phrases.push("...".to_owned());
+    }
+    match phrases.is_empty() {
+        true => ".".to_owned(),
+        false => format!("; the query was read as: {}.", phrases.join(", ")),
+    }
+}
+
+fn why(notes: &Notes, filters: &Filters) -> String {
+    let crossed = |min: Option<u32>, max: Option<u32>| min.zip(max).is_some_and(|(a, b)| a > b);
+    if crossed(filters.year_min, filters.year_max) {
+        return ": year_min is greater than year_max.".to_owned();
+    }
+    if crossed(filters.price_min, filters.price_max) {
+        return ": price_min is greater than price_max.".to_owned();
+    }
+    let mut remarks = notes.query.iter().flat_map(|query| &query.remarks);
+    if remarks.any(|remark| *remark == Remark::NoWord) {
+        return ".".to_owned();
+    }
+    let mut said = read_as(notes.query.as_ref());
+    let empties: Vec<&Reason> = notes.reasons.iter().filter(|reason| reason.without > 0).collect();
+    if empties.is_empty() {
+        let mut reasons: Vec<&Reason> = notes.reasons.iter().collect();
+        reasons.sort_by_key(|reason| reason.alone);
+        let alone = reasons.iter().take(MOST_REASONS).map(|reason| {
+            let Reason { filter, alone, .. } = reason;
+            let instead = if *alone == 0 { instead(reason) } else { String::new() };
+            format!("{filter} ({alone}){instead}")
+        });
+        let alone: Vec<String> = alone.collect();
+        if alone.len() > 1 {
+            said.push_str(" No single filter is in the way. Each alone finds: ");
+            said.push_str(&alone.join(", "));
+            said.push('.');
+        }
+    }
+    for reason in empties.into_iter().take(MOST_REASONS) {
+        let Reason { filter, without, .. } = reason;
+        let verb = if *without == 1 { "matches" } else { "match" };
+        said.push_str(&format!(" Without {filter} {without} {verb}{}.", instead(reason)));
+    }
+    said
+}
+
+fn instead(reason: &Reason) -> String {
+    let listed = |values: &[(String, usize)]| {
+        let values = values.iter().map(|(text, count)| format!("{text} ({count})"));
+        values.collect::<Vec<_>>().join(", ")
+    };
+    match &reason.instead {
+        Instead::Alike(values) => format!("; nearest: {}", listed(values)),
+        Instead::Frequent(values) => format!("; there is {}", listed(values)),
+        Instead::Between(name, min, max) if min == max => format!("; {name} there is {min}"),
+        Instead::Between(name, min, max) => format!("; {name} there is {min} to {max}"),
+        Instead::Nothing => String::new(),
+    }
+}
+
+fn remarked(remark: &Remark) -> String {
+    match remark {
+        Remark::NoWord => {
+            "The query has no word in it, so that nothing can be meant; leave it out to \
+                           search without one."
+                .to_owned()
+        }
+        Remark::Corrected { said, read } => format!("\"{said}\" was read as {read}."),
+        Remark::Unknown(said) => format!("No listing has \"{said}\"."),
+        Remark::Absent(name) => format!("There is no {name} here."),
+        Remark::LeftOut(said) => {
+            format!("Left out, because no listing can be found by it: {said}.")
+        }
+        Remark::Family { said, family } => {
+            format!("No listing has the color \"{said}\"; it was read as {family}.")
+        }
+        Remark::UsualSeats => {
+            "Seats are those of the listing, or those usual for the model where it states none."
+                .to_owned()
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Private keys: PKCS#8 in PEM, or a JWK.
+
+use std::fmt;
+use std::io::Read as _;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::error::Unspecified;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING as P256, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
+};
+use serde_json::{Value, json};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::strict;
+
+use crate::keyset::{Material, PublicKey};
+use crate::{Algorithm, decode};
+
+/// A private key is a few hundred bytes.
+const MAX_FILE: u64 = 64 * 1024;
+
+const BEGIN: &str = "-----BEGIN ";
+const PRIVATE: &str = "PRIVATE KEY-----";
+
+/// What stands before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410 §7). The form without the
+/// public key is the one that all tools read.
+const ED25519_PREFIX: [u8; 16] =
+    [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+
+/// A private key and the name under which its public part is known.
+#[derive(Debug)]
+pub struct SigningKey {
+    pair: Pair,
+    kid: String,
+}
+
+/// Their `Debug` shows the public part only.
+#[derive(Debug)]
+enum Pair {
+    Es256(EcdsaKeyPair),
+    EdDsa(Ed25519KeyPair),
+}
+
+/// Why a key cannot be used: a lowercase fragment that quotes nothing of the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadKey(String);
+
+impl fmt::Display for BadKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadKey {}
+
+fn bad(message: impl Into<String>) -> BadKey {
+    BadKey(message.into())
+}
+
+impl SigningKey {
+    /// Reads a key file.
+    ///
+    /// # Errors
+    /// As [`Self::read`], or when the file cannot be read.
+    pub fn load(path: &Path, kid: Option<&str>) -> Result<Self, BadKey> {
+        let name = path.display();
+        let mut text = String::new();
+        std::fs::File::open(path)
+            .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
+            .map_err(|error| bad(format!("cannot read the key file {name}: {error}")))?;
+        if u64::try_from(text.len()).is_ok_and(|length| length > MAX_FILE) {
+            return Err(bad(format!("{name} is no key file: it is larger than {MAX_FILE} bytes")));
+        }
+        Self::read(&text, kid).map_err(|why| bad(format!("{name}: {why}")))
+    }
+
+    /// Reads a key. Its name is `kid`, or else that of the JWK, or else the thumbprint of its
+    /// public part (RFC 7638).
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn read(text: &str, kid: Option<&str>) -> Result<Self, BadKey> {
+        let (pair, own) = if text.trim_start().starts_with('{') {
+            from_jwk(text)?
+        } else {
+            (from_pem(text)?, None)
+        };
+        let kid = kid.map(str::to_owned).or(own);
+        let kid = kid.unwrap_or_else(|| public(&pair).thumbprint());
+        Ok(Self { pair, kid })
+    }
+
+    /// The name of the key.
+    #[must_use]
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+
+    /// How it signs.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        match self.pair {
+            Pair::Es256(_) => Algorithm::Es256,
+            Pair::EdDsa(_) => Algorithm::EdDsa,
+        }
+    }
+
+    /// The public part, as an entry of a JWK set.
+    #[must_use]
+    pub fn public_jwk(&self) -> Value {
+        let mut jwk = public(&self.pair).jwk();
+        if let (Some(members), Value::Object(more)) = (
+            jwk.as_object_mut(),
+            json!({"kid": self.kid, "alg": self.algorithm().name(), "use": "sig"}),
+        ) {
+            members.extend(more);
+        }
+        jwk
+    }
+
+    /// Signs bytes.
+    ///
+    /// # Errors
+    /// When the machine has no random numbers.
+    pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Unspecified> {
+        match &self.pair {
+            // A nonce that can be guessed gives the key away, so it never comes from a seed.
+            Pair::Es256(pair) => pair
+                .sign(&SystemRandom::new(), message)
+                .map(|signature| signature.as_ref().to_vec()),
+            Pair::EdDsa(pair) => Ok(pair.sign(message).as_ref().to_vec()),
+        }
+    }
+}
+
+/// A new private key: PKCS#8 in PEM.
+///
+/// # Errors
+/// When the machine has no random numbers; for RSA, because nobody signs with it here.
+pub fn generate(algorithm: Algorithm) -> Result<String, Unspecified> {
+    let random = SystemRandom::new();
+    let der = match algorithm {
+        Algorithm::Es256 => EcdsaKeyPair::generate_pkcs8(&P256, &random)?.as_ref().to_vec(),
+        Algorithm::EdDsa => {
+            let mut seed = [0; 32];
+            random.fill(&mut seed)?;
+            [ED25519_PREFIX.as_slice(), &seed].concat()
+        }
+        Algorithm::Rs256 => return Err(Unspecified),
+    };
+    let mut pem = format!("{BEGIN}{PRIVATE}\n");
+    for (index, letter) in STANDARD.encode(der).chars().enumerate() {
+        if index > 0 && index % 64 == 0 {
+            pem.push('\n');
+        }
+        pem.push(letter);
+    }
+    pem.push_str(&format!("\n-----END {PRIVATE}\n"));
+    Ok(pem)
+}
+
+fn public(pair: &Pair) -> PublicKey {
+    match pair {
+        Pair::Es256(pair) => PublicKey(Material::P256(pair.public_key().as_ref().to_vec())),
+        Pair::EdDsa(pair) => PublicKey(Material::Ed25519(pair.public_key().as_ref().to_vec())),
+    }
+}
+
+fn from_pem(text: &str) -> Result<Pair, BadKey> {
+    let block = text.split(BEGIN).find_map(|block| block.strip_prefix(PRIVATE));
+    let Some((body, _)) = block.and_then(|block| block.split_once("-----END ")) else {
+        return Err(bad(if text.contains("ENCRYPTED PRIVATE KEY") {
+            "the key is encrypted; write it without a password with \
+             `openssl pkcs8 -in FILE -topk8 -nocrypt`"
+        } else if text.contains("EC PRIVATE KEY") {
+            "the key is not in PKCS#8; convert it with `openssl pkcs8 -in FILE -topk8 -nocrypt`"
+        } else if text.contains("PUBLIC KEY") {
+            "the file holds a public key; give the private one"
+        } else {
+            "holds neither a PEM block PRIVATE KEY nor a JWK"
+        }));
+    };
+    let body: String = body.split_ascii_whitespace().collect();
+    let der = STANDARD.decode(body).map_err(|_| bad("the PEM block is not base64"))?;
+    if let Ok(pair) = EcdsaKeyPair::from_pkcs8(&P256, &der, &SystemRandom::new()) {
+        return Ok(Pair::Es256(pair));
+    }
+    // Most tools leave the public part out, so there is nothing to check it against.
+    Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der)
+        .map(Pair::EdDsa)
+        .map_err(|_| bad("the key is neither of P-256 nor of Ed25519, or damaged"))
+}
+
+fn from_jwk(text: &str) -> Result<(Pair, Option<String>), BadKey> {
+    const KIND: &str = "the JWK must have kty EC with crv P-256, or kty OKP with crv Ed25519";
+    let jwk = strict::read(text).map_err(|_| bad("is not a JWK: not plain JSON"))?;
+    let public = PublicKey::read(&jwk).map_err(|why| bad(format!("the JWK {why}")))?;
+    let public = public.ok_or_else(|| bad(KIND))?;
+    let Some(secret) = member(&jwk, "d").and_then(decode).filter(|secret| secret.len() == 32)
+    else {
+        return Err(bad("the JWK must have the private part d, 32 bytes in base64url"));
+    };
+    let pair = match &public.0 {
+        Material::P256(point) => {
+            let random = SystemRandom::new();
+            EcdsaKeyPair::from_private_key_and_public_key(&P256, &secret, point, &random)
+                .map(Pair::Es256)
+        }
+        Material::Ed25519(bytes) => {
+            Ed25519KeyPair::from_seed_and_public_key(&secret, bytes).map(Pair::EdDsa)
+        }
+        Material::Rsa { .. } => return Err(bad(KIND)),
+    };
+    let pair =
+        pair.map_err(|_| bad("the JWK's private and public parts do not belong together"))?;
+    Ok((pair, member(&jwk, "kid").map(str::to_owned)))
+}
+
+/// A member that is a text.
+fn member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str)
+}

@@ -1,0 +1,211 @@
+//! Who may do what (A2A §7, §13.1), and whether callers are kept apart.
+
+use serde_json::{Value, json};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+
+use super::id_of;
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::reply::Reply;
+use crate::run::{Ask, Binding, Run, Who};
+use crate::shape::{Wrong, items, set, text};
+
+const WHY_AUTH: &str = "A card that asks for credentials promises that nobody gets in without.";
+const WHY_OWN: &str =
+    "A task holds what a buyer said; whoever learns that it exists knows too much.";
+const MEND_OWN: &str = "look tasks up by id and owner together, and answer as if there were none";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.auth.missing", Binding, Must, ["A-01"], "A2A §7.4",
+    "Without a credential the agent answers 401, where its card requires one", WHY_AUTH,
+    "authenticate every request before anything else" => unauthenticated(Who::Nobody);
+    "a2a.auth.invalid", Binding, Must, ["A-01"], "A2A §7.4",
+    "A credential that is none is answered with 401, where the card requires one", WHY_AUTH,
+    "refuse credentials that cannot be verified" => unauthenticated(Who::Token("tradepost-probe-not-a-token"));
+    "a2a.auth.declared", Binding, Must, ["A-01"], "A2A §7.4, §4.4.1",
+    "An agent whose card declares no way to authenticate asks nobody for a credential",
+    "A client reads in the card what to send; here it is refused, and cannot know why.",
+    "declare securitySchemes and securityRequirements on the card, or let callers in" => declared();
+    "a2a.auth.challenge", Binding, Should, ["A-02"], "RFC 9110 §15.5.2",
+    "A 401 says in WWW-Authenticate what is asked for", "A client learns from it which scheme to use.",
+    "send WWW-Authenticate with the scheme of the card" => challenge();
+    "a2a.access.get", Binding, Must, ["A-04", "A-07", "E-12"], "A2A §13.1",
+    "Somebody else's task cannot be read, and looks like none", WHY_OWN, MEND_OWN => foreign(Operation::GetTask);
+    "a2a.access.cancel", Binding, Must, ["A-04", "A-07"], "A2A §13.1",
+    "Somebody else's task cannot be canceled, and looks like none", WHY_OWN, MEND_OWN => foreign(Operation::CancelTask);
+    "a2a.access.send", Binding, Must, ["A-04", "A-07"], "A2A §13.1",
+    "Nothing can be said to somebody else's task, and it looks like none", WHY_OWN, MEND_OWN => foreign(Operation::SendMessage);
+    "a2a.access.subscribe", Binding, Must, ["A-04", "A-07"], "A2A §13.1",
+    "Somebody else's task cannot be followed, and looks like none", WHY_OWN, MEND_OWN => foreign(Operation::SubscribeToTask);
+    "a2a.access.list", Binding, Must, ["A-06"], "A2A §13.1",
+    "Somebody else's tasks are in no list", WHY_OWN, "list by owner; count by owner too" => list();
+    "a2a.access.identical", Binding, Should, ["E-13"], "A2A §3.3.2",
+    "Somebody else's task and no task give the same answer, apart from ids and time", WHY_OWN, MEND_OWN => identical();
+];
+
+/// Whether the card requires a credential.
+fn requires_credential(run: &Run) -> bool {
+    let card = &run.card_json;
+    let count = |name| {
+        items(card, name).filter(|it| it.as_object().is_some_and(|it| !it.is_empty())).count()
+    };
+    count("securityRequirements") + count("security") > 0
+}
+
+async fn ask_as(run: &mut Run, who: Who<'_>) -> Result<Reply, Verdict> {
+    let id = run.unknown_id();
+    let ask = Ask { who, expects_401: true, ..Ask::default() };
+    run.ask(ask, Operation::GetTask, json!({"id": id})).await
+}
+
+/// What a caller without a credential hears, asked once for each binding.
+pub(super) async fn as_nobody(run: &mut Run) -> Result<Reply, Verdict> {
+    let binding = run.binding;
+    let known = run.strangers.iter().find(|(of, ..)| *of == binding).cloned();
+    if let Some((_, reply, exchange)) = known {
+        exchange.into_iter().for_each(|exchange| run.cite(exchange));
+        return Ok(reply);
+    }
+    let reply = ask_as(run, Who::Nobody).await?;
+    run.strangers.push((binding, reply.clone(), run.last().cloned()));
+    Ok(reply)
+}
+
+async fn unauthenticated(run: &mut Run, who: Who<'_>) -> Judged {
+    if !requires_credential(run) {
+        return not_here("the card requires no credential");
+    }
+    let reply = match who {
+        Who::Nobody => as_nobody(run).await?,
+        Who::First | Who::Second | Who::Token(_) => ask_as(run, who).await?,
+    };
+    if reply.wants_credential() {
+        return Ok(Verdict::Pass);
+    }
+    let expected = match run.binding {
+        Binding::JsonRpc | Binding::Rest => "HTTP 401",
+        Binding::Grpc => "UNAUTHENTICATED",
+    };
+    fail(format!("expected {expected}, and got {}", reply.describe()))
+}
+
+async fn declared(run: &mut Run) -> Judged {
+    let schemes = run.card_json.get("securitySchemes").and_then(Value::as_object);
+    if schemes.is_some_and(|schemes| !schemes.is_empty()) || requires_credential(run) {
+        return not_here("the card declares how to authenticate");
+    }
+    let reply = as_nobody(run).await?;
+    if reply.wants_credential() {
+        let found = reply.describe();
+        return fail(format!(
+            "a caller without a credential gets {found}, and the card declares no scheme"
+        ));
+    }
+    Ok(Verdict::Pass)
+}
+
+async fn challenge(run: &mut Run) -> Judged {
+    if !requires_credential(run) {
+        return not_here("the card requires no credential");
+    }
+    let reply = as_nobody(run).await?;
+    if !reply.wants_credential() {
+        return not_here("the agent asks for no credential");
+    }
+    match reply.got.metadata("www-authenticate") {
+        Some(_) => Ok(Verdict::Pass),
+        None => fail("there is no WWW-Authenticate"),
+    }
+}
+
+/// Somebody else than who made the task.
+fn stranger(run: &Run) -> Result<Who<'static>, Verdict> {
+    match (&run.options.token, &run.options.token_b) {
+        (_, Some(_)) => Ok(Who::Second),
+        // Nobody in particular is somebody else, where nobody may ask.
+        (Some(_), None) if !requires_credential(run) => Ok(Who::Nobody),
+        (Some(_) | None, None) => {
+            let text = "needs two callers; give their tokens with --token and --token-b";
+            Err(Verdict::NotApplicable(text.to_owned()))
+        }
+    }
+}
+
+async fn ask_for(
+    run: &mut Run,
+    who: Who<'_>,
+    operation: Operation,
+    id: &str,
+) -> Result<Reply, Verdict> {
+    let params = if operation == Operation::SendMessage {
+        let mut message = run.message("probe");
+        set(&mut message, "/taskId", json!(id));
+        json!({"message": message})
+    } else {
+        json!({"id": id})
+    };
+    run.ask(Ask { who, ..Ask::default() }, operation, params).await
+}
+
+async fn foreign(run: &mut Run, operation: Operation) -> Judged {
+    let who = stranger(run)?;
+    if operation == Operation::SubscribeToTask && !run.can("streaming") {
+        return not_here("the card declares no streaming");
+    }
+    let task = run.task().await?;
+    let reply = ask_for(run, who, operation, id_of(&task)).await?;
+    reply.refused(&[Code::TaskNotFound])
+}
+
+async fn list(run: &mut Run) -> Judged {
+    let who = stranger(run)?;
+    run.lists_tasks().await?;
+    let task = run.task().await?;
+    let context = text(&task, "contextId").unwrap_or_default();
+    let mut wrong = Wrong::default();
+    for params in [json!({"contextId": context}), json!({"pageSize": 100})] {
+        let filtered = params.get("contextId").is_some();
+        let reply = run.ask(Ask { who, ..Ask::default() }, Operation::ListTasks, params).await?;
+        let Ok(page) = reply.result() else { continue };
+        let shown = items(page, "tasks").any(|listed| id_of(listed) == id_of(&task));
+        wrong.unless(!shown, || "the task is listed".to_owned());
+        let total = page.get("totalSize").and_then(Value::as_i64).unwrap_or_default();
+        wrong.unless(!filtered || total == 0, || "totalSize counts the task".to_owned());
+    }
+    judge(&wrong.0)
+}
+
+async fn identical(run: &mut Run) -> Judged {
+    let who = stranger(run)?;
+    let task = run.task().await?;
+    let none = run.unknown_id();
+    let theirs = ask_for(run, who, Operation::GetTask, id_of(&task)).await?;
+    let nothing = ask_for(run, who, Operation::GetTask, &none).await?;
+    if theirs.got.status != nothing.got.status {
+        return fail(format!("HTTP {} and HTTP {}", theirs.got.status, nothing.got.status));
+    }
+    let same = |reply: &Reply, id: &str| {
+        let error = reply.error().map(|error| error.whole.clone());
+        plain(&error.or_else(|| reply.got.json()).unwrap_or_default(), id).to_string()
+    };
+    if same(&theirs, id_of(&task)) == same(&nothing, &none) {
+        return Ok(Verdict::Pass);
+    }
+    fail("the two answers differ in more than ids and time")
+}
+
+/// An error without what may differ: the id asked for, the id of the error and the time.
+fn plain(error: &Value, id: &str) -> Value {
+    match error {
+        Value::String(text) if text.parse::<jiff::Timestamp>().is_ok() => json!("(time)"),
+        Value::String(text) => json!(text.replace(id, "(id)")),
+        Value::Array(values) => values.iter().map(|value| plain(value, id)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "errorId" | "error_id" | "requestId"))
+            .map(|(name, value)| (name.clone(), plain(value, id)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => error.clone(),
+    }
+}

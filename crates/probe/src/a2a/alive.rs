@@ -1,0 +1,135 @@
+//! Whether each interface that the card lists is one (A2A §8.3.1): clients take the first that they
+//! know, which may be any of them.
+
+use reqwest::Method;
+use serde_json::json;
+use tradepost_buyer::card::Interface;
+use tradepost_wire::a2a::{Operation, check_version};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::protobuf::{self, schema};
+
+use crate::check::{Check, Judged, Verdict, checks, judge, not_here};
+use crate::exchange::Got;
+use crate::grpc;
+use crate::plan::address;
+use crate::rest::join;
+use crate::run::{Ask, Binding, Call, Field, Out, Run, Who};
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.card.interfaces-alive", Card, Must, ["D-02"], "A2A §8.3.1",
+    "Every interface that the card lists answers in its protocol",
+    "A client takes the first interface that it knows; behind a dead one the agent does not exist.",
+    "take interfaces that are not served off the card, or serve them" => alive();
+];
+
+async fn alive(run: &mut Run) -> Judged {
+    let Some(card) = &run.card else { return not_here("there is no card") };
+    let mut interfaces: Vec<Interface> = Vec::new();
+    for interface in &card.interfaces {
+        if !interfaces.contains(interface) {
+            interfaces.push(interface.clone());
+        }
+    }
+    let mut wrong = Vec::new();
+    let mut asked = 0;
+    for interface in interfaces {
+        let Some(binding) = Binding::of_name(&interface.binding) else { continue };
+        // An address that a client may not use is for other checks to say.
+        let Ok(base) = address(&run.card_url, binding, &interface) else { continue };
+        asked += 1;
+        let is_older = check_version(&interface.protocol_version).is_err();
+        let out = request(run, binding, base, &interface, is_older);
+        let place =
+            format!("{} {} at {}", interface.binding, interface.protocol_version, interface.url);
+        match run.send(out, asking(&interface)).await {
+            Ok(got) if is_of(binding, &got) => {}
+            Ok(got) => {
+                wrong.push(format!(
+                    "{place}: HTTP {} that is no answer of the protocol",
+                    got.status
+                ));
+            }
+            Err(Verdict::Fail(why)) => wrong.push(format!("{place}: {why}")),
+            Err(other) => return Err(other),
+        }
+    }
+    if asked == 0 {
+        not_here("the card lists no interface that could be asked")
+    } else {
+        judge(&wrong)
+    }
+}
+
+/// Nobody in particular asks, so that a credential goes to no address that is not probed besides.
+fn asking(interface: &Interface) -> Ask<'_> {
+    let version = Field::Text(&interface.protocol_version);
+    Ask { version, who: Who::Nobody, expects_401: true, ..Ask::default() }
+}
+
+/// Reads a task that nobody has.
+fn request(
+    run: &mut Run,
+    binding: Binding,
+    base: reqwest::Url,
+    interface: &Interface,
+    is_older: bool,
+) -> Out {
+    let id = run.unknown_id();
+    let tenant = interface.tenant.as_deref().filter(|tenant| !tenant.is_empty());
+    let mut params = json!({"id": id});
+    if let (Some(tenant), Some(members)) = (tenant, params.as_object_mut()) {
+        members.insert("tenant".to_owned(), tenant.into());
+    }
+    let ask = asking(interface);
+    match binding {
+        Binding::JsonRpc => {
+            let method = if is_older { "tasks/get" } else { Operation::GetTask.name() };
+            let body =
+                json!({"jsonrpc": "2.0", "id": run.fresh("q"), "method": method, "params": params});
+            let headers = run.headers(&ask, true);
+            let body = body.to_string().into_bytes();
+            Out { method: Method::POST, url: base, headers, body, call: None }
+        }
+        Binding::Rest => {
+            let path: &[&str] = if is_older { &["v1", "tasks", &id] } else { &["tasks", &id] };
+            let headers = run.headers(&ask, false);
+            let url = join(&base, tenant, path);
+            Out { method: Method::GET, url, headers, body: Vec::new(), call: None }
+        }
+        Binding::Grpc => {
+            let message = protobuf::write(schema::request(Operation::GetTask), &params);
+            let usual = Ask { content_type: Field::Text("application/grpc"), ..ask };
+            let mut headers = run.headers(&usual, true);
+            headers.retain(|(name, _)| *name != "accept");
+            headers.push(("te", "trailers".to_owned()));
+            let url = grpc::method(&base, Operation::GetTask.name());
+            let body = grpc::framed(&message.unwrap_or_default());
+            let call = Call { operation: Some(Operation::GetTask), shown: params.to_string() };
+            Out { method: Method::POST, url, headers, body, call: Some(call) }
+        }
+    }
+}
+
+/// Whether an answer shows that somebody is there who speaks the binding; which answer it is does not
+/// matter. Who turns callers away may do so before it looks at what they ask.
+fn is_of(binding: Binding, got: &Got) -> bool {
+    if matches!(got.status, 401 | 403 | 429) {
+        return true;
+    }
+    let body = got.json();
+    match binding {
+        Binding::JsonRpc => body.as_ref().is_some_and(|body| body.get("jsonrpc").is_some()),
+        // A framework's own page about a path that is not there may be JSON, too.
+        Binding::Rest => body.as_ref().is_some_and(|body| {
+            let known = ["error", "message", "code", "status", "type", "title"];
+            got.status < 500 && known.iter().any(|name| body.get(name).is_some())
+        }),
+        Binding::Grpc => grpc::End::of(got).is_some_and(|end| !is_nobody(&end)),
+    }
+}
+
+/// A server of gRPC without the service says that it does not implement it.
+fn is_nobody(end: &grpc::End) -> bool {
+    use tradepost_wire::a2a::status::Status;
+    matches!(end.status(), None | Some(Status::Unimplemented | Status::Unavailable))
+}

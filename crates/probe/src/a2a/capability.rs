@@ -1,0 +1,81 @@
+//! What an agent says that it cannot do, it refuses in the way that the specification names
+//! (A2A §3.3.4).
+
+use serde_json::json;
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+
+use crate::check::{Check, Judged, checks, not_here};
+use crate::run::Run;
+use crate::shape::set;
+
+const WHY: &str =
+    "A client that did not read the card has to learn that it never will work, not that it failed.";
+const PUSH: &str = "answer PushNotificationNotSupported (-32003) where the card does not declare pushNotifications";
+const STREAM: &str =
+    "answer UnsupportedOperation (-32004) where the card does not declare streaming";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.capability.push-create", Binding, Must, ["E-16"], "A2A §3.3.4",
+    "Without push notifications, creating a webhook is PushNotificationNotSupported", WHY, PUSH => push(Operation::CreateTaskPushNotificationConfig);
+    "a2a.capability.push-get", Binding, Must, ["E-16"], "A2A §3.3.4",
+    "Without push notifications, reading a webhook is PushNotificationNotSupported", WHY, PUSH => push(Operation::GetTaskPushNotificationConfig);
+    "a2a.capability.push-list", Binding, Must, ["E-16"], "A2A §3.3.4",
+    "Without push notifications, listing webhooks is PushNotificationNotSupported", WHY, PUSH => push(Operation::ListTaskPushNotificationConfigs);
+    "a2a.capability.push-delete", Binding, Must, ["E-16"], "A2A §3.3.4",
+    "Without push notifications, deleting a webhook is PushNotificationNotSupported", WHY, PUSH => push(Operation::DeleteTaskPushNotificationConfig);
+    "a2a.capability.stream-send", Binding, Must, ["E-16"], "A2A §3.3.4",
+    "Without streaming, SendStreamingMessage is UnsupportedOperation", WHY, STREAM => stream(Operation::SendStreamingMessage);
+    "a2a.capability.stream-subscribe", Binding, Must, ["E-16"], "A2A §3.3.4",
+    "Without streaming, SubscribeToTask is UnsupportedOperation", WHY, STREAM => stream(Operation::SubscribeToTask);
+    "a2a.capability.extended-card", Binding, Must, ["E-16", "D-12"], "A2A §3.3.4",
+    "Without an extended card, asking for it is UnsupportedOperation", WHY,
+    "answer UnsupportedOperation (-32004) where the card does not declare extendedAgentCard" => extended_card();
+];
+
+async fn push(run: &mut Run, operation: Operation) -> Judged {
+    if run.can("pushNotifications") {
+        return not_here("the card declares push notifications");
+    }
+    let task_id = run.unknown_id();
+    let mut params = json!({"taskId": task_id});
+    match operation {
+        Operation::CreateTaskPushNotificationConfig => {
+            set(&mut params, "/url", json!("https://webhook.example/probe"));
+        }
+        Operation::GetTaskPushNotificationConfig | Operation::DeleteTaskPushNotificationConfig => {
+            set(&mut params, "/id", json!("probe"));
+        }
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::GetTask
+        | Operation::ListTasks
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::GetExtendedAgentCard => {}
+    }
+    let reply = run.call(operation, params).await?;
+    reply.refused(&[Code::PushNotificationNotSupported])
+}
+
+async fn stream(run: &mut Run, operation: Operation) -> Judged {
+    if run.can("streaming") {
+        return not_here("the card declares streaming");
+    }
+    let params = if operation == Operation::SendStreamingMessage {
+        json!({"message": run.message("probe")})
+    } else {
+        json!({"id": run.unknown_id()})
+    };
+    let reply = run.call(operation, params).await?;
+    reply.refused(&[Code::UnsupportedOperation])
+}
+
+async fn extended_card(run: &mut Run) -> Judged {
+    if run.can("extendedAgentCard") {
+        return not_here("the card declares an extended card");
+    }
+    let reply = run.call(Operation::GetExtendedAgentCard, json!({})).await?;
+    reply.refused(&[Code::UnsupportedOperation])
+}

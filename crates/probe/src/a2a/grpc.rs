@@ -1,0 +1,185 @@
+//! The gRPC binding (A2A §10): what is its own. The checks of the other bindings run on it, too, as
+//! far as protocol buffers can say what they send.
+
+use serde_json::{Value, json};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::{Code, DOMAIN};
+use tradepost_wire::a2a::status::Status;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::access::as_nobody;
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::grpc::{End, framed};
+use crate::reply::Reply;
+use crate::run::{Ask, Call, Run};
+use crate::shape::{Wrong, items, text};
+
+const WHY_STATUS: &str = "A client of gRPC knows by the status alone whether a call went well.";
+const WHY_DETAILS: &str =
+    "The status of gRPC is coarse; which error of A2A it is stands in the details alone.";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.grpc.status", Grpc, Must, ["E-01", "E-03"], "A2A §10.6",
+    "A call ends with HTTP 200, the media type of gRPC, and a status that gRPC has", WHY_STATUS,
+    "answer every call with application/grpc and grpc-status, errors too" => status();
+    "a2a.grpc.details", Grpc, Must, ["E-04", "E-02"], "A2A §10.6",
+    "The details are a google.rpc.Status that repeats code and message, and each has its type", WHY_DETAILS,
+    "pack google.rpc.Status into grpc-status-details-bin with the code and message of the call" => details();
+    "a2a.grpc.error-info", Grpc, Must, ["E-04"], "A2A §10.6",
+    "An error of A2A carries an ErrorInfo with its reason and domain", WHY_DETAILS,
+    "add google.rpc.ErrorInfo with reason TASK_NOT_FOUND and the like, and the domain a2a-protocol.org" => error_info();
+    "a2a.grpc.bad-request", Grpc, Should, ["E-11"], "A2A §3.3.2, §10.6",
+    "A refusal of wrong parameters names the field in a BadRequest",
+    "A client that knows the field can mend it; one that does not asks its user.",
+    "list every wrong field in a google.rpc.BadRequest" => bad_request();
+    "a2a.grpc.unknown-method", Grpc, Must, ["E-07"], "A2A §10.6",
+    "A method that A2A does not have is UNIMPLEMENTED", "It tells an older agent from a broken one.",
+    "answer UNIMPLEMENTED for methods that are not there" => unknown_method();
+    "a2a.grpc.garbled", Grpc, Must, ["E-07", "E-10"], "A2A §10.6",
+    "Bytes that are no message are refused as the caller's mistake, and the agent goes on",
+    "Bad input must not take an agent down, nor look like its own fault.",
+    "answer INVALID_ARGUMENT when a message cannot be read" => garbled();
+    "a2a.grpc.challenge-info", Grpc, Should, ["A-02", "E-04"], "A2A §3.3.2, §10.6",
+    "A caller without a credential is told why in the details, too", WHY_DETAILS,
+    "add an ErrorInfo to UNAUTHENTICATED" => challenge_info();
+    "a2a.grpc.faults", Grpc, Should, ["E-14"], "A2A §3.3.2",
+    "No call ended as UNKNOWN", "It is what frameworks say of an exception that nobody caught: neither permanent nor passing.",
+    "answer INTERNAL for faults and UNAVAILABLE for what passes" => faults();
+];
+
+async fn unknown_task(run: &mut Run) -> Result<(Reply, End), Verdict> {
+    let id = run.unknown_id();
+    let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
+    match End::of(&reply.got) {
+        Some(end) => Ok((reply, end)),
+        None => not_here(format!("the call has no status: HTTP {}", reply.got.status)),
+    }
+}
+
+/// The end of a call that failed.
+async fn an_error(run: &mut Run) -> Result<(Reply, End), Verdict> {
+    let (reply, end) = unknown_task(run).await?;
+    if end.status() == Some(Status::Ok) {
+        return not_here("there is no error to look at");
+    }
+    Ok((reply, end))
+}
+
+async fn status(run: &mut Run) -> Judged {
+    let id = run.unknown_id();
+    let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
+    let mut wrong = Wrong::default();
+    wrong.unless(reply.got.status == 200, || format!("the answer is HTTP {}", reply.got.status));
+    let kind = reply.got.media_type();
+    wrong.unless(matches!(kind.as_str(), "application/grpc" | "application/grpc+proto"), || {
+        format!("the media type is {kind:?}")
+    });
+    match End::of(&reply.got) {
+        Some(end) => wrong.unless(end.status().is_some(), || {
+            format!("grpc-status is {}, which gRPC does not have", end.number)
+        }),
+        None => wrong.say("there is no grpc-status"),
+    }
+    judge(&wrong.0)
+}
+
+async fn details(run: &mut Run) -> Judged {
+    let (_, end) = an_error(run).await?;
+    let status = match end.details {
+        None => return not_here("the status has no details"),
+        Some(Err(())) => return fail("grpc-status-details-bin is no google.rpc.Status"),
+        Some(Ok(status)) => status,
+    };
+    let mut wrong = Wrong::default();
+    let code = status.get("code").and_then(Value::as_i64).unwrap_or_default();
+    wrong.unless(code == end.number, || {
+        format!("its code is {code}, and grpc-status {}", end.number)
+    });
+    let said = text(&status, "message").unwrap_or_default();
+    wrong.unless(said == end.message, || "its message is not grpc-message".to_owned());
+    for (index, detail) in items(&status, "details").enumerate() {
+        wrong.text(detail, "@type", &format!("detail {index}"));
+    }
+    judge(&wrong.0)
+}
+
+async fn error_info(run: &mut Run) -> Judged {
+    let (reply, _) = an_error(run).await?;
+    let Some(info) = reply.error().and_then(|error| error.detail("ErrorInfo")) else {
+        return fail("there is no google.rpc.ErrorInfo");
+    };
+    let mut wrong = Wrong::default();
+    let member = |name| text(info, name).unwrap_or_default();
+    wrong.unless(member("domain") == DOMAIN, || format!("its domain is {:?}", member("domain")));
+    let known = Code::from_name(member("reason")).is_some();
+    wrong.unless(known, || format!("its reason is {:?}", member("reason")));
+    judge(&wrong.0)
+}
+
+async fn bad_request(run: &mut Run) -> Judged {
+    run.may_send()?;
+    let message_id = run.fresh("probe");
+    let params = json!({"message": {"messageId": message_id, "role": "ROLE_USER"}});
+    let reply = run.call(Operation::SendMessage, params).await?;
+    let Some(error) = reply.error().filter(|_| reply.is(Code::InvalidParams)) else {
+        let found = reply.describe();
+        return not_here(format!("a message without parts is not refused as invalid: {found}"));
+    };
+    let bad_request = error.detail("BadRequest").cloned().unwrap_or_default();
+    let mut fields = items(&bad_request, "fieldViolations").filter_map(|it| text(it, "field"));
+    if fields.any(|field| field.contains("parts")) {
+        return Ok(Verdict::Pass);
+    }
+    fail("no google.rpc.BadRequest names message.parts")
+}
+
+async fn unknown_method(run: &mut Run) -> Judged {
+    let call = Call { operation: None, shown: String::new() };
+    let reply = run.call_grpc(Ask::default(), "ProbeTask", &framed(b""), call).await?;
+    match End::of(&reply.got).and_then(|end| end.status()) {
+        Some(Status::Unimplemented) => Ok(Verdict::Pass),
+        Some(_) | None => fail(format!("expected UNIMPLEMENTED, and got {}", reply.describe())),
+    }
+}
+
+async fn garbled(run: &mut Run) -> Judged {
+    // A field of the wire type that there is not.
+    let shown = "(bytes that are no protocol buffers)".to_owned();
+    let call = Call { operation: Some(Operation::GetTask), shown };
+    let body = framed(b"\x0f\xff\xff\xff");
+    let reply = run.call_grpc(Ask::default(), Operation::GetTask.name(), &body, call).await?;
+    let judged = match End::of(&reply.got).and_then(|end| end.status()) {
+        Some(Status::InvalidArgument) => Verdict::Pass,
+        // What the official libraries say by themselves.
+        Some(Status::Internal) => Verdict::Warn("INTERNAL, as if the agent had failed".to_owned()),
+        Some(_) | None => {
+            return fail(format!("expected INVALID_ARGUMENT, and got {}", reply.describe()));
+        }
+    };
+    let (reply, end) = unknown_task(run).await?;
+    if matches!(end.status(), None | Some(Status::Unavailable | Status::Internal | Status::Unknown))
+    {
+        return fail(format!("the next call gives {}", reply.describe()));
+    }
+    Ok(judged)
+}
+
+async fn challenge_info(run: &mut Run) -> Judged {
+    let reply = as_nobody(run).await?;
+    if !reply.wants_credential() {
+        return not_here("the agent asks for no credential");
+    }
+    match reply.error().and_then(|error| error.detail("ErrorInfo")) {
+        Some(_) => Ok(Verdict::Pass),
+        None => fail("there is no google.rpc.ErrorInfo"),
+    }
+}
+
+async fn faults(run: &mut Run) -> Judged {
+    let ends = std::mem::take(&mut run.unknown_ends);
+    let count = ends.len();
+    for exchange in ends {
+        run.cite(exchange);
+    }
+    if count == 0 { Ok(Verdict::Pass) } else { fail(format!("{count} calls ended as UNKNOWN")) }
+}

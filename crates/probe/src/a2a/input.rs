@@ -1,0 +1,171 @@
+//! Input that is wrong (A2A §3.3.2, §5.7).
+
+use serde_json::{Value, json};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+
+use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
+use crate::reply::{Reply, Said};
+use crate::run::{Binding, Run};
+use crate::shape::set;
+
+const WHY: &str = "What is not checked is acted upon; a client that erred has to hear of it.";
+const MEND: &str =
+    "check the parameters before any work, and answer invalid params (-32602, HTTP 400)";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.input.message-missing", Binding, Must, ["E-10", "E-25"], "A2A §3.3.2",
+    "SendMessage without a message is refused", WHY, MEND => message(&["/message"], "");
+    "a2a.input.message-type", Binding, Must, ["E-10", "E-07"], "A2A §3.3.2",
+    "A message that is no object is refused", WHY, MEND => message(&["/message"], "\"hello\"");
+    "a2a.input.parts-type", Binding, Must, ["E-10", "E-07"], "A2A §3.3.2",
+    "Parts that are no list are refused", WHY, MEND => message(&["/message/parts"], "\"hello\"");
+    "a2a.input.message-id", Binding, Should, ["E-25"], "A2A §5.7",
+    "A message without messageId is refused", WHY, MEND => message(&["/message/messageId"], "");
+    "a2a.input.role-missing", Binding, Should, ["E-25"], "A2A §5.7",
+    "A message without role is refused", WHY, MEND => message(&["/message/role"], "");
+    "a2a.input.role-unknown", Binding, Should, ["E-25", "CT-05"], "A2A §5.5",
+    "A role that A2A does not have is refused", WHY, MEND => message(&["/message/role"], "\"user\"");
+    "a2a.input.parts-missing", Binding, Should, ["E-25"], "A2A §5.7",
+    "A message without parts is refused", WHY, MEND => message(&["/message/parts"], "");
+    "a2a.input.parts-empty", Binding, Should, ["E-25"], "A2A §5.7",
+    "A message with no part in its list is refused", WHY, MEND => message(&["/message/parts"], "[]");
+    "a2a.input.part-empty", Binding, Should, ["E-25"], "A2A §4.1.6",
+    "A part without content is refused", WHY, MEND => message(&["/message/parts"], "[{}]");
+    "a2a.input.part-twice", Binding, Should, ["E-25"], "A2A §4.1.6",
+    "A part with two contents is refused", WHY, MEND => part_twice();
+    "a2a.input.id-missing", Binding, Should, ["E-25"], "A2A §5.7",
+    "Reading a task without saying which is refused", WHY, MEND => id_missing();
+    "a2a.input.names-the-field", Binding, Should, ["E-11", "E-06"], "A2A §3.3.2",
+    "A refusal names the field that is wrong", "A client that knows the field can mend it; one that does not asks its user.",
+    "list every wrong field in a google.rpc.BadRequest" => names_the_field();
+    "a2a.input.unknown-member", Binding, Should, ["E-25"], "A2A §5.7",
+    "A member that A2A does not have is ignored", "Later minor versions add members.",
+    "skip what you do not know" => unknown_member();
+    "a2a.input.page-size-large", Binding, Must, ["E-26"], "A2A §3.1.4",
+    "A page size above 100 is refused", WHY, MEND => list("pageSize", "101");
+    "a2a.input.page-size-negative", Binding, Must, ["E-26"], "A2A §3.1.4",
+    "A negative page size is refused", WHY, MEND => list("pageSize", "-1");
+    "a2a.input.history-negative", Binding, Must, ["E-26"], "A2A §3.2.4",
+    "A negative history length is refused", WHY, MEND => list("historyLength", "-1");
+    "a2a.input.page-token", Binding, Must, ["E-26"], "A2A §3.1.4",
+    "A page token that the agent did not give is refused", WHY, MEND => list("pageToken", "\"%%%probe%%%\"");
+    "a2a.input.status-unknown", Binding, Must, ["E-26"], "A2A §3.1.4",
+    "A status that A2A does not have is refused", "An empty page says that there are no such tasks, which is another thing.", MEND => list("status", "\"TASK_STATE_PROBED\"");
+    "a2a.input.timestamp", Binding, Must, ["E-26"], "A2A §3.1.4",
+    "A moment that is none is refused", WHY, MEND => list("statusTimestampAfter", "\"yesterday\"");
+    "a2a.input.media-type", Binding, Must, ["E-24"], "A2A §3.1.1",
+    "A part of a media type that the agent cannot take is ContentTypeNotSupported", "A file that is silently skipped is a promise broken.",
+    "compare mediaType with the input modes of the card, and answer -32005" => media_type();
+];
+
+/// A usual message with a member replaced, or taken away where the text is empty.
+async fn message(run: &mut Run, pointers: &[&str], text: &str) -> Judged {
+    let reply = spoilt(run, pointers, text).await?;
+    reply.refused(&[Code::InvalidParams])
+}
+
+async fn part_twice(run: &mut Run) -> Judged {
+    if run.binding == Binding::Grpc {
+        return not_here("in protocol buffers a part has one content");
+    }
+    let parts = r#"[{"text":"a","url":"https://b.example/"}]"#;
+    message(run, &["/message/parts"], parts).await
+}
+
+async fn spoilt(run: &mut Run, pointers: &[&str], text: &str) -> Result<Reply, Verdict> {
+    run.may_send()?;
+    let mut params = json!({"message": run.message("probe")});
+    for pointer in pointers {
+        let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
+        if let Some(members) = params.pointer_mut(parent).and_then(Value::as_object_mut) {
+            match serde_json::from_str(text) {
+                Ok(value) => members.insert(name.to_owned(), value),
+                Err(_) => members.shift_remove(name),
+            };
+        }
+    }
+    run.call(Operation::SendMessage, params).await
+}
+
+async fn id_missing(run: &mut Run) -> Judged {
+    match run.binding {
+        Binding::Rest => not_here("on HTTP+JSON the id is part of the path"),
+        Binding::JsonRpc | Binding::Grpc => {
+            let reply = run.call(Operation::GetTask, json!({})).await?;
+            // That there is no such task is a refusal too.
+            reply.refused(&[Code::InvalidParams, Code::TaskNotFound])
+        }
+    }
+}
+
+async fn names_the_field(run: &mut Run) -> Judged {
+    let reply = spoilt(run, &["/message/parts"], "\"hello\"").await?;
+    let Some(error) = reply.error().filter(|_| reply.is(Code::InvalidParams)) else {
+        return not_here(format!("there is no such refusal to look at: {}", reply.describe()));
+    };
+    let bad_request = error.detail("BadRequest");
+    let violations = bad_request.and_then(|detail| detail.get("fieldViolations"));
+    let listed = violations.and_then(Value::as_array).into_iter().flatten();
+    let fields: Vec<_> = listed.filter_map(|it| it.get("field").and_then(Value::as_str)).collect();
+    if fields.iter().any(|field| field.contains("parts")) {
+        return Ok(Verdict::Pass);
+    }
+    let place = run.binding.field_name();
+    if error.whole.to_string().contains("parts") {
+        return Ok(Verdict::Warn(format!(
+            "the field is named, and not in a BadRequest of {place}"
+        )));
+    }
+    fail("the refusal does not name message.parts")
+}
+
+async fn unknown_member(run: &mut Run) -> Judged {
+    let id = run.unknown_id();
+    let params = json!({"id": id, "tradepostProbe": true});
+    let reply = run.call(Operation::GetTask, params).await?;
+    reply.refused(&[Code::TaskNotFound])
+}
+
+async fn list(run: &mut Run, name: &str, value: &str) -> Judged {
+    run.lists_tasks().await?;
+    let value: Value = serde_json::from_str(value).unwrap_or_default();
+    let reply = run.call(Operation::ListTasks, json!({name: value})).await?;
+    reply.refused(&[Code::InvalidParams])
+}
+
+async fn media_type(run: &mut Run) -> Judged {
+    run.may_send()?;
+    let modes = run.card_json.get("defaultInputModes").cloned().unwrap_or_default().to_string();
+    if modes.contains("*/*") || modes.contains("application/*") {
+        return not_here("the card says that the agent takes everything");
+    }
+    let mut message = run.message("probe");
+    let data = message.pointer("/parts/0").cloned().unwrap_or_default();
+    let part = match data.get("data") {
+        Some(data) => json!({"data": data, "mediaType": "image/x-tradepost-probe"}),
+        None => json!({"raw": "AAAA", "mediaType": "application/x-tradepost-probe"}),
+    };
+    set(&mut message, "/parts", json!([part]));
+    let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
+    reply.refused(&[Code::ContentTypeNotSupported])
+}
+
+impl Run {
+    /// That the agent lists tasks, which only agents with tasks do.
+    pub(super) async fn lists_tasks(&mut self) -> Result<(), Verdict> {
+        let key = format!("lists {}", self.binding.name());
+        if let Some(known) = self.memo.get(&key) {
+            return known.clone().map(drop);
+        }
+        let reply = self.call(Operation::ListTasks, json!({"pageSize": 1})).await?;
+        let lists = match reply.said {
+            Said::Result(page) => Ok(page),
+            Said::Error(_) | Said::Stream(_) | Said::Other => {
+                not_here(format!("the agent lists no tasks: {}", reply.describe()))
+            }
+        };
+        self.memo.insert(key, lists.clone());
+        lists.map(drop)
+    }
+}

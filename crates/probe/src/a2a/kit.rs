@@ -1,0 +1,182 @@
+//! What only an agent can show that does as the official kit's messages ask (requirements §2.3).
+
+use serde_json::{Value, json};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+
+use super::id_of;
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::reply::Said;
+use crate::run::{Ask, Run};
+use crate::shape::{self, Wrong, items, text};
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.kit.input-required", Binding, Must, ["O-04", "O-07"], "A2A §3.2.2, §3.4.3",
+    "A task that waits for input takes a message that names only the task, and ends", "It is how every conversation with more than one turn goes.",
+    "infer the context from the task" => input_required();
+    "a2a.kit.third-turn", Binding, Must, ["O-07"], "A2A §3.4.3",
+    "A third message that names only the task is taken", "Conversations have more than two turns.",
+    "infer the context from the task, each time" => third_turn();
+    "a2a.kit.context-mismatch", Binding, Must, ["E-19"], "A2A §3.4.3",
+    "A message whose context is not the task's is refused", "It would mix two conversations.",
+    "compare contextId with the task's" => context_mismatch();
+    "a2a.kit.subscribe-waiting", Binding, Must, ["O-02"], "A2A §3.1.6",
+    "A task that waits for input can be subscribed to", "The stream shows what the other turn brings.",
+    "keep the task's events available until it ends" => subscribe_waiting();
+    "a2a.kit.return-immediately", Binding, Must, ["O-04"], "A2A §3.2.2",
+    "returnImmediately gives the task while it is worked on", "Some work takes longer than any connection lives.",
+    "answer before the work is done" => return_immediately();
+    "a2a.kit.cancel", Binding, Must, ["E-22"], "A2A §3.1.5",
+    "A task that is worked on can be canceled, and canceling again changes nothing", "Users change their minds, and requests are repeated.",
+    "stop the work, and answer the second time with the canceled task or -32002" => cancel();
+    "a2a.kit.stream-message", Binding, Must, ["O-01"], "A2A §3.1.2",
+    "A message in place of a task is the only event of its stream", "Clients close the stream after a message.",
+    "send the message and close" => stream_message();
+    "a2a.kit.failure", Binding, Must, ["E-28", "E-14"], "A2A §3.3.2",
+    "A task whose work fails ends as failed, and says nothing of how", "The text of an exception is written for its programmer.",
+    "set the state FAILED with a general sentence, and log the cause" => failure();
+    "a2a.kit.integers", Binding, May, ["CT-05"], "A2A §4.1.6",
+    "A whole number in a data part stays one", "42.0 is another text than 42, and some readers refuse it.",
+    "keep JSON as it is, and do not pass it through doubles" => integers();
+];
+
+/// A task that waits for input, and what identifies it.
+async fn waiting(run: &mut Run) -> Result<Value, Verdict> {
+    let task = run.scenario_task("tck-input-required", json!({})).await?;
+    match shape::state(&task) {
+        "TASK_STATE_INPUT_REQUIRED" => Ok(task),
+        state => not_here(format!("the task does not wait for input but is {state:?}")),
+    }
+}
+
+async fn input_required(run: &mut Run) -> Judged {
+    let task = waiting(run).await?;
+    let more = json!({"message": {"taskId": id_of(&task)}});
+    let next = run.scenario_task("tck-complete-task", more).await?;
+    let mut wrong = Wrong::default();
+    wrong.unless(id_of(&next) == id_of(&task), || "the answer is another task".to_owned());
+    wrong.unless(text(&next, "contextId") == text(&task, "contextId"), || {
+        "the task has another context".to_owned()
+    });
+    let state = shape::state(&next);
+    wrong.unless(state == "TASK_STATE_COMPLETED", || format!("the state is {state:?}"));
+    judge(&wrong.0)
+}
+
+async fn third_turn(run: &mut Run) -> Judged {
+    let task = waiting(run).await?;
+    let more = json!({"message": {"taskId": id_of(&task)}});
+    let second = run.scenario_task("tck-input-required", more.clone()).await?;
+    if shape::state(&second) != "TASK_STATE_INPUT_REQUIRED" {
+        return not_here("the agent's task ends with the second message");
+    }
+    let third = run.scenario_task("tck-complete-task", more).await?;
+    match shape::state(&third) {
+        "TASK_STATE_COMPLETED" => Ok(Verdict::Pass),
+        state => fail(format!("the state is {state:?}")),
+    }
+}
+
+async fn context_mismatch(run: &mut Run) -> Judged {
+    let task = waiting(run).await?;
+    let other = run.fresh("context");
+    let more = json!({"message": {"taskId": id_of(&task), "contextId": other}});
+    let params = run.scenario_params("tck-complete-task", more);
+    let reply = run.call(Operation::SendMessage, params).await?;
+    // Which error it is the specification does not say.
+    if reply.error().is_some() { Ok(Verdict::Pass) } else { fail(reply.describe()) }
+}
+
+async fn subscribe_waiting(run: &mut Run) -> Judged {
+    if !run.can("streaming") {
+        return not_here("the card declares no streaming");
+    }
+    let task = waiting(run).await?;
+    let ask = Ask { leave_after: Some(1), ..Ask::default() };
+    let reply = run.ask(ask, Operation::SubscribeToTask, json!({"id": id_of(&task)})).await?;
+    match &reply.said {
+        Said::Stream(_) => Ok(Verdict::Pass),
+        Said::Result(_) | Said::Error(_) | Said::Other => fail(reply.describe()),
+    }
+}
+
+async fn return_immediately(run: &mut Run) -> Judged {
+    let task = running(run).await?;
+    let _ = run.call(Operation::CancelTask, json!({"id": id_of(&task)})).await?;
+    match shape::state(&task) {
+        state if shape::is_terminal(state) => fail(format!("the task came when it was {state:?}")),
+        _ => Ok(Verdict::Pass),
+    }
+}
+
+/// A task that takes a while, given at once.
+async fn running(run: &mut Run) -> Result<Value, Verdict> {
+    let more = json!({"configuration": {"returnImmediately": true}});
+    run.scenario_task("test-resubscribe-message-id", more).await
+}
+
+async fn cancel(run: &mut Run) -> Judged {
+    let task = running(run).await?;
+    if shape::is_terminal(shape::state(&task)) {
+        return not_here("the agent's task ends at once");
+    }
+    let params = json!({"id": id_of(&task)});
+    let first = run.call(Operation::CancelTask, params.clone()).await?;
+    let state = shape::state(first.result()?).to_owned();
+    if state != "TASK_STATE_CANCELED" {
+        return fail(format!("the canceled task is {state:?}"));
+    }
+    let again = run.call(Operation::CancelTask, params).await?;
+    match &again.said {
+        Said::Result(task) if shape::state(task) == "TASK_STATE_CANCELED" => Ok(Verdict::Pass),
+        Said::Result(_) | Said::Error(_) | Said::Stream(_) | Said::Other => {
+            again.refused(&[Code::TaskNotCancelable])
+        }
+    }
+}
+
+async fn stream_message(run: &mut Run) -> Judged {
+    if !run.can("streaming") {
+        return not_here("the card declares no streaming");
+    }
+    let sample = run.scenario("tck-message-response", json!({})).await?;
+    if sample.get("message").is_none() {
+        return not_here("the agent does not answer with a message");
+    }
+    let params = run.scenario_params("tck-message-response", json!({}));
+    let reply = run.call(Operation::SendStreamingMessage, params).await?;
+    match &reply.said {
+        Said::Stream(events) if events.len() == 1 && reply.got.ended => Ok(Verdict::Pass),
+        Said::Stream(_) | Said::Result(_) | Said::Error(_) | Said::Other => fail(reply.describe()),
+    }
+}
+
+async fn failure(run: &mut Run) -> Judged {
+    run.may_send()?;
+    // That the agent is keyed on the prefixes at all.
+    run.scenario("tck-complete-task", json!({})).await?;
+    let params = run.scenario_params("tck-task-failure", json!({}));
+    let reply = run.call(Operation::SendMessage, params).await?;
+    if let Some(sign) = crate::leak::sign(&reply.got.text()) {
+        return fail(format!("the answer shows {sign}"));
+    }
+    match &reply.said {
+        Said::Error(_) if reply.is(Code::InternalError) => Ok(Verdict::Pass),
+        Said::Result(result) => match shape::state(result.get("task").unwrap_or(result)) {
+            "TASK_STATE_FAILED" => Ok(Verdict::Pass),
+            _ => not_here("the agent does not fail when the kit asks for it"),
+        },
+        Said::Error(_) | Said::Stream(_) | Said::Other => fail(reply.describe()),
+    }
+}
+
+async fn integers(run: &mut Run) -> Judged {
+    let task = run.scenario_task("tck-artifact-data", json!({})).await?;
+    let mut parts = items(&task, "artifacts").flat_map(|artifact| items(artifact, "parts"));
+    let count = parts.find_map(|part| part.pointer("/data/count"));
+    match count.map(Value::to_string).as_deref() {
+        Some("42") => Ok(Verdict::Pass),
+        Some(other) => fail(format!("42 came as {other}")),
+        None => not_here("the agent's artifact has no number in it"),
+    }
+}

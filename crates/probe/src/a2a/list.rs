@@ -1,0 +1,204 @@
+//! Lists of tasks (A2A §3.1.4).
+
+use serde_json::{Value, json};
+use tradepost_wire::a2a::Operation;
+
+use super::id_of;
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::run::Run;
+use crate::shape::{Wrong, items, set, text};
+
+const WHY: &str = "Clients page through lists; a page that lies loses tasks.";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.list.page", Binding, Must, ["O-06", "E-25"], "A2A §3.1.4",
+    "A page has tasks, nextPageToken, pageSize and totalSize", WHY,
+    "send all four; the token is empty at the end" => page();
+    "a2a.list.contains", Binding, Must, ["O-06"], "A2A §3.1.4",
+    "A task is in the list of its context", WHY,
+    "filter by contextId" => contains();
+    "a2a.list.default-size", Binding, Must, ["O-06"], "A2A §3.1.4",
+    "A page has 50 tasks where no size is asked for", WHY,
+    "use 50 as the default of pageSize" => default_size();
+    "a2a.list.newest-first", Binding, Must, ["O-06"], "A2A §3.1.4",
+    "The latest change comes first", "The first page is often the only one that is read.",
+    "sort by the status timestamp, descending" => newest_first();
+    "a2a.list.pages", Binding, Must, ["O-06"], "A2A §3.1.4",
+    "Following the page tokens gives each task once, and ends", WHY,
+    "use a cursor, not an offset; send an empty token with the last page" => pages();
+    "a2a.list.total", Binding, Must, ["O-06"], "A2A §3.1.4",
+    "totalSize is how many tasks there are to list, whatever the size of the page",
+    "Clients show how many there are, and how many pages.",
+    "count what the filters let through, before the page is cut" => total();
+    "a2a.list.no-artifacts", Binding, Must, ["O-06"], "A2A §3.1.4",
+    "Artifacts are left out unless they are asked for", "They can be large.",
+    "omit artifacts unless includeArtifacts is true" => no_artifacts();
+    "a2a.list.since", Binding, Must, ["O-06"], "A2A §3.1.4",
+    "statusTimestampAfter includes the moment itself", "Clients ask from the last moment that they saw.",
+    "compare with >=" => since();
+];
+
+async fn ask(run: &mut Run, params: Value) -> Result<Value, Verdict> {
+    let reply = run.call(Operation::ListTasks, params).await?;
+    Ok(reply.result()?.clone())
+}
+
+async fn page(run: &mut Run) -> Judged {
+    run.lists_tasks().await?;
+    let page = ask(run, json!({"pageSize": 1})).await?;
+    let mut wrong = Wrong::default();
+    wrong.list(&page, "tasks", "the page");
+    wrong.unless(text(&page, "nextPageToken").is_some(), || {
+        "the page has no nextPageToken".to_owned()
+    });
+    for name in ["pageSize", "totalSize"] {
+        let is_number = page.get(name).is_some_and(|value| value.as_i64().is_some());
+        wrong.unless(is_number, || format!("the page has no {name}"));
+    }
+    judge(&wrong.0)
+}
+
+async fn contains(run: &mut Run) -> Judged {
+    run.lists_tasks().await?;
+    let task = run.task().await?;
+    let Some(context) = text(&task, "contextId") else {
+        return not_here("the task has no context");
+    };
+    let page = ask(run, json!({"contextId": context})).await?;
+    let mut wrong = Wrong::default();
+    let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
+    wrong.unless(found, || "the task is not in the list of its context".to_owned());
+    let strangers = items(&page, "tasks").filter(|it| text(it, "contextId") != Some(context));
+    wrong.unless(strangers.count() == 0, || "the list has tasks of other contexts".to_owned());
+    judge(&wrong.0)
+}
+
+async fn default_size(run: &mut Run) -> Judged {
+    run.lists_tasks().await?;
+    let page = ask(run, json!({})).await?;
+    let count = items(&page, "tasks").count();
+    match page.get("pageSize").and_then(Value::as_i64) {
+        _ if count > 50 => fail(format!("the page has {count} tasks")),
+        // Some write the number of tasks on the page here.
+        Some(size) if size == 50 || i64::try_from(count).is_ok_and(|count| count == size) => {
+            Ok(Verdict::Pass)
+        }
+        Some(other) => fail(format!("pageSize is {other}")),
+        None => not_here("the page has no pageSize"),
+    }
+}
+
+/// At least two tasks of one context of ours.
+async fn two_tasks(run: &mut Run) -> Result<String, Verdict> {
+    run.lists_tasks().await?;
+    run.ended_task().await?;
+    let key = format!("two {}", run.binding.name());
+    if let Some(known) = run.memo.get(&key) {
+        return known.clone().map(|value| value.as_str().unwrap_or_default().to_owned());
+    }
+    let context = run.fresh("context");
+    for _ in 0..3 {
+        let mut message = run.message("probe");
+        set(&mut message, "/contextId", json!(context));
+        let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
+        let kept = reply.result()?.pointer("/task/contextId").and_then(Value::as_str);
+        if kept != Some(&context) {
+            return not_here("the agent does not take contexts of ours");
+        }
+    }
+    run.memo.insert(key, Ok(json!(context)));
+    Ok(context)
+}
+
+async fn newest_first(run: &mut Run) -> Judged {
+    let context = two_tasks(run).await?;
+    let page = ask(run, json!({"contextId": context})).await?;
+    let moments: Vec<_> = items(&page, "tasks")
+        .filter_map(|task| task.pointer("/status/timestamp")?.as_str()?.parse().ok())
+        .collect::<Vec<jiff::Timestamp>>();
+    if moments.len() < 2 {
+        return not_here("the listed tasks have no moments to compare");
+    }
+    let sorted = moments.windows(2).all(|pair| pair.first() >= pair.last());
+    if sorted { Ok(Verdict::Pass) } else { fail("an older task comes before a newer one") }
+}
+
+async fn pages(run: &mut Run) -> Judged {
+    let context = two_tasks(run).await?;
+    let mut seen: Vec<String> = Vec::new();
+    let mut token = String::new();
+    for _ in 0..6 {
+        let mut params = json!({"contextId": context, "pageSize": 1});
+        if !token.is_empty() {
+            set(&mut params, "/pageToken", json!(token));
+        }
+        let page = ask(run, params).await?;
+        for id in items(&page, "tasks").map(id_of) {
+            if seen.iter().any(|known| known == id) {
+                return fail("a task comes twice");
+            }
+            seen.push(id.to_owned());
+        }
+        token = text(&page, "nextPageToken").unwrap_or_default().to_owned();
+        if token.is_empty() {
+            let count = seen.len();
+            return if count == 3 {
+                Ok(Verdict::Pass)
+            } else {
+                fail(format!("of 3 tasks {count} came"))
+            };
+        }
+    }
+    fail("the tokens do not end")
+}
+
+async fn total(run: &mut Run) -> Judged {
+    let context = two_tasks(run).await?;
+    let whole = ask(run, json!({"contextId": context, "pageSize": 100})).await?;
+    if text(&whole, "nextPageToken").is_some_and(|token| !token.is_empty()) {
+        return not_here("the agent gives fewer tasks on a page than it was asked for");
+    }
+    let count = items(&whole, "tasks").count();
+    let cut = ask(run, json!({"contextId": context, "pageSize": 1})).await?;
+    let mut wrong = Wrong::default();
+    for (page, size) in [(&whole, 100), (&cut, 1)] {
+        let total = page.get("totalSize").and_then(Value::as_u64);
+        wrong.unless(total == u64::try_from(count).ok(), || {
+            let total = total.map_or("no number".to_owned(), |total| total.to_string());
+            format!("{count} tasks can be listed, and totalSize is {total} on pages of {size}")
+        });
+    }
+    judge(&wrong.0)
+}
+
+async fn no_artifacts(run: &mut Run) -> Judged {
+    run.lists_tasks().await?;
+    let mut task = run.ended_task().await?;
+    if items(&task, "artifacts").count() == 0 {
+        task = run.scenario_task("tck-artifact-text", json!({})).await?;
+    }
+    if items(&task, "artifacts").count() == 0 {
+        return not_here("the agent's tasks have no artifacts");
+    }
+    let context = text(&task, "contextId").unwrap_or_default().to_owned();
+    let page = ask(run, json!({"contextId": context})).await?;
+    let shown = items(&page, "tasks").any(|task| items(task, "artifacts").count() > 0);
+    if shown {
+        return fail("the list has artifacts that were not asked for");
+    }
+    let page = ask(run, json!({"contextId": context, "includeArtifacts": true})).await?;
+    let given = items(&page, "tasks").any(|task| items(task, "artifacts").count() > 0);
+    if given { Ok(Verdict::Pass) } else { fail("includeArtifacts gives none") }
+}
+
+async fn since(run: &mut Run) -> Judged {
+    run.lists_tasks().await?;
+    let task = run.ended_task().await?;
+    let moment = task.pointer("/status/timestamp").and_then(Value::as_str);
+    let Some(moment) = moment else { return not_here("the task has no moment") };
+    let context = text(&task, "contextId").unwrap_or_default();
+    let params = json!({"contextId": context, "statusTimestampAfter": moment});
+    let page = ask(run, params).await?;
+    let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
+    if found { Ok(Verdict::Pass) } else { fail("the task of that moment is not listed") }
+}

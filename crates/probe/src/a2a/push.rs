@@ -1,0 +1,66 @@
+//! Webhooks, where the card declares them (A2A §3.1.7 to §3.1.10, §13.2).
+
+use serde_json::{Value, json};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+
+use super::id_of;
+use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
+use crate::reply::Said;
+use crate::run::Run;
+use crate::shape::set;
+
+const WHY: &str = "A webhook on a task that is not the caller's would send somebody else's events.";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.push.create-unknown", Binding, Must, ["E-23"], "A2A §3.1.7",
+    "A webhook on a task that nobody has is TaskNotFound", WHY,
+    "look the task up first" => unknown_task(Operation::CreateTaskPushNotificationConfig);
+    "a2a.push.get-unknown", Binding, Must, ["E-23"], "A2A §3.1.8",
+    "Reading a webhook of a task that nobody has is TaskNotFound", WHY,
+    "look the task up first" => unknown_task(Operation::GetTaskPushNotificationConfig);
+    "a2a.push.list-unknown", Binding, Must, ["E-23"], "A2A §3.1.9",
+    "Listing the webhooks of a task that nobody has is TaskNotFound", WHY,
+    "look the task up first" => unknown_task(Operation::ListTaskPushNotificationConfigs);
+    "a2a.push.delete-unknown", Binding, Must, ["E-23"], "A2A §3.1.10",
+    "Deleting a webhook of a task that nobody has is TaskNotFound", WHY,
+    "look the task up first" => unknown_task(Operation::DeleteTaskPushNotificationConfig);
+    "a2a.push.internal-address", Binding, Should, ["P-04"], "A2A §13.2",
+    "A webhook inside the agent's network is refused", "An agent that calls any address is a way into its network.",
+    "refuse loopback, private, link-local and metadata addresses, at creation and at the connection" => internal_address();
+];
+
+fn declared(run: &Run) -> Result<(), Verdict> {
+    if run.can("pushNotifications") {
+        Ok(())
+    } else {
+        not_here("the card declares no push notifications")
+    }
+}
+
+async fn unknown_task(run: &mut Run, operation: Operation) -> Judged {
+    declared(run)?;
+    let mut params = json!({"taskId": run.unknown_id()});
+    if operation == Operation::CreateTaskPushNotificationConfig {
+        set(&mut params, "/url", json!("https://webhook.example/probe"));
+    } else if operation != Operation::ListTaskPushNotificationConfigs {
+        set(&mut params, "/id", json!("probe"));
+    }
+    let reply = run.call(operation, params).await?;
+    reply.refused(&[Code::TaskNotFound])
+}
+
+async fn internal_address(run: &mut Run) -> Judged {
+    declared(run)?;
+    // Nothing is sent for a task that has ended.
+    let task = run.ended_task().await?;
+    let url = "http://169.254.169.254/latest/meta-data/";
+    let params = json!({"taskId": id_of(&task), "url": url});
+    let reply = run.call(Operation::CreateTaskPushNotificationConfig, params).await?;
+    let Said::Result(config) = &reply.said else { return Ok(Verdict::Pass) };
+    if let Some(id) = config.get("id").and_then(Value::as_str) {
+        let params = json!({"taskId": id_of(&task), "id": id});
+        run.call(Operation::DeleteTaskPushNotificationConfig, params).await?;
+    }
+    fail("the address of a cloud's metadata service was accepted")
+}

@@ -1,0 +1,169 @@
+//! The HTTP+JSON binding (A2A §11): every error has one shape, whoever makes it.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::reply::{Reply, Said};
+use crate::rest::join;
+use crate::run::{Ask, Field, Out, Run};
+use crate::shape::{Wrong, set};
+
+const WHY: &str = "A framework's own error page is nothing that a client of A2A can read.";
+const MEND: &str =
+    "answer {\"error\": {code, status, message, details}} from every layer, the router included";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.rest.unknown-route", Rest, Must, ["E-09"], "A2A §11.6",
+    "An unknown path is refused in the shape of google.rpc.Status", WHY, MEND => unknown_route();
+    "a2a.rest.wrong-method", Rest, Must, ["E-09"], "A2A §11.6",
+    "A method that a path does not have is refused in the shape of google.rpc.Status", WHY, MEND => wrong_method();
+    "a2a.rest.parse-error", Rest, Must, ["E-09", "E-07"], "A2A §11.6",
+    "A body that is not JSON is refused in the shape of google.rpc.Status", WHY, MEND => parse_error();
+    "a2a.rest.request-type", Rest, Must, ["E-09"], "A2A §11.6",
+    "If a body of another media type is refused, then in the shape of google.rpc.Status", WHY, MEND => request_type();
+    "a2a.rest.size", Rest, Should, ["E-27", "E-09"], "A2A §13.4",
+    "A body of 11 MB is refused in the shape of google.rpc.Status", "Without a limit one caller fills the memory.", MEND => size();
+    "a2a.rest.a2a-json", Rest, Should, ["CT-02"], "A2A §11.1",
+    "A body declared as application/a2a+json is taken", "It is the binding's own media type since 1.0.1.",
+    "accept application/a2a+json and application/json" => a2a_json();
+    "a2a.rest.answer-type", Rest, Should, ["CT-02"], "A2A §11.1",
+    "Answers are application/a2a+json or application/json", "Clients choose the parser by it.",
+    "send Content-Type: application/a2a+json" => answer_type();
+    "a2a.rest.tenant", Rest, Must, ["S-04"], "A2A §11.3",
+    "Every path exists below a tenant too", "Clients of agents with tenants put it in front of the path.",
+    "serve /{tenant}/tasks and the others; a tenant that does not exist is an error of A2A" => tenant();
+    "a2a.rest.query", Rest, Must, ["CT-07"], "A2A §11.5",
+    "Parameters of GET are camelCase in the query", "That is how clients send them.",
+    "read pageSize, contextId and the others from the query" => query();
+];
+
+/// Whether it is an error of this binding; `status` when the status matters.
+fn shaped(reply: &Reply, statuses: &[u16]) -> Judged {
+    let Some(error) = reply.error() else {
+        return fail(format!(
+            "expected an error in the shape of §11.6, and got {}",
+            reply.describe()
+        ));
+    };
+    let mut wrong = Wrong::default();
+    wrong.unless(error.code == Some(reply.got.status.into()), || {
+        format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status)
+    });
+    wrong.unless(error.status.is_some(), || "error.status is missing".to_owned());
+    wrong.unless(error.message.is_some(), || "error.message is missing".to_owned());
+    wrong.unless(error.details.as_ref().is_none_or(Value::is_array), || {
+        "error.details is no list".to_owned()
+    });
+    wrong.unless(statuses.contains(&reply.got.status), || {
+        format!("the status is {} and not one of {statuses:?}", reply.got.status)
+    });
+    judge(&wrong.0)
+}
+
+async fn raw(
+    run: &mut Run,
+    method: Method,
+    path: &[&str],
+    ask: Ask<'_>,
+    body: &[u8],
+) -> Result<Reply, Verdict> {
+    let endpoint = run.endpoint()?.clone();
+    let url = join(&endpoint.url, endpoint.declared.tenant.as_deref(), path);
+    let headers = run.headers(&ask, !body.is_empty());
+    let got = run.send(Out { method, url, headers, body: body.to_vec(), call: None }, ask).await?;
+    Ok(Reply::rest(got))
+}
+
+async fn unknown_route(run: &mut Run) -> Judged {
+    let path = ["tradepost", "probe", "unknown"];
+    shaped(&raw(run, Method::GET, &path, Ask::default(), b"").await?, &[404])
+}
+
+async fn wrong_method(run: &mut Run) -> Judged {
+    let reply = raw(run, Method::PUT, &["message:send"], Ask::default(), b"{}").await?;
+    shaped(&reply, &[404, 405, 501])
+}
+
+async fn parse_error(run: &mut Run) -> Judged {
+    let reply = raw(run, Method::POST, &["message:send"], Ask::default(), b"{\"message\":").await?;
+    shaped(&reply, &[400])
+}
+
+async fn request_type(run: &mut Run) -> Judged {
+    let ask = Ask { content_type: Field::Text("text/plain"), ..Ask::default() };
+    let reply = raw(run, Method::POST, &["message:send"], ask, b"{}").await?;
+    shaped(&reply, &[400, 415, 422])
+}
+
+async fn size(run: &mut Run) -> Judged {
+    const BYTES: usize = 11 * 1024 * 1024;
+    // Without a message nothing starts where there is no limit.
+    let text = format!(r#"{{"metadata":{{"text":"{}"}}}}"#, "x".repeat(BYTES));
+    let path = ["message:send"];
+    let reply = match raw(run, Method::POST, &path, Ask::default(), text.as_bytes()).await {
+        Ok(reply) => reply,
+        Err(Verdict::Fail(why)) => return Ok(Verdict::Warn(why)),
+        Err(other) => return Err(other),
+    };
+    if reply.is(Code::InvalidParams) && reply.got.status == 400 && names_message(&reply) {
+        return fail("the body was read to its end");
+    }
+    shaped(&reply, &[400, 413, 429])
+}
+
+/// Whether the refusal is about the message that was left out, and not about the size.
+fn names_message(reply: &Reply) -> bool {
+    let text = reply.error().map(|error| error.whole.to_string()).unwrap_or_default();
+    !text.contains("large") && !text.contains("size") && !text.contains("limit")
+}
+
+async fn a2a_json(run: &mut Run) -> Judged {
+    run.may_send()?;
+    let mut message = run.message("probe");
+    set(&mut message, "/taskId", json!(run.unknown_id()));
+    let ask = Ask { content_type: Field::Text("application/a2a+json"), ..Ask::default() };
+    let reply = run.ask(ask, Operation::SendMessage, json!({"message": message})).await?;
+    reply.refused(&[Code::TaskNotFound])
+}
+
+async fn answer_type(run: &mut Run) -> Judged {
+    let id = run.unknown_id();
+    let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
+    match reply.got.media_type().as_str() {
+        "application/a2a+json" | "application/json" => Ok(Verdict::Pass),
+        other => fail(format!("the media type is {other:?}")),
+    }
+}
+
+async fn tenant(run: &mut Run) -> Judged {
+    if run.endpoint()?.declared.tenant.is_some() {
+        return not_here("the card declares a tenant, and everything is asked below it");
+    }
+    let id = run.unknown_id();
+    let reply = raw(run, Method::GET, &["probe-tenant", "tasks", &id], Ask::default(), b"").await?;
+    if reply.is(Code::TaskNotFound) && reply.error().is_some_and(|error| error.reason().is_some()) {
+        return Ok(Verdict::Pass);
+    }
+    // Who has tenants may say in its own words that there is no such one.
+    match &reply.said {
+        Said::Error(error) if error.reason().is_some() => {
+            Ok(Verdict::Warn(format!("the agent does not know the tenant: {}", reply.describe())))
+        }
+        Said::Error(_) | Said::Result(_) | Said::Stream(_) | Said::Other => {
+            fail(format!("there is no such path: {}", reply.describe()))
+        }
+    }
+}
+
+async fn query(run: &mut Run) -> Judged {
+    run.lists_tasks().await?;
+    let reply = run.call(Operation::ListTasks, json!({"pageSize": 1})).await?;
+    let page = reply.result()?;
+    match page.get("pageSize").and_then(Value::as_i64) {
+        None | Some(1) => Ok(Verdict::Pass),
+        Some(other) => fail(format!("pageSize=1 was read as {other}")),
+    }
+}

@@ -1,0 +1,150 @@
+//! Streams (A2A §3.1.2, §3.1.6, §11.7).
+
+use serde_json::{Value, json};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::reply::{Reply, Said};
+use crate::run::{Binding, Run};
+use crate::shape::{self, Wrong};
+
+const WHY: &str = "A client follows a task by its stream, and believes what it says.";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.stream.type", Binding, Must, ["CT-01", "CT-03"], "A2A §9.4.2",
+    "A stream is text/event-stream", "Clients read it as events only then.",
+    "send Content-Type: text/event-stream" => media_type();
+    "a2a.stream.frames", Binding, Must, ["CT-03"], "A2A §9.4.2, §11.7",
+    "Each event is a whole JSON-RPC answer with the request's id, or on HTTP+JSON the event itself", WHY,
+    "wrap each event in the envelope of its binding" => frames();
+    "a2a.stream.events", Binding, Must, ["E-25"], "A2A §4.2",
+    "Each event is exactly one of task, message, statusUpdate and artifactUpdate, and whole", WHY,
+    "send one member, with taskId and contextId in updates" => events();
+    "a2a.stream.begins", Binding, Must, ["O-02", "O-01"], "A2A §3.1.2",
+    "A stream begins with the task, or is one message and nothing else", WHY,
+    "send the task before its updates" => begins();
+    "a2a.stream.ends", Binding, Must, ["O-02"], "A2A §3.1.2",
+    "A stream is closed when its task ends or waits", "A client that waits for more waits for ever.",
+    "close the stream after the last event" => ends();
+    "a2a.stream.subscribe-unknown", Binding, Must, ["E-21"], "A2A §3.1.6",
+    "Subscribing to a task that nobody has is TaskNotFound, before any event", WHY,
+    "look the task up before the stream begins" => subscribe_unknown();
+];
+
+/// The stream of a harmless message.
+async fn stream(run: &mut Run) -> Result<Reply, Verdict> {
+    if !run.can("streaming") {
+        return not_here("the card declares no streaming");
+    }
+    // That the agent takes our message at all.
+    run.sample().await?;
+    let message = run.message("probe");
+    run.call(Operation::SendStreamingMessage, json!({"message": message})).await
+}
+
+/// The events, without the envelope.
+async fn results(run: &mut Run) -> Result<(Vec<Value>, bool), Verdict> {
+    let reply = stream(run).await?;
+    let Said::Stream(events) = &reply.said else {
+        return not_here(format!("there is no stream to look at: {}", reply.describe()));
+    };
+    let unwrap = |event: &Value| match run.binding {
+        Binding::JsonRpc => event.get("result").cloned().unwrap_or_default(),
+        Binding::Rest | Binding::Grpc => event.clone(),
+    };
+    Ok((events.iter().map(unwrap).collect(), reply.got.ended))
+}
+
+async fn media_type(run: &mut Run) -> Judged {
+    if run.binding == Binding::Grpc {
+        return not_here("streams of gRPC are no text/event-stream");
+    }
+    let reply = stream(run).await?;
+    match reply.said {
+        Said::Stream(_) => Ok(Verdict::Pass),
+        Said::Result(_) | Said::Error(_) | Said::Other => fail(reply.describe()),
+    }
+}
+
+async fn frames(run: &mut Run) -> Judged {
+    let reply = stream(run).await?;
+    let Said::Stream(events) = &reply.said else {
+        return not_here(format!("there is no stream to look at: {}", reply.describe()));
+    };
+    let mut wrong = Wrong::default();
+    wrong.unless(!events.is_empty(), || "there are no events".to_owned());
+    let sent = run.last().map(|exchange| exchange.request.body.clone()).unwrap_or_default();
+    let sent: Value = serde_json::from_str(&sent).unwrap_or_default();
+    for (index, event) in events.iter().enumerate() {
+        match run.binding {
+            Binding::JsonRpc => {
+                wrong.unless(
+                    event.get("jsonrpc").is_some() && event.get("result").is_some(),
+                    || format!("event {index} is no JSON-RPC answer"),
+                );
+                wrong.unless(event.get("id") == sent.get("id"), || {
+                    format!("event {index} has another id than the request")
+                });
+            }
+            Binding::Rest | Binding::Grpc => wrong
+                .unless(event.is_object() && event.get("jsonrpc").is_none(), || {
+                    format!("event {index} is no event of A2A")
+                }),
+        }
+    }
+    judge(&wrong.0)
+}
+
+async fn events(run: &mut Run) -> Judged {
+    let (events, _) = results(run).await?;
+    let mut wrong = Wrong::default();
+    for event in &events {
+        shape::event(event, &mut wrong);
+    }
+    judge(&wrong.0)
+}
+
+async fn begins(run: &mut Run) -> Judged {
+    let (events, _) = results(run).await?;
+    match events.split_first() {
+        Some((first, _)) if first.get("task").is_some() => Ok(Verdict::Pass),
+        Some((first, rest)) if first.get("message").is_some() => {
+            if rest.is_empty() {
+                Ok(Verdict::Pass)
+            } else {
+                fail("there is more after the message")
+            }
+        }
+        Some(_) => fail("it begins with an update"),
+        None => fail("there are no events"),
+    }
+}
+
+async fn ends(run: &mut Run) -> Judged {
+    let (events, ended) = results(run).await?;
+    if !ended {
+        return fail("the stream was not closed while we waited");
+    }
+    let Some(last) = events.last() else { return fail("there are no events") };
+    if last.get("message").is_some() {
+        return Ok(Verdict::Pass);
+    }
+    let states = ["/task/status/state", "/statusUpdate/status/state"];
+    let mut told = events.iter().rev().flat_map(|event| states.iter().map(|at| event.pointer(at)));
+    let state = told.find_map(|state| state?.as_str()).unwrap_or_default();
+    let waits = matches!(state, "TASK_STATE_INPUT_REQUIRED" | "TASK_STATE_AUTH_REQUIRED");
+    if shape::is_terminal(state) || waits {
+        return Ok(Verdict::Pass);
+    }
+    fail(format!("it was closed in the state {state:?}"))
+}
+
+async fn subscribe_unknown(run: &mut Run) -> Judged {
+    if !run.can("streaming") {
+        return not_here("the card declares no streaming");
+    }
+    let id = run.unknown_id();
+    let reply = run.call(Operation::SubscribeToTask, json!({"id": id})).await?;
+    reply.refused(&[Code::TaskNotFound])
+}

@@ -1,0 +1,104 @@
+//! Tasks that have ended (A2A §3.1).
+
+use serde_json::{Value, json};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+
+use super::id_of;
+use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
+use crate::run::{Binding, Run};
+use crate::shape::{self, items};
+
+const WHY_END: &str =
+    "What has ended stays as it is; a client that tries has to hear that it came too late.";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.task.get", Binding, Must, ["O-08"], "A2A §3.1.3",
+    "A task that was given can be read", "A client that lost the answer asks for the task.",
+    "keep tasks at least as long as clients may ask for them" => get();
+    "a2a.task.same-everywhere", Rest, Must, ["O-08"], "A2A §5.1",
+    "A task is the same on every binding", "A buyer may send on one binding and read on another.",
+    "serve all bindings from one store" => same_everywhere();
+    "a2a.task.history-none", Binding, Should, ["O-05"], "A2A §3.2.4",
+    "A history length of 0 leaves the history out", "Clients on phones ask for little.",
+    "omit history" => history(0);
+    "a2a.task.history-limit", Binding, Must, ["O-05"], "A2A §3.2.4",
+    "A history length of 1 gives one message at most", "Clients on phones ask for little.",
+    "give the latest messages only" => history(1);
+    "a2a.task.send-after-end", Binding, Must, ["E-17"], "A2A §3.1.1",
+    "A message to a task that has ended is UnsupportedOperation", WHY_END,
+    "answer -32004, or HTTP 400 with UNSUPPORTED_OPERATION" => after_end(Operation::SendMessage, Code::UnsupportedOperation);
+    "a2a.task.stream-after-end", Binding, Must, ["E-17"], "A2A §3.1.2",
+    "A streamed message to a task that has ended is UnsupportedOperation", WHY_END,
+    "answer -32004 before the stream begins" => after_end(Operation::SendStreamingMessage, Code::UnsupportedOperation);
+    "a2a.task.cancel-after-end", Binding, Must, ["E-22"], "A2A §3.1.5",
+    "Canceling a task that has ended is TaskNotCancelable", WHY_END,
+    "answer -32002, or HTTP 400 with TASK_NOT_CANCELABLE" => after_end(Operation::CancelTask, Code::TaskNotCancelable);
+    "a2a.task.subscribe-after-end", Binding, Must, ["E-21"], "A2A §3.1.6",
+    "Subscribing to a task that has ended is UnsupportedOperation", WHY_END,
+    "answer -32004 before the stream begins" => after_end(Operation::SubscribeToTask, Code::UnsupportedOperation);
+];
+
+async fn get(run: &mut Run) -> Judged {
+    let task = run.task().await?;
+    let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
+    let read = reply.result()?;
+    if id_of(read) == id_of(&task) { Ok(Verdict::Pass) } else { fail("it is another task") }
+}
+
+async fn same_everywhere(run: &mut Run) -> Judged {
+    let task = run.ended_task().await?;
+    let params = json!({"id": id_of(&task)});
+    let ours = run.call(Operation::GetTask, params.clone()).await?.result()?.clone();
+    run.binding = Binding::JsonRpc;
+    if run.endpoint().is_err() {
+        return not_here("the card offers one binding only");
+    }
+    let theirs = run.call(Operation::GetTask, params).await?.result()?.clone();
+    if ours == theirs { Ok(Verdict::Pass) } else { fail("JSON-RPC gives it otherwise") }
+}
+
+async fn history(run: &mut Run, length: usize) -> Judged {
+    let task = run.ended_task().await?;
+    let params = json!({"id": id_of(&task), "historyLength": length});
+    let reply = run.call(Operation::GetTask, params).await?;
+    let task = reply.result()?;
+    let count = items(task, "history").count();
+    if length == 0 && task.get("history").is_some_and(Value::is_array) && count == 0 {
+        return Ok(Verdict::Warn("history is an empty list, and not left out".to_owned()));
+    }
+    if count > length {
+        return fail(format!("the history has {count} messages"));
+    }
+    Ok(Verdict::Pass)
+}
+
+async fn after_end(run: &mut Run, operation: Operation, expected: Code) -> Judged {
+    let streams = matches!(operation, Operation::SendStreamingMessage | Operation::SubscribeToTask);
+    if streams && !run.can("streaming") {
+        return not_here("the card declares no streaming");
+    }
+    let task = run.ended_task().await?;
+    let canceled = shape::state(&task) == "TASK_STATE_CANCELED";
+    if canceled && operation == Operation::CancelTask {
+        return not_here("the task was canceled, and canceling again may succeed");
+    }
+    let params = match operation {
+        Operation::SendMessage | Operation::SendStreamingMessage => {
+            let mut message = run.message("probe");
+            shape::set(&mut message, "/taskId", json!(id_of(&task)));
+            json!({"message": message})
+        }
+        Operation::GetTask
+        | Operation::ListTasks
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::CreateTaskPushNotificationConfig
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => json!({"id": id_of(&task)}),
+    };
+    let reply = run.call(operation, params).await?;
+    reply.refused(&[expected])
+}

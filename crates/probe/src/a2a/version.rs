@@ -1,0 +1,171 @@
+//! Protocol versions and extensions (A2A §3.6, §4.6).
+
+use serde_json::json;
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::reply::Reply;
+use crate::run::{Ask, Binding, Field, Run};
+use crate::shape::set;
+
+const WHY: &str =
+    "A client of another version would misread the answers; it has to be told before work starts.";
+const MEND: &str =
+    "compare Major.Minor of A2A-Version with the interface's protocolVersion before anything else";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "a2a.version.card-is-true", Binding, Must, ["V-09"], "A2A §8.3.1",
+    "The version of the card is accepted", WHY, MEND => accepted(Field::Text("1.0"), "");
+    "a2a.version.unsupported", Binding, Must, ["V-03"], "A2A §3.6.2",
+    "A version that the agent does not speak is refused", WHY, MEND => refused("9.9");
+    "a2a.version.later-minor", Binding, Must, ["V-03"], "A2A §3.6.2",
+    "A later minor version that the card does not offer is refused", WHY, MEND => refused("1.1");
+    "a2a.version.nonsense", Binding, Must, ["V-03"], "A2A §3.6.2",
+    "A version that is none is refused", WHY, MEND => refused("latest");
+    "a2a.version.every-operation", Binding, Must, ["V-03"], "A2A §3.6.2",
+    "The version is checked on every operation", WHY, MEND => every_operation();
+    "a2a.version.absent", Binding, Must, ["V-04"], "A2A §3.6.2",
+    "A request without a version is one of 0.3, and refused by an interface of 1.0", WHY, MEND => absent(Field::Absent);
+    "a2a.version.empty", Binding, Must, ["V-04"], "A2A §3.6.2",
+    "A request with an empty version is one of 0.3, and refused by an interface of 1.0", WHY, MEND => absent(Field::Text(""));
+    "a2a.version.patch", Binding, Must, ["V-05"], "A2A §3.6",
+    "The patch number is not considered: 1.0.3 is 1.0", WHY, MEND => accepted(Field::Text("1.0.3"), "");
+    "a2a.version.query", Binding, Must, ["V-06"], "A2A §3.6.1",
+    "The version may be a query parameter in place of the header", "Not every client can set headers.",
+    "read A2A-Version from the query when there is no header" => accepted(Field::Absent, "A2A-Version=1.0");
+    "a2a.extension.unknown", Binding, Should, ["X-02"], "A2A §4.6.3",
+    "An extension that the agent does not know is ignored", "Clients ask for all that they know.",
+    "ignore what is not yours" => unknown_extension();
+    "a2a.extension.list", Binding, Must, ["X-05"], "A2A §3.2.6",
+    "A2A-Extensions is a list, whatever else is on it", "Clients name several extensions in one header.",
+    "split the header at commas" => extension_list();
+    "a2a.extension.required", Binding, Must, ["X-01"], "A2A §3.3.4",
+    "A request without a required extension is refused with -32008", "A client that does not know the extension would misread the answers.",
+    "refuse it on every operation, and name the URI" => extension_required();
+    "a2a.extension.echo", Binding, Should, ["X-04"], "A2A §4.6.2",
+    "The answer lists the extensions that it activated", "A client has to know whether its wish was heard.",
+    "send A2A-Extensions with the activated URIs" => extension_echo();
+];
+
+/// Asks for a task that nobody has: the answer tells whether the rest was accepted.
+async fn ask(run: &mut Run, ask: Ask<'_>) -> Result<Reply, Verdict> {
+    let id = run.unknown_id();
+    run.ask(ask, Operation::GetTask, json!({"id": id})).await
+}
+
+async fn refused(run: &mut Run, version: &str) -> Judged {
+    let offered = run.card.iter().flat_map(|card| card.interfaces.iter());
+    if offered.clone().any(|interface| interface.protocol_version == version) {
+        return not_here(format!("the card offers {version}"));
+    }
+    let reply = ask(run, Ask { version: Field::Text(version), ..Ask::default() }).await?;
+    reply.refused(&[Code::VersionNotSupported])
+}
+
+async fn accepted(run: &mut Run, version: Field<'_>, query: &str) -> Judged {
+    if run.binding == Binding::Grpc && !query.is_empty() {
+        return not_here("calls of gRPC have no query");
+    }
+    let reply = ask(run, Ask { version, query, ..Ask::default() }).await?;
+    if reply.is(Code::VersionNotSupported) {
+        return fail(format!("it is refused: {}", reply.describe()));
+    }
+    Ok(Verdict::Pass)
+}
+
+async fn every_operation(run: &mut Run) -> Judged {
+    let id = run.unknown_id();
+    let mut message = run.message("probe");
+    // Where the version is not looked at, the unknown task stops the message.
+    set(&mut message, "/taskId", json!(id));
+    let mut wrong = Vec::new();
+    for (operation, params) in [
+        (Operation::SendMessage, json!({"message": message})),
+        (Operation::GetTask, json!({"id": id})),
+        (Operation::ListTasks, json!({"pageSize": 1})),
+        (Operation::CancelTask, json!({"id": id})),
+    ] {
+        let asked = Ask { version: Field::Text("9.9"), ..Ask::default() };
+        let reply = run.ask(asked, operation, params).await?;
+        if reply.refused(&[Code::VersionNotSupported]).is_err() {
+            wrong.push(format!("{operation}: {}", reply.describe()));
+        }
+    }
+    judge(&wrong)
+}
+
+async fn absent(run: &mut Run, version: Field<'_>) -> Judged {
+    if run.speaks_aap {
+        return not_here("AAP's own requests name no version (requirements aap.md C-33)");
+    }
+    let mut offered = run.card.iter().flat_map(|card| card.interfaces.iter());
+    if offered.any(|interface| interface.protocol_version.starts_with("0.3")) {
+        return not_here("the card offers 0.3");
+    }
+    let reply = ask(run, Ask { version, ..Ask::default() }).await?;
+    reply.refused(&[Code::VersionNotSupported])
+}
+
+async fn unknown_extension(run: &mut Run) -> Judged {
+    let mut wanted = run.required_extensions();
+    wanted.push("urn:tradepost:probe:unknown".to_owned());
+    let list = wanted.join(",");
+    let reply = ask(run, Ask { extensions: Field::Text(&list), ..Ask::default() }).await?;
+    reply.refused(&[Code::TaskNotFound, Code::UnsupportedOperation])
+}
+
+/// The extensions of the card.
+fn declared(run: &Run) -> Result<Vec<String>, Verdict> {
+    let extensions = run.card.iter().flat_map(|card| card.extensions.iter());
+    let uris: Vec<_> = extensions.map(|extension| extension.uri.clone()).collect();
+    if uris.is_empty() { not_here("the card declares no extension") } else { Ok(uris) }
+}
+
+async fn extension_list(run: &mut Run) -> Judged {
+    let list = format!("urn:tradepost:probe:unknown, {}", declared(run)?.join(" ,"));
+    let reply = ask(run, Ask { extensions: Field::Text(&list), ..Ask::default() }).await?;
+    if reply.is(Code::ExtensionSupportRequired) {
+        return fail("the extension is not found in the list");
+    }
+    reply.refused(&[Code::TaskNotFound, Code::UnsupportedOperation])
+}
+
+async fn extension_required(run: &mut Run) -> Judged {
+    if run.required_extensions().is_empty() {
+        return not_here("the card requires no extension");
+    }
+    let reply = ask(run, Ask { extensions: Field::Absent, ..Ask::default() }).await?;
+    if run.speaks_aap && !reply.is(Code::ExtensionSupportRequired) {
+        // AAP v1.0's card requires its extension and its requests name none (aap.md C-32).
+        let text = "the card requires AAP's extension and the agent does not insist on it";
+        return Ok(Verdict::Warn(text.to_owned()));
+    }
+    reply.refused(&[Code::ExtensionSupportRequired])
+}
+
+async fn extension_echo(run: &mut Run) -> Judged {
+    let declared = declared(run)?;
+    let list = declared.join(", ");
+    let reply = ask(run, Ask { extensions: Field::Text(&list), ..Ask::default() }).await?;
+    let sample = match run.sample_with(&list).await {
+        Ok(sample) => sample,
+        // An error about a task may well activate nothing.
+        Err(_) => reply,
+    };
+    let echoed = sample.got.header("a2a-extensions").unwrap_or_default();
+    if declared.iter().any(|uri| echoed.contains(uri.as_str())) {
+        return Ok(Verdict::Pass);
+    }
+    fail(format!("asked for {list}, the answer lists {echoed:?}"))
+}
+
+impl Run {
+    /// A harmless message with these extensions.
+    async fn sample_with(&mut self, extensions: &str) -> Result<Reply, Verdict> {
+        self.may_send()?;
+        let message = self.message("probe");
+        let asked = Ask { extensions: Field::Text(extensions), ..Ask::default() };
+        self.ask(asked, Operation::SendMessage, json!({"message": message})).await
+    }
+}

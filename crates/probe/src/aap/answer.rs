@@ -1,0 +1,197 @@
+//! The envelope of an answer (R-ENV).
+
+use serde_json::{Value, json};
+use tradepost_wire::aap::Skill;
+
+use super::{Told, request};
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::run::{Ask, Run, Who};
+use crate::shape::{Wrong, items, set, text};
+
+const WHY: &str = "A buyer agent reads the first data part of one message, and nothing else.";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "aap.answer.message", Version, Must, ["R-ENV-04"], "AAP json-rpc binding",
+    "The result is {\"message\": …}", "Both official clients fail on a bare message.",
+    "wrap the message" => message();
+    "aap.answer.role", Version, Must, ["R-ENV-01"], "AAP A2A profile",
+    "The message has the role ROLE_AGENT", "The official JavaScript client does not recognise others.",
+    "write enums with their full names" => role();
+    "aap.answer.message-id", Version, Must, ["R-ENV-03"], "AAP json-rpc binding",
+    "Each answer has a messageId of its own", "Two messages with one id are one message to a client.",
+    "make a new messageId for each answer" => message_id();
+    "aap.answer.data-part", Version, Must, ["R-ENV-05", "R-ENV-10"], "AAP json-rpc binding",
+    "The answer has one data part, of the response type of the skill", WHY,
+    "answer with exactly one part that has data" => data_part();
+    "aap.answer.closed", Version, Must, ["R-ENV-10"], "AAP aap-message schema",
+    "The payload has type, data and message, and nothing else", WHY,
+    "move everything else into data, where the schema has it" => closed();
+    "aap.answer.media-type", Version, Should, ["R-ENV-08"], "AAP skills.yaml",
+    "The part names AAP's media type of the answer", "Routers decide by it without reading the payload.",
+    "set mediaType to application/vnd.autoagent.…-response+json" => media_type();
+    "aap.answer.sentence", Version, Must, ["R-ENV-10"], "AAP aap-message schema",
+    "The sentence for people has 2,000 characters at most", "Buyer agents show it as it is.",
+    "keep message short" => sentence();
+    "aap.answer.context", Version, Should, ["R-ENV-01"], "A2A §3.4.1",
+    "The answer names a context", "Without it a conversation cannot go on.",
+    "return the contextId of the request, or make one" => context();
+    "aap.ask.text-ignored", Version, Must, ["R-ENV-06"], "AAP A2A profile",
+    "Text beside the data part changes nothing", "People's words must not override what was agreed in data.",
+    "derive nothing from text parts" => text_ignored();
+    "aap.ask.no-extension-header", Version, Should, ["R-ENV-02"], "AAP json-rpc binding",
+    "A request without A2A-Extensions is answered", "AAP's own examples send none.",
+    "take the highest version where none is named" => no_extension_header();
+    "aap.ask.anonymous", Version, Must, ["R-IS-01", "R-DI-04"], "AAP behavior rules",
+    "Reading needs neither customer nor consent nor credential", "Buyers look around before they say who they are.",
+    "ask for credentials only when the card declares them" => anonymous();
+    "aap.ask.unknown-members", Version, Should, ["R-ENV-01"], "A2A §5.7",
+    "Members of the envelope that A2A has and AAP does not use are ignored", "Clients add metadata.",
+    "ignore metadata and extensions of the message" => unknown_members();
+];
+
+/// A skill that only reads, and the message that answers it.
+async fn answer(run: &mut Run) -> Result<(Skill, Value), Verdict> {
+    let (skill, told) = read(run).await?;
+    match told.reply.result().ok().and_then(|result| result.get("message")) {
+        Some(message) => Ok((skill, message.clone())),
+        None => not_here(format!("there is no message to look at: {}", told.describe())),
+    }
+}
+
+fn reader(run: &Run) -> Result<Skill, Verdict> {
+    let skills = [Skill::DealerInformation, Skill::InventoryFacets, Skill::InventorySearch];
+    skills.into_iter().find(|skill| run.offers(*skill).is_ok()).ok_or_else(|| {
+        Verdict::NotApplicable("the dealer offers no skill that only reads".to_owned())
+    })
+}
+
+async fn read(run: &mut Run) -> Result<(Skill, Told), Verdict> {
+    let skill = reader(run)?;
+    Ok((skill, run.skill(skill, "{}").await?))
+}
+
+async fn message(run: &mut Run) -> Judged {
+    let (_, told) = read(run).await?;
+    let result = told.reply.result()?;
+    if result.get("message").is_some_and(Value::is_object) {
+        return Ok(Verdict::Pass);
+    }
+    fail("the result has no message")
+}
+
+async fn role(run: &mut Run) -> Judged {
+    let (_, message) = answer(run).await?;
+    match text(&message, "role") {
+        Some("ROLE_AGENT") => Ok(Verdict::Pass),
+        other => fail(format!("the role is {other:?}")),
+    }
+}
+
+async fn message_id(run: &mut Run) -> Judged {
+    let (_, first) = answer(run).await?;
+    let sent = run.last().map(|exchange| exchange.request.body.clone()).unwrap_or_default();
+    let (_, second) = answer(run).await?;
+    let id = |message: &Value| text(message, "messageId").unwrap_or_default().to_owned();
+    let mut wrong = Wrong::default();
+    wrong.unless(!id(&first).is_empty(), || "there is no messageId".to_owned());
+    wrong.unless(id(&first) != id(&second), || "two answers have one messageId".to_owned());
+    let ours = format!("\"messageId\":\"{}\"", id(&first));
+    wrong.unless(id(&first).is_empty() || !sent.contains(&ours), || {
+        "the answer has the id of the question".to_owned()
+    });
+    judge(&wrong.0)
+}
+
+async fn data_part(run: &mut Run) -> Judged {
+    let (skill, message) = answer(run).await?;
+    let parts: Vec<_> = items(&message, "parts").filter_map(|part| part.get("data")).collect();
+    let mut wrong = Wrong::default();
+    wrong.unless(parts.len() == 1, || format!("there are {} data parts", parts.len()));
+    for data in parts {
+        let kind = text(data, "type").unwrap_or_default();
+        wrong.unless(kind == skill.response_type(), || format!("its type is {kind:?}"));
+        wrong
+            .unless(data.get("data").is_some_and(Value::is_object), || "it has no data".to_owned());
+    }
+    let old = items(&message, "parts").any(|part| part.get("kind").is_some());
+    wrong.unless(!old, || "a part has kind, as in A2A 0.3".to_owned());
+    judge(&wrong.0)
+}
+
+async fn closed(run: &mut Run) -> Judged {
+    let (_, message) = answer(run).await?;
+    let mut wrong = Wrong::default();
+    for data in items(&message, "parts").filter_map(|part| part.get("data")) {
+        wrong.closed(data, &["type", "data", "message"], "the payload");
+    }
+    judge(&wrong.0)
+}
+
+async fn media_type(run: &mut Run) -> Judged {
+    let (skill, message) = answer(run).await?;
+    let mut parts = items(&message, "parts").filter(|part| part.get("data").is_some());
+    let kind = parts.find_map(|part| text(part, "mediaType")).unwrap_or_default().to_owned();
+    match kind.as_str() {
+        kind if kind == skill.response_media_type() => Ok(Verdict::Pass),
+        "application/json" => Ok(Verdict::Warn("it is application/json".to_owned())),
+        other => fail(format!("it is {other:?}")),
+    }
+}
+
+async fn sentence(run: &mut Run) -> Judged {
+    let (_, message) = answer(run).await?;
+    let mut payloads = items(&message, "parts").filter_map(|part| part.get("data"));
+    match payloads.find_map(|payload| payload.get("message")) {
+        None => not_here("the answer has no sentence"),
+        Some(Value::String(text)) if text.chars().count() <= 2000 => Ok(Verdict::Pass),
+        Some(_) => fail("message is no text of 2,000 characters at most"),
+    }
+}
+
+async fn context(run: &mut Run) -> Judged {
+    let (_, message) = answer(run).await?;
+    match text(&message, "contextId") {
+        Some(id) if !id.is_empty() => Ok(Verdict::Pass),
+        _ => fail("there is no contextId"),
+    }
+}
+
+async fn text_ignored(run: &mut Run) -> Judged {
+    run.offers(Skill::InventorySearch)?;
+    let total = |told: &Told| Ok::<_, Verdict>(told.data()?.get("total").cloned());
+    let payload = request(Skill::InventorySearch, r#"{"pagination": {"limit": 1}}"#);
+    let plain = total(&run.tell(&payload).await?)?;
+    let parts = json!([
+        run.part(&payload),
+        {"text": "Only show vehicles of the make Edsel, and none below 900000 dollars."},
+    ]);
+    let with_text = total(&run.tell_parts(parts, Who::First).await?)?;
+    if plain == with_text { Ok(Verdict::Pass) } else { fail("the text changed the result") }
+}
+
+async fn no_extension_header(run: &mut Run) -> Judged {
+    let skill = reader(run)?;
+    let parts = json!([run.part(&request(skill, "{}"))]);
+    run.tell_as(Ask::default(), parts).await?.data()?;
+    Ok(Verdict::Pass)
+}
+
+async fn anonymous(run: &mut Run) -> Judged {
+    let secured = items(&run.card_json, "securityRequirements").count() > 0;
+    if secured {
+        return not_here("the card requires a credential");
+    }
+    let skill = reader(run)?;
+    let parts = json!([run.part(&request(skill, "{}"))]);
+    run.tell_parts(parts, Who::Nobody).await?.data()?;
+    Ok(Verdict::Pass)
+}
+
+async fn unknown_members(run: &mut Run) -> Judged {
+    let skill = reader(run)?;
+    let mut part = run.part(&request(skill, "{}"));
+    set(&mut part, "/metadata", json!({"probe": true}));
+    set(&mut part, "/filename", json!("probe.json"));
+    run.tell_parts(json!([part]), Who::First).await?.data()?;
+    Ok(Verdict::Pass)
+}

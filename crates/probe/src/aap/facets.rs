@@ -1,0 +1,153 @@
+//! `inventory.facets` (R-FA).
+
+use serde_json::{Value, json};
+use tradepost_wire::aap::Skill;
+
+use super::first;
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::run::Run;
+use crate::shape::{Wrong, items};
+
+const WHY: &str = "A buyer agent offers its user the choices that the facets list.";
+
+/// The counted facets, and the ranges (facets schema).
+const TERMS: &[&str] = &[
+    "makes",
+    "models",
+    "trims",
+    "years",
+    "conditions",
+    "transmissions",
+    "fuels",
+    "drivelines",
+    "bodies",
+    "exterior_colors",
+    "interior_colors",
+    "rooftops",
+    "statuses",
+];
+const RANGES: &[&str] = &["price_range", "mileage_range", "year_range"];
+
+pub(super) const CHECKS: &[Check] = checks![
+    "aap.facets.answer", Version, Must, ["R-FA-04"], "AAP facets schema",
+    "Each facet is a list of values with their counts", WHY,
+    "write value and count for each" => answer();
+    "aap.facets.ranges", Version, Must, ["R-FA-04"], "AAP facets schema",
+    "A range has min and max, in this order", WHY,
+    "leave a range out where there is nothing in it" => ranges();
+    "aap.facets.closed", Version, Must, ["R-FA-04"], "AAP facets schema",
+    "There are no facets that the schema does not have", "Buyers that validate refuse the whole answer.",
+    "leave out what the schema does not list" => closed();
+    "aap.facets.filtered", Version, Must, ["R-FA-02"], "AAP inventory-facets",
+    "With filters only what matches is counted", WHY,
+    "count after filtering" => filtered();
+    "aap.facets.same-keys", Version, Should, ["R-FA-03"], "AAP inventory-facets",
+    "A filter takes away only facets that have nothing left", WHY,
+    "compute the same facets with and without filters" => same_keys();
+    "aap.facets.statuses", Version, Must, ["R-IS-02"], "AAP behavior rules",
+    "Only vehicles on offer are counted", "A count of sold cars promises what nobody can buy.",
+    "count available, intransit and pending" => statuses();
+];
+
+/// The facets: `data` itself or its only object.
+fn body(data: &Value) -> Value {
+    data.get("facets").unwrap_or(data).clone()
+}
+
+async fn facets(run: &mut Run) -> Result<Value, Verdict> {
+    Ok(body(&run.known(Skill::InventoryFacets, "{}").await?))
+}
+
+async fn answer(run: &mut Run) -> Judged {
+    let facets = body(&run.data(Skill::InventoryFacets, "{}").await?);
+    let mut wrong = Wrong::default();
+    for name in TERMS {
+        for term in items(&facets, name) {
+            let value = term.get("value").is_some_and(|value| value.is_string() || value.is_i64());
+            wrong.unless(value, || format!("an entry of {name} has no value"));
+            let count = term.get("count").and_then(Value::as_u64).is_some();
+            wrong.unless(count, || format!("an entry of {name} has no count"));
+        }
+        let is_list = facets.get(name).is_none_or(Value::is_array);
+        wrong.unless(is_list, || format!("{name} is no list"));
+    }
+    judge(&wrong.0)
+}
+
+async fn ranges(run: &mut Run) -> Judged {
+    let facets = facets(run).await?;
+    let mut wrong = Wrong::default();
+    let mut found = 0;
+    for name in RANGES {
+        let Some(range) = facets.get(name) else { continue };
+        found += 1;
+        let end = |name| range.get(name).and_then(Value::as_f64);
+        match (end("min"), end("max")) {
+            (Some(min), Some(max)) => wrong.unless(min <= max, || format!("{name} is upside down")),
+            _ => wrong.say(format!("{name} lacks min or max")),
+        }
+    }
+    if found == 0 { not_here("there are no ranges") } else { judge(&wrong.0) }
+}
+
+async fn closed(run: &mut Run) -> Judged {
+    let facets = facets(run).await?;
+    let mut wrong = Wrong::default();
+    wrong.closed(&facets, &[TERMS, RANGES, &["facets", "total"]].concat(), "facets");
+    judge(&wrong.0)
+}
+
+/// The facets of one make.
+async fn of_one_make(run: &mut Run) -> Result<(Value, Value), Verdict> {
+    let all = facets(run).await?;
+    let make = items(&all, "makes").find_map(|term| term.get("value").cloned());
+    let make = match make {
+        Some(make) => make,
+        None => match first(&run.vehicles().await?, "make") {
+            Some(make) => make.clone(),
+            None => return not_here("no make is known"),
+        },
+    };
+    let members = json!({"filters": {"make": [make]}}).to_string();
+    Ok((all, body(&run.data(Skill::InventoryFacets, &members).await?)))
+}
+
+fn sum(facets: &Value, name: &str) -> u64 {
+    items(facets, name).filter_map(|term| term.get("count")?.as_u64()).sum()
+}
+
+async fn filtered(run: &mut Run) -> Judged {
+    let (all, some) = of_one_make(run).await?;
+    let mut wrong = Wrong::default();
+    for name in TERMS {
+        let (all, some) = (sum(&all, name), sum(&some, name));
+        wrong.unless(some <= all, || format!("{name} counts {some} of {all}"));
+    }
+    let makes = items(&some, "makes").filter(|term| term.get("count") != Some(&json!(0))).count();
+    wrong.unless(makes <= 1, || format!("{makes} makes are counted, and one was asked for"));
+    judge(&wrong.0)
+}
+
+async fn same_keys(run: &mut Run) -> Judged {
+    let (all, some) = of_one_make(run).await?;
+    let has = |facets: &Value, name: &str| facets.get(name).is_some();
+    // What every vehicle has must be there.
+    for name in ["makes", "statuses"] {
+        if has(&all, name) && !has(&some, name) {
+            return fail(format!("{name} is gone"));
+        }
+    }
+    Ok(Verdict::Pass)
+}
+
+async fn statuses(run: &mut Run) -> Judged {
+    let facets = facets(run).await?;
+    let mut wrong = Wrong::default();
+    for term in items(&facets, "statuses") {
+        let value = term.get("value").and_then(Value::as_str).unwrap_or_default();
+        wrong.unless(super::search::STATUSES.contains(&value), || {
+            format!("vehicles of the status {value:?} are counted")
+        });
+    }
+    judge(&wrong.0)
+}

@@ -1,0 +1,206 @@
+//! Leads that a dealer takes (R-LD-14 to R-LD-26): only with leads allowed.
+
+use serde_json::{Value, json};
+use tradepost_wire::aap::error::Code;
+use tradepost_wire::format;
+
+use super::lead::changed;
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::run::Run;
+use crate::shape::{self, Wrong, items, text};
+
+const WHY: &str = "The receipt is all that the customer has.";
+const WHY_RETRY: &str =
+    "A buyer whose answer got lost sends again, and must not make two leads of one.";
+const WHY_BOOKING: &str = "Only a confirmed appointment is one; everything else is a hope.";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "aap.receipt.answer", Version, Must, ["R-LD-20"], "AAP lead-submit schema",
+    "A valid lead is taken, with an id and a status", WHY,
+    "answer lead_id and received, duplicate or rejected" => answer();
+    "aap.receipt.closed", Version, Must, ["R-LD-20"], "AAP lead-submit schema",
+    "A receipt has no member that the schema does not have", "Buyers that validate refuse the whole answer.",
+    "send lead_id, status, appointment and dealer" => closed();
+    "aap.receipt.next-step", Version, Should, ["R-LD-18"], "AAP behavior rules",
+    "A receipt says what happens next", "Buyers show it to their users.",
+    "write a short message" => next_step();
+    "aap.receipt.replay", Version, Must, ["R-LD-15", "E-104"], "AAP lead-submit schema",
+    "The same lead with the same key gives the same id", WHY_RETRY,
+    "remember keys for a day, and answer as the first time" => replay();
+    "aap.receipt.replay-status", Version, Should, ["R-LD-15"], "AAP lead-submit schema",
+    "The same lead with the same key gives the same status", WHY_RETRY,
+    "answer as the first time" => replay_status();
+    "aap.receipt.conflict", Version, Must, ["R-LD-16", "E-105"], "AAP errors, IDEMPOTENCY_CONFLICT",
+    "Another lead with the same key is IDEMPOTENCY_CONFLICT", "One of the two would be lost.",
+    "compare the payload with the remembered one" => conflict();
+    "aap.receipt.duplicate", Version, Should, ["R-LD-17"], "AAP behavior rules",
+    "The same lead in the same conversation, without a key, is a duplicate", "Two salespeople would call.",
+    "look for an equal lead of the last day" => duplicate();
+    "aap.receipt.requested", Version, Should, ["R-LD-24", "R-LD-22"], "AAP behavior rules",
+    "An appointment without a time is requested", WHY_BOOKING,
+    "answer requested, and call back" => requested();
+    "aap.receipt.appointment", Version, Must, ["R-LD-21", "R-LD-23"], "AAP lead-submit schema",
+    "confirmed_at comes with confirmed alone, and proposed_times with proposed alone", WHY_BOOKING,
+    "write exactly what belongs to the status" => appointment();
+    "aap.receipt.phone", Version, Should, ["R-LD-26"], "AAP behavior rules",
+    "A receipt of an appointment has the dealer's telephone number", "Who is late wants to call.",
+    "write dealer.phone in E.164" => phone();
+];
+
+/// The data of the answer to a lead.
+async fn submit(run: &mut Run, changes: &[(&str, &str)]) -> Result<(Value, Value), Verdict> {
+    run.may_send_leads()?;
+    let lead = changed(run.valid_lead(), changes);
+    let told = run.tell(&lead).await?;
+    Ok((told.data()?, told.payload.unwrap_or_default()))
+}
+
+/// The same, where another check says that leads are not taken.
+async fn taken(run: &mut Run, changes: &[(&str, &str)]) -> Result<(Value, Value), Verdict> {
+    match submit(run, changes).await {
+        Err(Verdict::Fail(why)) => not_here(format!("there is no receipt to look at: {why}")),
+        other => other,
+    }
+}
+
+async fn answer(run: &mut Run) -> Judged {
+    let (data, _) = submit(run, &[]).await?;
+    let mut wrong = Wrong::default();
+    wrong.text(&data, "lead_id", "the receipt");
+    let status = text(&data, "status").unwrap_or_default();
+    wrong.unless(matches!(status, "received" | "duplicate" | "rejected"), || {
+        format!("the status is {status:?}")
+    });
+    judge(&wrong.0)
+}
+
+async fn closed(run: &mut Run) -> Judged {
+    let (data, _) = taken(run, &[("/appointment", r#"{"appointment_type": "sales"}"#)]).await?;
+    let mut wrong = Wrong::default();
+    wrong.closed(&data, &["lead_id", "status", "appointment", "dealer"], "the receipt");
+    let part = |name| data.get(name).cloned().unwrap_or_default();
+    let known = ["appointment_id", "status", "confirmed_at", "proposed_times"];
+    wrong.closed(&part("appointment"), &known, "the appointment");
+    judge(&wrong.0)
+}
+
+async fn next_step(run: &mut Run) -> Judged {
+    let (_, payload) = taken(run, &[]).await?;
+    match text(&payload, "message") {
+        Some(sentence) if !sentence.is_empty() => Ok(Verdict::Pass),
+        _ => fail("there is no message"),
+    }
+}
+
+/// Sends one lead twice with one key; both receipts.
+async fn twice(run: &mut Run) -> Result<(Value, Value), Verdict> {
+    run.may_send_leads()?;
+    let mut lead = run.valid_lead();
+    shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
+    let first = run.tell(&lead).await?;
+    let Ok(first) = first.data() else {
+        return not_here(format!("there is no receipt to look at: {}", first.describe()));
+    };
+    Ok((first, run.tell(&lead).await?.data()?))
+}
+
+async fn replay(run: &mut Run) -> Judged {
+    let (first, second) = twice(run).await?;
+    if text(&first, "lead_id") == text(&second, "lead_id") {
+        return Ok(Verdict::Pass);
+    }
+    fail("the second answer has another lead_id")
+}
+
+async fn replay_status(run: &mut Run) -> Judged {
+    let (first, second) = twice(run).await?;
+    match (text(&first, "status"), text(&second, "status")) {
+        (one, other) if one == other => Ok(Verdict::Pass),
+        // errors.md names this as an example (its C-16).
+        (_, Some("duplicate")) => Ok(Verdict::Warn("the second answer says duplicate".to_owned())),
+        (_, other) => fail(format!("the second answer says {other:?}")),
+    }
+}
+
+async fn conflict(run: &mut Run) -> Judged {
+    run.may_send_leads()?;
+    let mut lead = run.valid_lead();
+    shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
+    let first = run.tell(&lead).await?;
+    if first.data().is_err() {
+        return not_here(format!("there is no receipt to look at: {}", first.describe()));
+    }
+    shape::set(
+        &mut lead,
+        "/message",
+        json!("Another automated conformance test. Please ignore it."),
+    );
+    run.tell(&lead).await?.refused(&[Code::IdempotencyConflict])
+}
+
+async fn duplicate(run: &mut Run) -> Judged {
+    run.may_send_leads()?;
+    let lead = run.valid_lead();
+    let first = run.tell(&lead).await?;
+    if first.data().is_err() {
+        return not_here(format!("there is no receipt to look at: {}", first.describe()));
+    }
+    // An anonymous caller is known by its conversation, and by nothing that others know too.
+    let second = run.tell_again(&first, &lead).await?.data()?;
+    match text(&second, "status") {
+        Some("duplicate") => Ok(Verdict::Pass),
+        other => fail(format!("the status is {other:?}")),
+    }
+}
+
+/// What becomes of an appointment.
+async fn booked(run: &mut Run, appointment: &str) -> Result<Value, Verdict> {
+    let (data, _) = taken(run, &[("/appointment", appointment)]).await?;
+    match data.get("appointment") {
+        Some(_) => Ok(data),
+        None => not_here("the dealer says nothing of the appointment"),
+    }
+}
+
+async fn requested(run: &mut Run) -> Judged {
+    let data = booked(run, r#"{"appointment_type": "sales"}"#).await?;
+    match data.pointer("/appointment/status").and_then(Value::as_str) {
+        Some("requested" | "proposed") => Ok(Verdict::Pass),
+        other => fail(format!("the appointment is {other:?}")),
+    }
+}
+
+async fn appointment(run: &mut Run) -> Judged {
+    // In the middle of the night, so that nobody waits for us.
+    let at = run.options.now + jiff::SignedDuration::from_hours(24 * 3);
+    let at = at.to_string().get(..10).map(|day| format!("{day}T09:30:00Z")).unwrap_or_default();
+    let asked = json!({"appointment_type": "sales", "appointment_at": at}).to_string();
+    let mut wrong = Wrong::default();
+    for asked in [asked.as_str(), r#"{"appointment_type": "sales"}"#] {
+        let data = booked(run, asked).await?;
+        let appointment = data.get("appointment").cloned().unwrap_or_default();
+        let status = text(&appointment, "status").unwrap_or_default();
+        let known = ["requested", "proposed", "confirmed", "rejected"];
+        wrong.unless(known.contains(&status), || format!("the appointment is {status:?}"));
+        let confirmed = appointment.get("confirmed_at").is_some();
+        wrong.unless(confirmed == (status == "confirmed"), || {
+            format!("an appointment that is {status} has confirmed_at: {confirmed}")
+        });
+        let times = items(&appointment, "proposed_times").count();
+        wrong.unless((times > 0) == (status == "proposed"), || {
+            format!("an appointment that is {status} has {times} proposed times")
+        });
+        let good = |time: &Value| time.as_str().is_some_and(shape::is_moment);
+        let all = items(&appointment, "proposed_times").all(good);
+        wrong.unless(all, || "a proposed time is no moment".to_owned());
+    }
+    judge(&wrong.0)
+}
+
+async fn phone(run: &mut Run) -> Judged {
+    let data = booked(run, r#"{"appointment_type": "sales"}"#).await?;
+    match data.pointer("/dealer/phone").and_then(Value::as_str) {
+        Some(phone) if format::is_e164(phone) => Ok(Verdict::Pass),
+        other => fail(format!("dealer.phone is {other:?}")),
+    }
+}

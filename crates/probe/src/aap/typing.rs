@@ -1,0 +1,79 @@
+//! Which skill is meant (requirements aap.md E-035 to E-042).
+
+use serde_json::{Value, json};
+use tradepost_wire::aap::Skill;
+use tradepost_wire::aap::error::Code;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::Told;
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::run::{Run, Who};
+
+const WHY: &str = "A buyer that named nothing we know has to learn which of its words was wrong.";
+const MEND: &str = "check data.type before anything else; answer SCHEMA_VALIDATION_FAILED for what is no request type";
+const INVALID: &[Code] =
+    &[Code::SchemaValidationFailed, Code::MissingRequiredField, Code::UnsupportedSkill];
+
+pub(super) const CHECKS: &[Check] = checks![
+    "aap.type.text-only", Version, Must, ["E-035", "R-ENV-06"], "AAP A2A profile",
+    "A message without a data part is refused", WHY, MEND => text_only();
+    "aap.type.no-object", Version, Must, ["E-037"], "AAP aap-message schema",
+    "Data that is no object is refused", WHY, MEND => payload("[1]");
+    "aap.type.missing", Version, Must, ["E-038"], "AAP aap-message schema",
+    "A payload without a type is refused", WHY, MEND => payload("{}");
+    "aap.type.number", Version, Must, ["E-039"], "AAP aap-message schema",
+    "A type that is no text is refused", WHY, MEND => payload(r#"{"type": 5}"#);
+    "aap.type.malformed", Version, Must, ["E-039"], "AAP aap-message schema",
+    "A type that is not written as one is refused", WHY, MEND => payload(r#"{"type": "Inventory Search"}"#);
+    "aap.type.response", Version, Must, ["E-040"], "AAP aap-message schema",
+    "An answer that is sent as a request is refused", WHY, MEND => payload(r#"{"type": "inventory.search.response", "data": {}}"#);
+    "aap.type.unknown-skill", Version, Must, ["E-041", "R-ER-09"], "AAP errors, UNSUPPORTED_SKILL",
+    "A skill that AAP does not have is UNSUPPORTED_SKILL", "Later versions add skills; a buyer has to learn that this dealer is older.",
+    "answer UNSUPPORTED_SKILL for every request type that is not implemented" => unknown_skill();
+    "aap.type.undeclared-skill", Version, Must, ["E-042", "R-ER-09"], "AAP errors, UNSUPPORTED_SKILL",
+    "A skill that the card does not list is UNSUPPORTED_SKILL", "The card is a promise in both directions.",
+    "answer UNSUPPORTED_SKILL for skills that are switched off" => undeclared();
+];
+
+/// Any refusal will do where no skill is known yet: AAP's, or A2A's of the parameters.
+fn refused(told: &Told) -> Judged {
+    if told.refusal.is_some() {
+        return told.refused(INVALID);
+    }
+    match told.reply.error().and_then(|error| error.code) {
+        Some(-32602 | -32005) => Ok(Verdict::Pass),
+        _ => fail(format!("expected a refusal, and got {}", told.describe())),
+    }
+}
+
+async fn text_only(run: &mut Run) -> Judged {
+    let parts = json!([{"text": "Do you have a used Honda?"}]);
+    refused(&run.tell_parts(parts, Who::First).await?)
+}
+
+async fn payload(run: &mut Run, text: &str) -> Judged {
+    let payload: Value = serde_json::from_str(text).unwrap_or_default();
+    refused(&run.tell(&payload).await?)
+}
+
+async fn unknown_skill(run: &mut Run) -> Judged {
+    let told = run.tell(&json!({"type": "vehicle.reserve.request"})).await?;
+    told.refused(&[Code::UnsupportedSkill])
+}
+
+async fn undeclared(run: &mut Run) -> Judged {
+    let absent = Skill::ALL.iter().filter(|skill| run.offers(**skill).is_err());
+    let absent: Vec<Skill> = absent.copied().collect();
+    if absent.is_empty() {
+        return not_here("the card lists every skill");
+    }
+    let mut wrong = Vec::new();
+    for skill in absent {
+        // A lead without anybody in it harms nobody, even where it is taken.
+        let told = run.tell(&json!({"type": skill.request_type()})).await?;
+        if told.refused(&[Code::UnsupportedSkill]).is_err() {
+            wrong.push(format!("{skill}: {}", told.describe()));
+        }
+    }
+    judge(&wrong)
+}

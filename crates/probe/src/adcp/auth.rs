@@ -1,0 +1,157 @@
+//! Credentials: on the transport, missing and rejected, and in the wrong place (A-4 to A-10).
+
+use serde_json::{Value, json};
+use tradepost_wire::adcp::error::{Code, Recovery};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::{Told, member, refused};
+use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
+use crate::run::{Run, Who};
+
+/// What nobody should read without a credential. Capabilities and products may be open.
+const PRIVATE: &[(&str, &str)] = &[
+    ("list_creatives", "{}"),
+    ("get_media_buys", "{}"),
+    ("list_accounts", "{}"),
+    ("get_media_buy_delivery", "{}"),
+];
+
+/// A bearer token that is none.
+const NO_TOKEN: &str = "tradepost-probe-not-a-token";
+
+/// What is sent where no credential belongs; it opens nothing.
+const PLANTED: &str = "tradepost-probe-planted-4f7a1c";
+
+const WHY: &str = "A buyer supplies what is missing by itself, and asks a person about what was rejected; it has to know which.";
+const WHY_ARGS: &str = "What stands in the arguments is logged, stored and passed on to models.";
+const MEND_ARGS: &str =
+    "look for credential names in the arguments, at any depth, and refuse with CREDENTIAL_IN_ARGS";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "adcp.auth.missing", Seller, Must, ["A-4"], "AdCP errors, authentication",
+    "Without a credential nothing private is answered, and the error is AUTH_MISSING", WHY,
+    "refuse with AUTH_MISSING when there is no Authorization header" => missing();
+    "adcp.auth.invalid", Seller, Must, ["A-4"], "AdCP errors, authentication",
+    "A credential that is none is refused with AUTH_INVALID", WHY,
+    "refuse with AUTH_INVALID when the credential is there and not accepted" => invalid();
+    "adcp.auth.invalid-recovery", Seller, Must, ["A-4"], "AdCP errors, authentication",
+    "AUTH_INVALID is terminal", "A buyer would send a revoked credential again and again.",
+    "set its recovery to terminal" => invalid_recovery();
+    "adcp.auth.challenge", Seller, Must, ["A-6"], "AdCP transport errors, authentication",
+    "A 401 says in WWW-Authenticate what is asked for", "A client learns from it which scheme to use.",
+    "send WWW-Authenticate with every 401" => challenge();
+    "adcp.auth.pinned", Seller, Should, ["D-6", "A-4"], "AdCP errors, forward-compatible decoding",
+    "A caller that names 3.0 gets AUTH_REQUIRED, which 3.0 has", "A buyer of 3.0 does not know AUTH_MISSING.",
+    "choose the code by the release that the caller names" => pinned();
+    "adcp.credential.ext", Seller, Must, ["A-7"], "AdCP authentication, credential placement",
+    "A credential in ext is refused with CREDENTIAL_IN_ARGS", WHY_ARGS, MEND_ARGS
+        => planted(r#"{"ext": {"api_key": "tradepost-probe-planted-4f7a1c"}}"#);
+    "adcp.credential.context", Seller, Must, ["A-7"], "AdCP authentication, credential placement",
+    "A credential in context, and under a longer name, is refused with CREDENTIAL_IN_ARGS", WHY_ARGS, MEND_ARGS
+        => planted(r#"{"context": {"meta_access_token": "tradepost-probe-planted-4f7a1c"}}"#);
+    "adcp.credential.depth", Seller, Must, ["A-7"], "AdCP authentication, credential placement",
+    "A credential deep in the arguments is refused with CREDENTIAL_IN_ARGS", WHY_ARGS, MEND_ARGS
+        => planted(r#"{"ext": {"a": [{"b": {"client_secret": "tradepost-probe-planted-4f7a1c"}}]}}"#);
+    "adcp.credential.terminal", Seller, Must, ["A-7", "A-9"], "AdCP errors, CREDENTIAL_IN_ARGS",
+    "CREDENTIAL_IN_ARGS is terminal", "A buyer that repeats it spreads the credential further.",
+    "set its recovery to terminal" => planted_recovery();
+    "adcp.credential.echo", Seller, Must, ["A-10"], "AdCP errors, CREDENTIAL_IN_ARGS",
+    "The value of such a credential is in no answer", "An answer is logged by the buyer too.",
+    "leave context and every other echo out of this refusal" => echo();
+];
+
+async fn ask(run: &mut Run, who: Who<'_>, release: &str) -> Result<Told, Verdict> {
+    if run.options.token.is_none() {
+        return not_here("needs a credential to compare with; give one with --token");
+    }
+    let (tool, mut arguments) = run.first_of(PRIVATE).await?;
+    if let Some(members) = arguments.as_object_mut() {
+        members.insert("adcp_version".to_owned(), release.into());
+    }
+    run.tool_as(who, tool, arguments).await
+}
+
+/// What a refusal should say, by the release that is spoken.
+async fn expected(run: &mut Run, modern: Code) -> Result<Vec<Code>, Verdict> {
+    Ok(if run.speaks_3_1().await? { vec![modern] } else { vec![Code::AuthRequired, modern] })
+}
+
+async fn missing(run: &mut Run) -> Judged {
+    let codes = expected(run, Code::AuthMissing).await?;
+    let told = ask(run, Who::Nobody, super::PIN).await?;
+    refused(&told, &codes)
+}
+
+async fn invalid(run: &mut Run) -> Judged {
+    let codes = expected(run, Code::AuthInvalid).await?;
+    let told = ask(run, Who::Token(NO_TOKEN), super::PIN).await?;
+    refused(&told, &codes)
+}
+
+/// That an error of a code, where there is one, is terminal.
+fn terminal(told: &Told, code: Code) -> Judged {
+    match told.error() {
+        Some(error) if member(error, "code") == code.name() => {
+            let recovery = member(error, "recovery");
+            if recovery == Recovery::Terminal.name() {
+                return Ok(Verdict::Pass);
+            }
+            fail(format!("its recovery is {recovery:?}"))
+        }
+        Some(_) | None => not_here(format!("there is no {code}")),
+    }
+}
+
+async fn invalid_recovery(run: &mut Run) -> Judged {
+    let told = ask(run, Who::Token(NO_TOKEN), super::PIN).await?;
+    terminal(&told, Code::AuthInvalid)
+}
+
+async fn challenge(run: &mut Run) -> Judged {
+    let told = ask(run, Who::Nobody, super::PIN).await?;
+    if told.got.status != 401 {
+        return not_here("the seller does not answer 401");
+    }
+    match told.got.header("www-authenticate") {
+        Some(_) => Ok(Verdict::Pass),
+        None => fail("there is no WWW-Authenticate"),
+    }
+}
+
+async fn pinned(run: &mut Run) -> Judged {
+    if !run.releases().await?.iter().any(|release| release == "3.0") {
+        return not_here("the seller does not say that it speaks 3.0");
+    }
+    let told = ask(run, Who::Nobody, "3.0").await?;
+    // Whoever refuses before it reads the request cannot know the release.
+    if told.got.status == 401 {
+        return not_here("the seller refuses before it reads the request");
+    }
+    refused(&told, &[Code::AuthRequired])
+}
+
+async fn plant(run: &mut Run, arguments: &str) -> Result<Told, Verdict> {
+    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    run.tool("get_adcp_capabilities", arguments).await
+}
+
+async fn planted(run: &mut Run, arguments: &str) -> Judged {
+    let told = plant(run, arguments).await?;
+    refused(&told, &[Code::CredentialInArgs])
+}
+
+async fn planted_recovery(run: &mut Run) -> Judged {
+    let told = plant(run, &json!({"ext": {"api_key": PLANTED}}).to_string()).await?;
+    terminal(&told, Code::CredentialInArgs)
+}
+
+async fn echo(run: &mut Run) -> Judged {
+    for place in ["ext", "context"] {
+        let told = plant(run, &json!({place: {"api_key": PLANTED}}).to_string()).await?;
+        let header = told.got.headers.iter().any(|(_, value)| value.contains(PLANTED));
+        if header || told.got.text().contains(PLANTED) {
+            return fail(format!("the answer repeats the credential of {place}"));
+        }
+    }
+    Ok(Verdict::Pass)
+}

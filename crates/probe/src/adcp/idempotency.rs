@@ -1,0 +1,102 @@
+//! Idempotency keys (E-4). Only where writing was allowed: a seller that does not look at the key
+//! does what it is asked.
+
+use serde_json::{Value, json};
+use tradepost_wire::adcp::error::Code;
+
+use super::{Told, refused};
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::run::Run;
+use crate::shape::Wrong;
+
+const WHY: &str =
+    "A buyer that got no answer sends again; the key alone keeps it from buying twice.";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "adcp.idempotency.missing", Seller, Must, ["E-4"], "AdCP security, idempotency",
+    "A request that changes something is refused without a key", WHY,
+    "require idempotency_key before anything else is looked at" => keyed(None);
+    "adcp.idempotency.format", Seller, Must, ["E-4"], "AdCP security, idempotency",
+    "A key of the wrong form is refused", WHY,
+    "accept 16 to 255 of letters, digits and _.:- only" => keyed(Some("short"));
+    "adcp.idempotency.replay", Seller, Must, ["E-4"], "AdCP security, idempotency",
+    "The same request with the same key is answered as the first time, and marked as replayed", WHY,
+    "keep the answer of the first and send it again with replayed" => replay();
+    "adcp.idempotency.conflict", Seller, Must, ["E-4"], "AdCP security, idempotency",
+    "Another request with the same key is refused with IDEMPOTENCY_CONFLICT", WHY,
+    "keep a hash of the request with its key, and compare" => conflict();
+];
+
+fn may_write(run: &Run) -> Result<(), Verdict> {
+    if run.options.allow_writes {
+        return Ok(());
+    }
+    Err(Verdict::Skipped("writing was not allowed; --allow-writes allows it".to_owned()))
+}
+
+/// A request that could change nothing even where the key is not looked at: its media buy does not
+/// exist.
+async fn keyed(run: &mut Run, key: Option<&str>) -> Judged {
+    may_write(run)?;
+    let (tool, mut arguments) = run
+        .first_of(&[(
+            "update_media_buy",
+            r#"{"account": {"account_id": "tradepost-probe"}, "paused": true}"#,
+        )])
+        .await?;
+    let id = run.unknown_id();
+    if let Some(members) = arguments.as_object_mut() {
+        members.insert("media_buy_id".to_owned(), id.into());
+        members.extend(key.map(|key| ("idempotency_key".to_owned(), key.into())));
+    }
+    let told = run.tool(tool, arguments).await?;
+    refused(&told, &[Code::InvalidRequest, Code::ValidationError])
+}
+
+/// An account in the sandbox, of a brand that nobody has.
+fn account(key: &str, operator: &str) -> Value {
+    json!({
+        "idempotency_key": key,
+        "accounts": [{
+            "brand": {"domain": "tradepost-probe.example"}, "operator": operator,
+            "billing": "operator", "sandbox": true,
+        }],
+    })
+}
+
+/// Sends it the first time; the key and the answer.
+async fn first(run: &mut Run) -> Result<(String, Told), Verdict> {
+    may_write(run)?;
+    let (tool, _) = run.first_of(&[("sync_accounts", "{}")]).await?;
+    let declared =
+        run.capabilities().await?.payload.pointer("/adcp/idempotency/supported").cloned();
+    if declared != Some(Value::Bool(true)) {
+        return not_here("the seller does not declare idempotency");
+    }
+    let key = run.fresh("tradepost-probe");
+    let told = run.tool(tool, account(&key, "tradepost-probe.example")).await?;
+    if told.is_success() {
+        return Ok((key, told));
+    }
+    not_here(format!("sync_accounts gives {}", told.describe()))
+}
+
+async fn replay(run: &mut Run) -> Judged {
+    let (key, once) = first(run).await?;
+    let again = run.tool("sync_accounts", account(&key, "tradepost-probe.example")).await?;
+    if again.is_refusal() {
+        return fail(format!("the second request gives {}", again.describe()));
+    }
+    let mut wrong = Wrong::default();
+    let marked = again.payload.get("replayed").and_then(Value::as_bool) == Some(true);
+    wrong.unless(marked, || "the second answer is not marked as replayed".to_owned());
+    let same = once.payload.get("accounts") == again.payload.get("accounts");
+    wrong.unless(same, || "the second answer has other accounts".to_owned());
+    judge(&wrong.0)
+}
+
+async fn conflict(run: &mut Run) -> Judged {
+    let (key, _) = first(run).await?;
+    let told = run.tool("sync_accounts", account(&key, "other.tradepost-probe.example")).await?;
+    refused(&told, &[Code::IdempotencyConflict])
+}

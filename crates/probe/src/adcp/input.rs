@@ -1,0 +1,119 @@
+//! Requests that are wrong in themselves (O-4, O-5, L-2).
+
+use serde_json::{Value, json};
+use tradepost_wire::adcp::error::{Code, path};
+
+use super::{Told, member, refused};
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::run::Run;
+use crate::shape::{Wrong, items, text};
+
+/// A member of the wrong kind.
+const TYPE: &[(&str, &str)] = &[
+    ("get_products", r#"{"buying_mode": 7}"#),
+    ("get_media_buys", r#"{"media_buy_ids": 7}"#),
+    ("get_media_buy_delivery", r#"{"media_buy_ids": 7}"#),
+    ("list_creatives", r#"{"fields": 7}"#),
+    ("list_accounts", r#"{"status": 7}"#),
+    ("get_signals", r#"{"countries": 7}"#),
+    ("get_adcp_capabilities", r#"{"protocols": 7}"#),
+];
+
+/// A word that is none of those listed.
+const WORD: &[(&str, &str)] = &[
+    ("get_products", r#"{"buying_mode": "tradepost-probe"}"#),
+    ("list_accounts", r#"{"status": "tradepost-probe"}"#),
+    ("get_media_buy_delivery", r#"{"time_granularity": "tradepost-probe"}"#),
+];
+
+/// A number or list outside its bounds.
+const BOUND: &[(&str, &str)] = &[
+    ("get_media_buys", r#"{"include_history": 100000}"#),
+    ("get_media_buy_delivery", r#"{"media_buy_ids": []}"#),
+    ("list_creatives", r#"{"fields": []}"#),
+    ("get_products", r#"{"buying_mode": "wholesale", "fields": []}"#),
+];
+
+/// Something required is missing.
+const REQUIRED: &[(&str, &str)] = &[("get_products", "{}"), ("get_task_status", "{}")];
+
+/// Two members that are wrong at once.
+const SEVERAL: &[(&str, &str)] = &[
+    ("get_products", r#"{"buying_mode": 7, "fields": 7}"#),
+    ("get_media_buys", r#"{"media_buy_ids": 7, "include_snapshot": 7}"#),
+    ("get_media_buy_delivery", r#"{"media_buy_ids": 7, "start_date": 7}"#),
+    ("list_creatives", r#"{"fields": 7, "include_items": 7}"#),
+    ("list_accounts", r#"{"status": 7, "sandbox": 7}"#),
+];
+
+const WHY: &str = "A buyer agent mends its request by what the refusal says, and by nothing else.";
+const MEND: &str = "validate the arguments by the published schema before anything else";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "adcp.input.type", Seller, Must, ["F-3", "O-5"], "AdCP errors, validation",
+    "A member of the wrong kind is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, MEND => malformed(TYPE);
+    "adcp.input.word", Seller, Must, ["F-3"], "AdCP errors, validation",
+    "A word that the schema does not list is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, MEND => malformed(WORD);
+    "adcp.input.bound", Seller, Must, ["F-3"], "AdCP errors, validation",
+    "What is beyond the schema's bounds is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, MEND => malformed(BOUND);
+    "adcp.input.required", Seller, Must, ["F-3"], "AdCP errors, validation",
+    "A request without what is required is refused as INVALID_REQUEST or VALIDATION_ERROR", WHY, MEND => malformed(REQUIRED);
+    "adcp.input.field", Seller, Should, ["L-2", "O-4"], "AdCP errors, field",
+    "The refusal of a malformed request names the field", WHY,
+    "fill in field, by the first of issues" => field();
+    "adcp.input.issues", Seller, Should, ["O-5"], "AdCP errors, issues",
+    "A refusal with issues lists every problem, not the first alone",
+    "Otherwise the buyer needs as many attempts as there are problems.",
+    "collect all problems before answering" => issues();
+    "adcp.input.unknown-tool", Seller, Must, ["T-6"], "MCP tools, error handling",
+    "A tool that does not exist is refused", "An agent takes whatever is no error for a result.",
+    "refuse unknown names with -32602, or with a result that is an error" => unknown_tool();
+];
+
+/// Both are in use for what the schema refuses (requirements §1.11, 9).
+const MALFORMED: &[Code] = &[Code::InvalidRequest, Code::ValidationError];
+
+async fn send(run: &mut Run, table: &[(&'static str, &str)]) -> Result<(Value, Told), Verdict> {
+    let (tool, arguments) = run.first_of(table).await?;
+    let told = run.tool(tool, arguments.clone()).await?;
+    Ok((arguments, told))
+}
+
+async fn malformed(run: &mut Run, table: &[(&'static str, &str)]) -> Judged {
+    let (_, told) = send(run, table).await?;
+    refused(&told, MALFORMED)
+}
+
+async fn field(run: &mut Run) -> Judged {
+    let (_, told) = send(run, TYPE).await?;
+    match told.error() {
+        Some(error) if !member(error, "field").is_empty() => Ok(Verdict::Pass),
+        Some(_) => fail("the error has no field"),
+        None => not_here("there is no error object"),
+    }
+}
+
+async fn issues(run: &mut Run) -> Judged {
+    let (arguments, told) = send(run, SEVERAL).await?;
+    let Some(error) = told.error() else { return not_here("there is no error object") };
+    let listed: Vec<_> = items(error, "issues").filter_map(|it| text(it, "pointer")).collect();
+    if listed.is_empty() {
+        return Ok(Verdict::Warn("the error has no issues".to_owned()));
+    }
+    let mut wrong = Wrong::default();
+    for name in arguments.as_object().into_iter().flatten().map(|(name, _)| name) {
+        let pointer = format!("/{name}");
+        let found = listed.iter().any(|it| path(it).starts_with(&path(&pointer)));
+        wrong.unless(found, || format!("issues do not name {name}"));
+    }
+    judge(&wrong.0)
+}
+
+async fn unknown_tool(run: &mut Run) -> Judged {
+    let told = run.tool("tradepost_probe_no_such_tool", json!({})).await?;
+    // What has no AdCP error here is no fault: MCP and A2A have errors of their own for it.
+    if told.error().is_none() {
+        run.seller.seen.retain(|seen| seen.tool != "tradepost_probe_no_such_tool");
+    }
+    if told.is_refusal() { Ok(Verdict::Pass) } else { fail("it is answered as if it existed") }
+}

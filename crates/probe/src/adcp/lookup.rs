@@ -1,0 +1,282 @@
+//! Things that do not exist (N-1 to N-3, U-2 to U-4).
+
+use serde_json::{Value, json};
+use tradepost_wire::adcp::error::Code;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::{Told, member};
+use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::run::{Run, Who};
+use crate::shape::{Wrong, items, text};
+
+/// A question about something by its id.
+#[derive(Debug)]
+pub(super) struct Lookup {
+    pub(super) tool: &'static str,
+    /// The arguments; `$ID` stands for the id.
+    arguments: &'static str,
+    /// The parameter, where it is a list.
+    list: Option<&'static str>,
+    /// What says that there is no such thing.
+    code: Code,
+    /// Words that say what was looked for.
+    words: &'static [&'static str],
+    /// Where such ids are listed: the tool, the member of its answer, and the member of each.
+    source: Option<(&'static str, &'static str, &'static str)>,
+}
+
+const MEDIA_BUYS: Option<(&str, &str, &str)> =
+    Some(("get_media_buys", "media_buys", "media_buy_id"));
+const ACCOUNTS: Option<(&str, &str, &str)> = Some(("list_accounts", "accounts", "account_id"));
+const TASKS: Option<(&str, &str, &str)> = Some(("list_tasks", "tasks", "task_id"));
+
+/// Those that only read.
+pub(super) const LOOKUPS: &[Lookup] = &[
+    Lookup {
+        tool: "get_media_buy_delivery",
+        arguments: r#"{"media_buy_ids": ["$ID"]}"#,
+        list: Some("media_buy_ids"),
+        code: Code::MediaBuyNotFound,
+        words: &[],
+        source: MEDIA_BUYS,
+    },
+    Lookup {
+        tool: "get_media_buys",
+        arguments: r#"{"media_buy_ids": ["$ID"]}"#,
+        list: Some("media_buy_ids"),
+        code: Code::MediaBuyNotFound,
+        words: &[],
+        source: MEDIA_BUYS,
+    },
+    Lookup {
+        tool: "get_creative_delivery",
+        arguments: r#"{"creative_ids": ["$ID"]}"#,
+        list: Some("creative_ids"),
+        code: Code::CreativeNotFound,
+        words: &[],
+        source: Some(("list_creatives", "creatives", "creative_id")),
+    },
+    Lookup {
+        tool: "list_creatives",
+        arguments: r#"{"account": {"account_id": "$ID"}}"#,
+        list: None,
+        code: Code::AccountNotFound,
+        words: &[],
+        source: ACCOUNTS,
+    },
+    Lookup {
+        tool: "get_products",
+        arguments: r#"{"buying_mode": "wholesale", "account": {"account_id": "$ID"}}"#,
+        list: None,
+        code: Code::AccountNotFound,
+        words: &[],
+        source: ACCOUNTS,
+    },
+    Lookup {
+        tool: "get_plan_audit_logs",
+        arguments: r#"{"plan_ids": ["$ID"]}"#,
+        list: Some("plan_ids"),
+        code: Code::PlanNotFound,
+        words: &[],
+        source: None,
+    },
+    Lookup {
+        tool: "get_task_status",
+        arguments: r#"{"task_id": "$ID"}"#,
+        list: None,
+        code: Code::ReferenceNotFound,
+        words: &["task"],
+        source: TASKS,
+    },
+    Lookup {
+        tool: "tasks_get",
+        arguments: r#"{"task_id": "$ID"}"#,
+        list: None,
+        code: Code::ReferenceNotFound,
+        words: &["task"],
+        source: TASKS,
+    },
+    Lookup {
+        tool: "get_property_list",
+        arguments: r#"{"list_id": "$ID"}"#,
+        list: None,
+        code: Code::ReferenceNotFound,
+        words: &["property", "list"],
+        source: Some(("list_property_lists", "lists", "list_id")),
+    },
+    Lookup {
+        tool: "get_content_standards",
+        arguments: r#"{"standards_id": "$ID"}"#,
+        list: None,
+        code: Code::ReferenceNotFound,
+        words: &["content", "standard"],
+        source: Some(("list_content_standards", "standards", "standards_id")),
+    },
+];
+
+const WHY: &str = "A buyer drops or replaces what does not exist, once it knows what that is.";
+const WHY_TYPE: &str = "Whoever tries ids learns from it what each of them is.";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "adcp.not-found.code", Seller, Should, ["N-1"], "AdCP errors, not-found precedence",
+    "An id of a kind that has a code of its own is refused with that code when it is unknown", WHY,
+    "refuse unknown ids; an empty result says that there is nothing to tell about a known one" => dedicated();
+    "adcp.not-found.reference", Seller, Must, ["N-2", "N-3"], "AdCP errors, not-found precedence",
+    "An id of a kind that has no code of its own is refused with REFERENCE_NOT_FOUND", WHY,
+    "use REFERENCE_NOT_FOUND for tasks, property lists and content standards" => reference();
+    "adcp.not-found.minted", Seller, Must, ["N-2"], "AdCP errors, not-found precedence",
+    "No code that ends in _NOT_FOUND is of the seller's own making", WHY_TYPE,
+    "use REFERENCE_NOT_FOUND" => minted();
+    "adcp.not-found.echo", Seller, Must, ["U-2"], "AdCP errors, uniform response",
+    "The message does not repeat the id", "Buyers show messages to models and people.",
+    "leave ids out of messages; details may list those that the caller sent" => echo();
+    "adcp.not-found.generic", Seller, Must, ["U-2"], "AdCP errors, uniform response",
+    "REFERENCE_NOT_FOUND does not say what was looked for", WHY_TYPE,
+    "say that the reference was not found" => generic();
+    "adcp.not-found.field", Seller, Must, ["U-3"], "AdCP errors, uniform response",
+    "REFERENCE_NOT_FOUND names no field that says what was looked for", WHY_TYPE,
+    "leave field out" => field();
+    "adcp.not-found.list", Seller, Must, ["U-4"], "AdCP errors, uniform response",
+    "Where ids came as a list, field names the list and not one of its elements",
+    "An element's place tells which of the ids exist.",
+    "set field to the parameter" => list();
+];
+
+impl Lookup {
+    /// The arguments for an id.
+    pub(super) fn arguments(&self, id: &str) -> Value {
+        let quoted = json!(id).to_string();
+        let bare = quoted.trim_matches('"');
+        serde_json::from_str(&self.arguments.replace("$ID", bare)).unwrap_or_default()
+    }
+
+    /// An id that the first caller has and the second has not, as far as their lists tell; `None`
+    /// when there is none.
+    pub(super) async fn foreign_id(&self, run: &mut Run) -> Result<Option<String>, Verdict> {
+        let Some((tool, list, name)) = self.source else { return Ok(None) };
+        if !run.tools().await?.iter().any(|offered| offered == tool) {
+            return Ok(None);
+        }
+        let own = run.tool(tool, json!({})).await?.payload;
+        let other = run.tool_as(Who::Second, tool, json!({})).await?.payload;
+        let has_more = other.pointer("/pagination/has_more").and_then(Value::as_bool);
+        // What is on a page that we have not seen may be the second one's too.
+        if has_more == Some(true) {
+            return Ok(None);
+        }
+        let others: Vec<_> = items(&other, list).filter_map(|item| text(item, name)).collect();
+        let mut ids = items(&own, list).filter_map(|item| text(item, name));
+        Ok(ids.find(|id| !others.contains(id)).map(str::to_owned))
+    }
+}
+
+/// What each of the lookups that the seller offers gives for an id that nobody has.
+async fn asked(run: &mut Run) -> Result<Vec<(&'static Lookup, String, Told)>, Verdict> {
+    let offered = run.tools().await?;
+    let mut all = Vec::new();
+    for lookup in LOOKUPS.iter().filter(|it| offered.iter().any(|name| name == it.tool)) {
+        let id = run.unknown_id();
+        let told = run.tool(lookup.tool, lookup.arguments(&id)).await?;
+        all.push((lookup, id, told));
+    }
+    if all.is_empty() {
+        not_here("the seller offers no tool that looks something up")
+    } else {
+        Ok(all)
+    }
+}
+
+/// Looks at each error of a lookup.
+async fn each(run: &mut Run, look: impl Fn(&Lookup, &str, &Value, &mut Wrong)) -> Judged {
+    let mut wrong = Wrong::default();
+    let mut count = 0;
+    for (lookup, id, told) in asked(run).await? {
+        if let Some(error) = told.error() {
+            count += 1;
+            look(lookup, &id, error, &mut wrong);
+        }
+    }
+    if count == 0 { not_here("nothing was refused") } else { judge(&wrong.0) }
+}
+
+fn is_reference(error: &Value) -> bool {
+    member(error, "code") == Code::ReferenceNotFound.name()
+}
+
+async fn coded(run: &mut Run, wanted: fn(Code) -> bool) -> Judged {
+    let mut wrong = Wrong::default();
+    let mut count = 0;
+    for (lookup, _, told) in asked(run).await?.iter().filter(|(it, ..)| wanted(it.code)) {
+        count += 1;
+        wrong.unless(told.code() == Some(lookup.code.name()), || {
+            format!("{} gives {}, not {}", lookup.tool, told.describe(), lookup.code)
+        });
+    }
+    if count == 0 { not_here("the seller offers no such tool") } else { judge(&wrong.0) }
+}
+
+async fn dedicated(run: &mut Run) -> Judged {
+    coded(run, |code| code != Code::ReferenceNotFound).await
+}
+
+async fn reference(run: &mut Run) -> Judged {
+    coded(run, |code| code == Code::ReferenceNotFound).await
+}
+
+async fn minted(run: &mut Run) -> Judged {
+    each(run, |lookup, _, error, wrong| {
+        let code = member(error, "code");
+        let own = code.ends_with("_NOT_FOUND")
+            && Code::from_name(code).is_none()
+            && !code.starts_with("X_");
+        wrong.unless(!own, || format!("{} gives {code}", lookup.tool));
+    })
+    .await
+}
+
+async fn echo(run: &mut Run) -> Judged {
+    each(run, |lookup, id, error, wrong| {
+        for name in ["message", "suggestion", "field"] {
+            let repeats = member(error, name).contains(id);
+            wrong.unless(!repeats, || format!("the {name} of {} has the id", lookup.tool));
+        }
+    })
+    .await
+}
+
+async fn generic(run: &mut Run) -> Judged {
+    each(run, |lookup, _, error, wrong| {
+        let message = member(error, "message").to_ascii_lowercase();
+        let told = lookup.words.iter().find(|word| message.contains(**word));
+        if let (true, Some(word)) = (is_reference(error), told) {
+            wrong.say(format!("the message of {} says {word:?}", lookup.tool));
+        }
+    })
+    .await
+}
+
+async fn field(run: &mut Run) -> Judged {
+    const NEUTRAL: &[&str] = &["", "id", "ids", "reference", "reference_id", "reference_ids"];
+    each(run, |lookup, _, error, wrong| {
+        let field = member(error, "field");
+        let fine = !is_reference(error) || NEUTRAL.contains(&field);
+        wrong.unless(fine, || format!("the field of {} is {field}", lookup.tool));
+    })
+    .await
+}
+
+async fn list(run: &mut Run) -> Judged {
+    let mut wrong = Wrong::default();
+    let mut count = 0;
+    for (lookup, _, told) in asked(run).await? {
+        let (Some(list), Some(error)) = (lookup.list, told.error()) else { continue };
+        count += 1;
+        let field = member(error, "field");
+        let fine = field.is_empty() || field == list || is_reference(error);
+        wrong.unless(fine, || format!("the field of {} is {field}, not {list}", lookup.tool));
+    }
+    if count == 0 {
+        return not_here("no list of ids was refused");
+    }
+    if wrong.0.is_empty() { Ok(Verdict::Pass) } else { fail(wrong.0.join("; ")) }
+}

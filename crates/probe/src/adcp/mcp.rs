@@ -1,0 +1,344 @@
+//! MCP over streamable HTTP, as far as a prober needs it, and the checks of MCP itself.
+
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
+use tradepost_wire::adcp::tool::Tool;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::told::Told;
+use super::{Way, lookup};
+use crate::check::{Check, Judged, Profile, Verdict, checks, fail, judge, not_here};
+use crate::exchange::Got;
+use crate::run::{Ask, Out, Run, Who};
+use crate::shape::{Wrong, items, text};
+
+/// The revision of MCP that we ask for; another answer is as good.
+const REVISION: &str = "2025-06-18";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "adcp.served", Card, Must, ["L-3"], "AdCP transports",
+    "The seller answers MCP at the address, or its agent card names the AdCP extension",
+    "A seller that cannot be found sells nothing.",
+    "answer initialize at the address, or declare the extension on the card" => served();
+    "adcp.mcp.initialize", Mcp, Must, ["L-3"], "MCP lifecycle",
+    "initialize gives the revision, the server's name and the capability for tools",
+    "A client stops here when one of them is missing.",
+    "answer with protocolVersion, serverInfo and capabilities.tools" => initialize();
+    "adcp.mcp.tools", Mcp, Must, ["L-3"], "MCP tools",
+    "Every listed tool has a name of its own and an object schema for its arguments",
+    "An agent finds out from this list what it can ask.",
+    "give every tool a name and an inputSchema of type object" => listed();
+    "adcp.tools.identical", Seller, Must, ["N-4"], "AdCP errors, not-found precedence",
+    "Two callers see the same tools, to the byte",
+    "A list that depends on the caller tells what somebody else may do.",
+    "list every tool for everybody and refuse the call" => identical();
+];
+
+/// A session with an MCP server.
+#[derive(Debug, Clone)]
+pub(super) struct Session {
+    id: Option<String>,
+    revision: String,
+}
+
+/// Looks for MCP at the address, and at its `/mcp`; remembers where it is.
+pub(crate) async fn find(run: &mut Run, address: &str) {
+    // The card's address is the given one with its scheme mended, and checked.
+    let card = run.card_url.clone();
+    let mut given = card.clone();
+    let typed = address.trim().trim_end_matches('/');
+    if !typed.ends_with(".json") {
+        let path = card.path().trim_end_matches(tradepost_wire::a2a::card::WELL_KNOWN_PATH);
+        given.set_path(path);
+    } else {
+        given.set_path("/");
+    }
+    given.set_query(None);
+    let mut candidates = vec![given.clone()];
+    if given.path() == "/" {
+        given.set_path("/mcp");
+        candidates.insert(0, given);
+    }
+    if run.rehearses {
+        let is_asked_for = run.options.profile == Some(Profile::Adcp);
+        run.seller.mcp = candidates.into_iter().next().filter(|_| is_asked_for);
+        return;
+    }
+    for url in candidates {
+        run.seller.mcp = Some(url);
+        match open(run, Who::First).await {
+            Ok(Ok(_)) => {
+                if is_seller(run).await {
+                    return;
+                }
+                run.seller.stranger = run.seller.mcp.take();
+                run.seller.sessions.clear();
+                run.memo.remove("adcp initialize");
+                run.memo.remove("adcp tools");
+            }
+            // Whoever asks for a credential here may be MCP; the checks then say what is wanted.
+            Err(Verdict::Skipped(_)) if run.options.profile == Some(Profile::Adcp) => return,
+            Ok(Err(_)) | Err(_) => run.seller.mcp = None,
+        }
+    }
+}
+
+/// Whether a server that speaks MCP has any of AdCP's tools. One that does not list its tools is given
+/// the benefit of the doubt: checks say what is wrong with it.
+async fn is_seller(run: &mut Run) -> bool {
+    let sells = |name: &String| {
+        Tool::from_name(name).is_some() || lookup::LOOKUPS.iter().any(|it| it.tool == name)
+    };
+    match tools(run).await {
+        Ok(names) => names.iter().any(sells),
+        Err(_) => true,
+    }
+}
+
+fn key(who: Who<'_>) -> String {
+    match who {
+        Who::First => "first".to_owned(),
+        Who::Second => "second".to_owned(),
+        Who::Nobody => "nobody".to_owned(),
+        Who::Token(token) => format!("token {token}"),
+    }
+}
+
+/// The session of a caller, opened where there is none; or the answer that refused it.
+async fn open(run: &mut Run, who: Who<'_>) -> Result<Result<Session, Got>, Verdict> {
+    let key = key(who);
+    if let Some((_, session)) = run.seller.sessions.iter().find(|(known, _)| *known == key) {
+        return Ok(Ok(session.clone()));
+    }
+    let params = json!({
+        "protocolVersion": REVISION, "capabilities": {},
+        "clientInfo": {"name": "tradepost-probe", "version": env!("CARGO_PKG_VERSION")},
+    });
+    let opened = post(run, who, None, Some(("initialize", params))).await;
+    if run.rehearses {
+        let session = Session { id: None, revision: REVISION.to_owned() };
+        run.seller.sessions.push((key, session.clone()));
+        return Ok(Ok(session));
+    }
+    let (got, message) = opened?;
+    let result = message.as_ref().and_then(|message| message.get("result"));
+    let Some(result) = result.filter(|result| result.get("protocolVersion").is_some()) else {
+        return Ok(Err(got));
+    };
+    if who == Who::First {
+        run.memo.insert("adcp initialize".to_owned(), Ok(result.clone()));
+    }
+    let revision = text(result, "protocolVersion").unwrap_or(REVISION).to_owned();
+    let session = Session { id: got.header("mcp-session-id").map(str::to_owned), revision };
+    post(run, who, Some(&session), None).await?;
+    run.seller.sessions.push((key, session.clone()));
+    Ok(Ok(session))
+}
+
+/// Posts a request, or the notification that the session is open; the JSON-RPC message of the
+/// answer, from the body or a stream.
+async fn post(
+    run: &mut Run,
+    who: Who<'_>,
+    session: Option<&Session>,
+    call: Option<(&str, Value)>,
+) -> Result<(Got, Option<Value>), Verdict> {
+    let url: Url = match &run.seller.mcp {
+        Some(url) => url.clone(),
+        None => return not_here("the seller does not speak MCP"),
+    };
+    // Always as long, so that answers differ in nothing else.
+    let id = run.fresh_of_one_length("q");
+    let body = match call {
+        Some((method, params)) => {
+            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        }
+        None => json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    };
+    let mut headers = vec![
+        ("accept", "application/json, text/event-stream".to_owned()),
+        ("content-type", "application/json".to_owned()),
+    ];
+    if let Some(session) = session {
+        headers.push(("mcp-protocol-version", session.revision.clone()));
+        headers.extend(session.id.clone().map(|id| ("mcp-session-id", id)));
+    }
+    if let Some(token) = run.token(who) {
+        headers.push(("authorization", format!("Bearer {token}")));
+    }
+    let ask = Ask { who, expects_401: who != Who::First, ..Ask::default() };
+    let out =
+        Out { method: Method::POST, url, headers, body: body.to_string().into_bytes(), call: None };
+    let got = run.send(out, ask).await?;
+    let message = if got.media_type() == "text/event-stream" {
+        let events = got.events();
+        let read = events.iter().filter_map(|data| serde_json::from_str::<Value>(data).ok());
+        read.into_iter().find(|message| text(message, "id") == Some(&id))
+    } else {
+        got.json()
+    };
+    Ok((got, message))
+}
+
+/// Sends a request in the session of a caller.
+async fn request(
+    run: &mut Run,
+    who: Who<'_>,
+    method: &str,
+    params: Value,
+) -> Result<Told, Verdict> {
+    let session = match open(run, who).await? {
+        Ok(session) => session,
+        Err(got) => {
+            let message = got.json();
+            let told = Told::of_mcp(got, message);
+            if who == Who::First {
+                return fail(format!("initialize gives {}", told.describe()));
+            }
+            return Ok(told);
+        }
+    };
+    let (got, message) = post(run, who, Some(&session), Some((method, params))).await?;
+    Ok(Told::of_mcp(got, message))
+}
+
+/// Calls a tool.
+pub(super) async fn call(
+    run: &mut Run,
+    who: Who<'_>,
+    tool: &str,
+    arguments: Value,
+) -> Result<Told, Verdict> {
+    request(run, who, "tools/call", json!({"name": tool, "arguments": arguments})).await
+}
+
+/// The result of `tools/list` as one caller gets it, all pages in one list.
+async fn list(run: &mut Run, who: Who<'_>) -> Result<Value, Verdict> {
+    const PAGES: usize = 20;
+    let mut tools = Vec::new();
+    let mut params = json!({});
+    for _ in 0..PAGES {
+        let told = request(run, who, "tools/list", params).await?;
+        let result = told.got.json().and_then(|body| body.get("result").cloned());
+        let of_stream = || {
+            let events = told.got.events();
+            let mut read = events.iter().filter_map(|data| serde_json::from_str(data).ok());
+            read.find_map(|event: Value| event.get("result").cloned())
+        };
+        let Some(result) = result.or_else(of_stream) else {
+            return fail(format!("tools/list gives {}", told.describe()));
+        };
+        tools.extend(items(&result, "tools").cloned());
+        match text(&result, "nextCursor") {
+            Some(cursor) => params = json!({"cursor": cursor}),
+            None => break,
+        }
+    }
+    Ok(Value::Array(tools))
+}
+
+/// The tools, asked once.
+async fn known(run: &mut Run) -> Result<Value, Verdict> {
+    if let Some(known) = run.memo.get("adcp tools") {
+        return known.clone();
+    }
+    let mut tools = list(run, Who::First).await;
+    if run.rehearses {
+        // Whatever the seller may offer.
+        tools = Ok(Tool::NAMES.iter().map(|name| json!({"name": name})).collect());
+    }
+    run.memo.insert("adcp tools".to_owned(), tools.clone());
+    tools
+}
+
+/// The names of the tools.
+pub(super) async fn tools(run: &mut Run) -> Result<Vec<String>, Verdict> {
+    let tools = match known(run).await {
+        Ok(tools) => tools,
+        // That there is no list is for one check to say.
+        Err(Verdict::Fail(why)) => return not_here(format!("there is no list of tools: {why}")),
+        Err(other) => return Err(other),
+    };
+    let tools = tools.as_array().into_iter().flatten();
+    Ok(tools.filter_map(|tool| text(tool, "name")).map(str::to_owned).collect())
+}
+
+async fn served(run: &mut Run) -> Judged {
+    if run.seller.ways().is_empty() && run.seller.stranger.is_some() {
+        return fail(
+            "the MCP server at the address lists none of AdCP's tools, and no card names AdCP",
+        );
+    }
+    if run.seller.ways().is_empty() {
+        return fail("neither answers MCP nor has a card that names AdCP");
+    }
+    Ok(Verdict::Pass)
+}
+
+async fn initialize(run: &mut Run) -> Judged {
+    let told = open(run, Who::First).await?;
+    if let Err(got) = told {
+        return fail(format!("initialize gives HTTP {} and no result of MCP", got.status));
+    }
+    let result = run.memo.get("adcp initialize").cloned().unwrap_or(Ok(Value::Null))?;
+    let mut wrong = Wrong::default();
+    wrong.text(&result, "protocolVersion", "the result");
+    let server = result.get("serverInfo").unwrap_or(&Value::Null);
+    wrong.text(server, "name", "serverInfo");
+    let has_tools = result.pointer("/capabilities/tools").is_some_and(Value::is_object);
+    wrong.unless(has_tools, || "the capabilities have no tools".to_owned());
+    judge(&wrong.0)
+}
+
+async fn listed(run: &mut Run) -> Judged {
+    let tools = known(run).await?;
+    let tools = tools.as_array().cloned().unwrap_or_default();
+    let mut wrong = Wrong::default();
+    wrong.unless(!tools.is_empty(), || "no tool is listed".to_owned());
+    let mut names: Vec<&str> = Vec::new();
+    for tool in &tools {
+        wrong.text(tool, "name", "a tool");
+        let name = text(tool, "name").unwrap_or_default();
+        wrong.unless(!names.contains(&name), || format!("{name} is listed twice"));
+        names.push(name);
+        let kind = tool.pointer("/inputSchema/type").and_then(Value::as_str);
+        wrong.unless(kind == Some("object"), || format!("{name} has no object schema"));
+    }
+    judge(&wrong.0)
+}
+
+async fn identical(run: &mut Run) -> Judged {
+    if run.options.token_b.is_none() {
+        return not_here("needs two callers; give their tokens with --token and --token-b");
+    }
+    let (first, second) = match run.seller.way {
+        Way::Mcp => {
+            let first = known(run).await?;
+            (first, list(run, Who::Second).await?)
+        }
+        Way::A2a => {
+            let skills = |card: Value| card.get("skills").cloned().unwrap_or_default();
+            let mut cards = Vec::new();
+            for who in [Who::First, Who::Second] {
+                let ask = Ask { who, expects_401: true, ..Ask::default() };
+                let headers = run.headers(&ask, false);
+                let out = Out {
+                    method: Method::GET,
+                    url: run.card_url.clone(),
+                    headers,
+                    body: vec![],
+                    call: None,
+                };
+                let got = run.send(out, ask).await?;
+                cards.push(skills(got.json().unwrap_or_default()).to_string());
+            }
+            let mut cards = cards.into_iter().map(Value::String);
+            (cards.next().unwrap_or_default(), cards.next().unwrap_or_default())
+        }
+    };
+    let (first, second) = (first.to_string(), second.to_string());
+    if first == second {
+        return Ok(Verdict::Pass);
+    }
+    fail("the two callers get different lists")
+}

@@ -1,0 +1,163 @@
+//! What a seller answers, alike over MCP and A2A: the payload, the layers in which an error may
+//! stand, and what the transport itself calls it.
+
+use serde_json::{Map, Value};
+use tradepost_buyer::text::{WORD, plain};
+
+use super::Way;
+use crate::exchange::Got;
+use crate::reply::{Reply, Said};
+use crate::shape::{items, state, text};
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    pub(super) got: Got,
+    pub(super) way: Way,
+    /// The payload with its envelope; null when there is none.
+    pub(super) payload: Value,
+    /// Whether it came as structured content, or as a data part.
+    pub(super) is_structured: bool,
+    /// The texts besides.
+    pub(super) texts: Vec<String>,
+    /// Whether the transport calls it failed: `isError`, or a failed task.
+    pub(super) is_failed: bool,
+    /// The error of JSON-RPC, or of HTTP+JSON.
+    pub(super) protocol: Option<Value>,
+}
+
+impl Told {
+    fn empty(got: Got, way: Way) -> Self {
+        Self {
+            got,
+            way,
+            payload: Value::Null,
+            is_structured: false,
+            texts: Vec::new(),
+            is_failed: false,
+            protocol: None,
+        }
+    }
+
+    /// The answer to an MCP request: `message` is the JSON-RPC message, from the body or a stream.
+    pub(super) fn of_mcp(got: Got, message: Option<Value>) -> Self {
+        let mut told = Self::empty(got, Way::Mcp);
+        let message = message.unwrap_or_default();
+        if let Some(error) = message.get("error").filter(|error| error.is_object()) {
+            told.protocol = Some(error.clone());
+        } else if let Some(result) = message.get("result") {
+            told.read_result(result);
+        } else if message.get("adcp_error").is_some() {
+            // Something in front of MCP may answer with the envelope alone.
+            told.payload = message;
+        }
+        told
+    }
+
+    fn read_result(&mut self, result: &Value) {
+        self.is_failed = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
+        self.texts = items(result, "content")
+            .filter_map(|item| text(item, "text"))
+            .map(str::to_owned)
+            .collect();
+        match result.get("structuredContent").filter(|it| it.is_object()) {
+            Some(structured) => {
+                self.payload = structured.clone();
+                self.is_structured = true;
+            }
+            None => self.payload = self.text_layer().unwrap_or_default(),
+        }
+    }
+
+    /// The answer to a message of A2A.
+    pub(super) fn of_a2a(reply: Reply) -> Self {
+        let mut told = Self::empty(reply.got, Way::A2a);
+        match reply.said {
+            Said::Result(result) => {
+                let task = result.get("task");
+                told.is_failed = task.is_some_and(|task| state(task) == "TASK_STATE_FAILED");
+                let holder = task.or(result.get("message")).unwrap_or(&result);
+                let artifacts = items(holder, "artifacts");
+                let status = holder.pointer("/status/message").into_iter();
+                let mut data = Map::new();
+                for place in status.chain(artifacts).chain(std::iter::once(holder)) {
+                    for part in items(place, "parts") {
+                        told.texts.extend(text(part, "text").map(str::to_owned));
+                        let object = part.get("data").and_then(Value::as_object);
+                        data.extend(object.cloned().unwrap_or_default());
+                    }
+                }
+                told.is_structured = !data.is_empty();
+                if told.is_structured {
+                    told.payload = Value::Object(data);
+                }
+            }
+            Said::Error(error) => told.protocol = Some(error.whole),
+            Said::Stream(_) | Said::Other => {}
+        }
+        told
+    }
+
+    /// The first text that is the JSON of an object.
+    pub(super) fn text_layer(&self) -> Option<Value> {
+        let mut read = self.texts.iter().filter_map(|text| serde_json::from_str(text).ok());
+        read.find(Value::is_object)
+    }
+
+    /// The envelope's error: of the payload, or of the protocol's error.
+    pub(super) fn envelope_error(&self) -> Option<&Value> {
+        let of_protocol = || self.protocol.as_ref()?.pointer("/data/adcp_error");
+        self.payload.get("adcp_error").filter(|it| !it.is_null()).or_else(of_protocol)
+    }
+
+    /// The errors of the payload, also where it stands in a `payload` of its own.
+    pub(super) fn listed(&self) -> Vec<&Value> {
+        let nested = self.payload.get("payload").filter(|it| it.get("errors").is_some());
+        items(nested.unwrap_or(&self.payload), "errors").collect()
+    }
+
+    /// The error, from the envelope or else the first of the list.
+    pub(super) fn error(&self) -> Option<&Value> {
+        let listed = || self.is_refusal().then(|| self.listed().into_iter().next()).flatten();
+        self.envelope_error().or_else(listed)
+    }
+
+    /// Every error object.
+    pub(super) fn errors(&self) -> Vec<&Value> {
+        self.envelope_error().into_iter().chain(self.listed()).collect()
+    }
+
+    /// Its code.
+    pub(super) fn code(&self) -> Option<&str> {
+        text(self.error()?, "code")
+    }
+
+    /// Whether anything at all says that it failed.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.is_failed
+            || self.protocol.is_some()
+            || !(200..300).contains(&self.got.status)
+            || self.payload.get("adcp_error").is_some_and(|it| !it.is_null())
+            || text(&self.payload, "status") == Some("failed")
+    }
+
+    /// Whether the task ran and gave something.
+    pub(super) fn is_success(&self) -> bool {
+        !self.is_refusal() && self.payload.is_object()
+    }
+
+    /// In a few words.
+    pub(super) fn describe(&self) -> String {
+        let status = self.got.status;
+        let number = self.protocol.as_ref().and_then(|error| error.get("code")?.as_i64());
+        match (self.code(), number) {
+            (Some(code), _) => format!("HTTP {status} with {}", plain(code, WORD)),
+            (None, Some(number)) => format!("HTTP {status} with the JSON-RPC error {number}"),
+            (None, None) if self.is_failed => {
+                format!("HTTP {status} with a failure that has no AdCP error")
+            }
+            (None, None) if self.is_success() => format!("HTTP {status} with a result"),
+            (None, None) => format!("HTTP {status} with nothing of AdCP"),
+        }
+    }
+}

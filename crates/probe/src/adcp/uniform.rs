@@ -1,0 +1,367 @@
+//! Whether what somebody may not see looks like what does not exist (U-1 to U-9): pairs of
+//! requests, compared by their bytes, headers, status and latency.
+//!
+//! At full strength the ids are those of the first caller, asked for by the second. With one
+//! caller alone two ids are compared that nobody has: the least that has to hold.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::lookup::{LOOKUPS, Lookup};
+use super::statistics::{Compared, compare};
+use super::{Told, Way};
+use crate::check::{Check, Judged, Verdict, checks, judge, not_here};
+use crate::exchange::Exchange;
+use crate::report::Measured;
+use crate::run::{Run, Who};
+use crate::shape::Wrong;
+
+/// How many pairs of each lookup are sent.
+const PAIRS: usize = 16;
+
+/// Headers that differ from one answer to the next by their nature: their presence counts, their
+/// values do not.
+const VOLATILE: &[&str] = &[
+    "age",
+    "cf-ray",
+    // The bodies are compared without their ids, whose lengths may differ.
+    "content-length",
+    "date",
+    "mcp-session-id",
+    "request-id",
+    "retry-after",
+    "server-timing",
+    "traceparent",
+    "x-amzn-trace-id",
+    "x-correlation-id",
+    "x-request-id",
+    "x-response-time",
+];
+
+/// Members that differ likewise.
+const VOLATILE_MEMBERS: &[&str] = &[
+    "artifactId",
+    "contextId",
+    "context_id",
+    "correlation_id",
+    "id",
+    "messageId",
+    "operation_id",
+    "request_id",
+    "taskId",
+    "timestamp",
+    "trace_id",
+];
+
+const WHY: &str = "Whoever can tell the two apart can find out whose ids exist.";
+const MEND: &str = "look up by id, then decide about access, and make one answer for both";
+
+pub(super) const CHECKS: &[Check] = checks![
+    "adcp.uniform.error", Seller, Must, ["U-1"], "AdCP errors, uniform response",
+    "Code, message, field and details are the same to the byte", WHY, MEND => differing(|pair| &pair.error);
+    "adcp.uniform.body", Seller, Must, ["U-1"], "AdCP errors, uniform response",
+    "The whole answers are the same to the byte, apart from ids and moments", WHY, MEND => differing(|pair| &pair.body);
+    "adcp.uniform.status", Seller, Must, ["U-5"], "AdCP errors, uniform response",
+    "HTTP status, and isError or the task's state, are the same", WHY, MEND => differing(|pair| &pair.status);
+    "adcp.uniform.headers", Seller, Must, ["U-6"], "AdCP errors, uniform response",
+    "The headers are the same, apart from dates and request ids", WHY,
+    "send the same cache and rate limit headers, whatever was looked for" => differing(|pair| &pair.headers);
+    "adcp.uniform.latency", Seller, Should, ["U-9"], "AdCP errors, uniform response",
+    "The answers take equally long", WHY,
+    "do the same work on both ways, also when there is nothing to authorize" => latency();
+];
+
+/// What differs in a pair; `None` where nothing does.
+#[derive(Debug, Clone, Default)]
+struct Difference {
+    error: Option<String>,
+    body: Option<String>,
+    status: Option<String>,
+    headers: Option<String>,
+    exchanges: Vec<Exchange>,
+}
+
+/// A lookup and its pairs.
+#[derive(Debug)]
+pub(super) struct Paired {
+    tool: &'static str,
+    is_full: bool,
+    differences: Vec<Difference>,
+    compared: Option<Compared>,
+}
+
+impl Paired {
+    /// For the report.
+    pub(super) fn measured(&self, on: &str) -> Measured {
+        let same = |of: fn(&Difference) -> &Option<String>| {
+            self.differences.iter().filter(|it| of(it).is_none()).count()
+        };
+        let (first, second) = self.compared.map_or((0, 0), |it| it.medians);
+        Measured {
+            tool: self.tool.to_owned(),
+            on: on.to_owned(),
+            callers: if self.is_full { 2 } else { 1 },
+            pairs: self.differences.len(),
+            same_error: same(|it| &it.error),
+            same_body: same(|it| &it.body),
+            same_status: same(|it| &it.status),
+            same_headers: same(|it| &it.headers),
+            median_micros: [first, second],
+            z: self.compared.map_or(0.0, |it| it.z),
+        }
+    }
+}
+
+/// An id of the same shape that nobody has: a short prefix stays, and every other letter or digit
+/// becomes another of its kind.
+fn like(id: &str, seed: &str) -> String {
+    let is_hex = id.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    let prefix = match id.find(['_', '-']) {
+        Some(at) if !is_hex && at <= 8 => at + 1,
+        Some(_) | None => 0,
+    };
+    // FNV-1a over the seed, then a step for each character: no secret, only new.
+    let mut state = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in seed.bytes().chain(id.bytes()) {
+        state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let mut pick = |base: u8, count: u8| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let step = u8::try_from((state >> 33) % u64::from(count)).unwrap_or_default();
+        char::from(base + step)
+    };
+    let other = |(at, c): (usize, char)| match c {
+        _ if at < prefix => c,
+        'a'..='f' if is_hex => pick(b'a', 6),
+        'a'..='z' => pick(b'a', 26),
+        'A'..='Z' => pick(b'A', 26),
+        '0'..='9' => pick(b'0', 10),
+        other => other,
+    };
+    id.char_indices().map(other).collect()
+}
+
+/// Text without an id.
+fn without(text: &str, id: &str) -> String {
+    text.replace(id, "<id>")
+}
+
+/// A value without ids and moments, also in texts that are JSON themselves.
+fn steady(value: &Value, id: &str) -> Value {
+    match value {
+        Value::Object(members) => Value::Object(
+            members
+                .iter()
+                .map(|(name, member)| {
+                    let volatile = VOLATILE_MEMBERS.contains(&name.as_str());
+                    let member = if volatile { Value::Null } else { steady(member, id) };
+                    (name.clone(), member)
+                })
+                .collect(),
+        ),
+        Value::Array(items) => items.iter().map(|item| steady(item, id)).collect(),
+        Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Ok(inner) if inner.is_object() => steady(&inner, id),
+            Ok(_) | Err(_) => Value::String(without(text, id)),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+fn body(told: &Told, id: &str) -> String {
+    let event = || told.got.events().last().and_then(|data| serde_json::from_str(data).ok());
+    match told.got.json().or_else(event) {
+        Some(body) => steady(&body, id).to_string(),
+        None => without(&told.got.text(), id),
+    }
+}
+
+fn headers(told: &Told) -> Vec<(String, String)> {
+    let mut headers: Vec<_> = told
+        .got
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            let name = name.to_ascii_lowercase();
+            // One counter for all requests moves between the two.
+            let counts = name.contains("ratelimit") || name.contains("rate-limit");
+            let volatile = counts || VOLATILE.contains(&name.as_str());
+            let value = if volatile { String::new() } else { value.clone() };
+            (name, value)
+        })
+        .collect();
+    headers.sort_unstable();
+    headers
+}
+
+fn errors(told: &Told, id: &str) -> Vec<String> {
+    told.errors().iter().map(|error| without(&error.to_string(), id)).collect()
+}
+
+/// What is different about the answers for two ids.
+fn difference(tool: &str, (first, a): (&Told, &str), (second, b): (&Told, &str)) -> Difference {
+    let differs = |is: bool, what: &str| is.then(|| format!("{tool}: {what}"));
+    let status = |told: &Told| (told.got.status, told.is_failed, told.protocol.is_some());
+    let (one, other) = (headers(first), headers(second));
+    let odd = one.iter().chain(&other).find(|it| !one.contains(it) || !other.contains(it));
+    Difference {
+        error: differs(
+            errors(first, a) != errors(second, b),
+            &format!("the errors differ: {} and {}", first.describe(), second.describe()),
+        ),
+        body: differs(
+            body(first, a) != body(second, b),
+            &format!(
+                "the bodies of {} and {} bytes differ",
+                first.got.body.len(),
+                second.got.body.len()
+            ),
+        ),
+        status: differs(
+            status(first) != status(second),
+            &format!("{} and {}", first.describe(), second.describe()),
+        ),
+        headers: odd.map(|(name, _)| format!("{tool}: {name} differs")),
+        exchanges: Vec::new(),
+    }
+}
+
+/// Measures one lookup.
+async fn measure(run: &mut Run, lookup: &'static Lookup) -> Result<Paired, Verdict> {
+    let two = run.options.token.is_some() && run.options.token_b.is_some();
+    let foreign = if two { lookup.foreign_id(run).await? } else { None };
+    let who = if foreign.is_some() { Who::Second } else { Who::First };
+    let (mut differences, mut known_took, mut unknown_took) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..PAIRS {
+        let fresh = run.unknown_id();
+        let known = foreign.clone().unwrap_or_else(|| like(&fresh, "known"));
+        let seeds = (0..8).map(|attempt| format!("{fresh} {attempt}"));
+        let mut candidates = seeds.map(|seed| like(&known, &seed));
+        let unknown = candidates.find(|id| *id != known).unwrap_or(fresh);
+        let mut pair = [None, None];
+        // Neither is always the first.
+        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        for side in order {
+            let id = if side == 0 { &known } else { &unknown };
+            let told = run.tool_as(who, lookup.tool, lookup.arguments(id)).await?;
+            let took: &mut Vec<Duration> =
+                if side == 0 { &mut known_took } else { &mut unknown_took };
+            took.push(run.took);
+            if let Some(place) = pair.get_mut(side) {
+                *place = Some((told, run.last().cloned()));
+            }
+        }
+        if let [Some((first, one)), Some((second, other))] = pair {
+            let mut found = difference(lookup.tool, (&first, &known), (&second, &unknown));
+            found.exchanges.extend(one.into_iter().chain(other));
+            differences.push(found);
+        }
+        run.take_recorded();
+    }
+    // The first request opens the connection; nobody is to blame for that.
+    let warm = |took: &[Duration]| took.get(1..).unwrap_or_default().to_vec();
+    let compared = compare(&warm(&known_took), &warm(&unknown_took));
+    Ok(Paired { tool: lookup.tool, is_full: foreign.is_some(), differences, compared })
+}
+
+/// Measures every lookup that the seller offers, once for each way.
+async fn all(run: &mut Run) -> Result<(), Verdict> {
+    let key = format!("adcp pairs {}", run.seller.way.name());
+    if let Some(known) = run.memo.get(&key) {
+        return known.clone().map(|_| ());
+    }
+    let done = measure_all(run).await;
+    run.memo.insert(key, done.clone().map(|()| Value::Null));
+    done
+}
+
+async fn measure_all(run: &mut Run) -> Result<(), Verdict> {
+    let offered = run.tools().await?;
+    let way = run.seller.way;
+    for lookup in LOOKUPS.iter().filter(|it| offered.iter().any(|name| name == it.tool)) {
+        match measure(run, lookup).await {
+            Ok(paired) => run.seller.pairs.push((way, paired)),
+            Err(Verdict::NotApplicable(_)) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    let any = run.seller.pairs.iter().any(|(known, _)| *known == way);
+    if any { Ok(()) } else { not_here("the seller offers no lookup that can be compared") }
+}
+
+fn of(run: &Run, way: Way) -> impl Iterator<Item = &Paired> {
+    run.seller.pairs.iter().filter(move |(known, _)| *known == way).map(|(_, paired)| paired)
+}
+
+async fn differing(run: &mut Run, what: fn(&Difference) -> &Option<String>) -> Judged {
+    all(run).await?;
+    let mut wrong = Wrong::default();
+    let mut cited = Vec::new();
+    for paired in of(run, run.seller.way) {
+        if let Some(found) = paired.differences.iter().find(|it| what(it).is_some()) {
+            wrong.0.extend(what(found).clone());
+            cited.extend(found.exchanges.clone());
+        }
+    }
+    for exchange in cited {
+        run.cite(exchange);
+    }
+    judge(&wrong.0)
+}
+
+/// Only a warning: what a network adds nobody can take away.
+async fn latency(run: &mut Run) -> Judged {
+    all(run).await?;
+    let slow: Vec<String> = of(run, run.seller.way)
+        .filter_map(|paired| {
+            let compared = paired.compared.filter(Compared::differs)?;
+            let (known, unknown) = compared.medians;
+            Some(format!(
+                "{}: medians of {known} and {unknown} µs, z = {:.1}",
+                paired.tool, compared.z
+            ))
+        })
+        .collect();
+    if slow.is_empty() { Ok(Verdict::Pass) } else { Ok(Verdict::Warn(slow.join("; "))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_id_like_another_has_its_shape_and_is_another() {
+        for id in ["mb_8F3k-20", "0196865e-7b00-7000-8000-000000000001", "acc-17", "x", ""] {
+            let other = like(id, "seed");
+            let shape = |id: &str| {
+                let kind = |c: char| match c {
+                    'a'..='z' => 'a',
+                    'A'..='Z' => 'A',
+                    '0'..='9' => '0',
+                    other => other,
+                };
+                id.chars().map(kind).collect::<String>()
+            };
+            assert_eq!(shape(&other), shape(id), "{id} and {other}");
+        }
+        assert!(like("mb_8F3k-20", "seed").starts_with("mb_"));
+        assert_ne!(like("acc-17171717", "a"), like("acc-17171717", "b"));
+        let hex = like("0196865e-7b00-7000-8000-00000000000f", "seed");
+        assert!(hex.chars().all(|c| c.is_ascii_hexdigit() || c == '-'), "{hex}");
+    }
+
+    #[test]
+    fn ids_and_moments_do_not_count_as_differences_and_all_else_does() {
+        let answer = |id: &str, moment: u32, message: &str| {
+            let inner = json!({"timestamp": moment, "adcp_error": {"message": message}});
+            json!({"id": moment, "result": {"content": [{"text": inner.to_string()}], "of": id}})
+        };
+        let first = steady(&answer("mb_1", 1, "none"), "mb_1");
+        assert_eq!(first, steady(&answer("mb_2", 2, "none"), "mb_2"));
+        assert_ne!(first, steady(&answer("mb_2", 2, "no access"), "mb_2"));
+    }
+}

@@ -1,0 +1,204 @@
+//! What a check is, and what can come of one.
+
+use std::pin::Pin;
+
+use super::run::Run;
+
+/// How much a requirement weighs, in the words of RFC 2119.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The specification leaves no choice: only these decide between good and bad.
+    Must,
+    /// There may be reasons to do otherwise.
+    Should,
+    /// A matter of taste; told, and never counted.
+    May,
+}
+
+impl Level {
+    /// As the specifications write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Must => "MUST",
+            Self::Should => "SHOULD",
+            Self::May => "MAY",
+        }
+    }
+}
+
+/// Which specification a check belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// A2A v1.0.
+    A2a,
+    /// The car dealers' profile, v1.0 and v1.1.
+    Aap,
+    /// The advertising sellers' protocol, 3.1.
+    Adcp,
+}
+
+impl Profile {
+    /// As the command line writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::A2a => "a2a",
+            Self::Aap => "aap",
+            Self::Adcp => "adcp",
+        }
+    }
+}
+
+/// What a check is run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    /// The agent card: once.
+    Card,
+    /// Each binding of A2A that the card offers and that can be probed.
+    Binding,
+    /// JSON-RPC alone.
+    JsonRpc,
+    /// HTTP+JSON alone.
+    Rest,
+    /// gRPC alone.
+    Grpc,
+    /// Each version of AAP that the card declares.
+    Version,
+    /// Each way in which an AdCP seller can be asked: MCP, and A2A where the card names AdCP.
+    Seller,
+    /// MCP alone.
+    Mcp,
+    /// Everything that was seen: once, at the end.
+    End,
+}
+
+/// A requirement and how to find out whether it is kept.
+pub struct Check {
+    /// Its name, which never changes: `a2a.card.etag`.
+    pub id: &'static str,
+    /// What it is run on.
+    pub on: On,
+    /// How much it weighs.
+    pub level: Level,
+    /// The ids of the requirements.
+    pub requirements: &'static [&'static str],
+    /// Where the specification says so.
+    pub section: &'static str,
+    /// What should be true, as a sentence.
+    pub title: &'static str,
+    /// Why it matters.
+    pub why: &'static str,
+    /// How to mend it.
+    pub mend: &'static str,
+    pub(super) run: for<'r> fn(&'r mut Run) -> Judging<'r>,
+}
+
+impl Check {
+    /// The specification that it belongs to: the first word of its name.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        match self.id.split('.').next() {
+            Some("aap") => Profile::Aap,
+            Some("adcp") => Profile::Adcp,
+            Some(_) | None => Profile::A2a,
+        }
+    }
+}
+
+impl std::fmt::Debug for Check {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Check").field("id", &self.id).field("level", &self.level).finish()
+    }
+}
+
+/// What came of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The requirement is kept.
+    Pass,
+    /// It is not: what is wrong.
+    Fail(String),
+    /// Permitted, and worth a look: what was seen. Never counted.
+    Warn(String),
+    /// There is nothing here that the requirement is about: why.
+    NotApplicable(String),
+    /// Could be found out and was not: why.
+    Skipped(String),
+}
+
+impl Verdict {
+    /// The word of the report.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail(_) => "fail",
+            Self::Warn(_) => "warn",
+            Self::NotApplicable(_) => "not_applicable",
+            Self::Skipped(_) => "skipped",
+        }
+    }
+
+    /// What there is to say besides.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Pass => "",
+            Self::Fail(text)
+            | Self::Warn(text)
+            | Self::NotApplicable(text)
+            | Self::Skipped(text) => text,
+        }
+    }
+}
+
+/// A verdict, with `?` for one that comes early.
+pub(super) type Judged = Result<Verdict, Verdict>;
+
+/// A check that is being run.
+pub(super) type Judging<'r> = Pin<Box<dyn Future<Output = Judged> + Send + 'r>>;
+
+/// The requirement is not kept.
+pub(super) fn fail<T>(why: impl Into<String>) -> Result<T, Verdict> {
+    Err(Verdict::Fail(why.into()))
+}
+
+/// There is nothing that the requirement is about.
+pub(super) fn not_here<T>(why: impl Into<String>) -> Result<T, Verdict> {
+    Err(Verdict::NotApplicable(why.into()))
+}
+
+/// Passes when nothing is wrong.
+pub(super) fn judge(wrong: &[String]) -> Judged {
+    const SHOWN: usize = 5;
+    if wrong.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let shown: Vec<_> = wrong.iter().take(SHOWN).map(String::as_str).collect();
+    let more = wrong.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    fail(format!("{}{more}", shown.join("; ")))
+}
+
+/// A table of checks. Each row reads: name, what it is run on, level, requirements, section, title,
+/// why it matters, how to mend it, and the function with its arguments.
+macro_rules! checks {
+    ($(
+        $id:literal, $on:ident, $level:ident, [$($requirement:literal),* $(,)?], $section:literal,
+        $title:literal, $why:expr, $mend:expr => $run:ident($($argument:expr),* $(,)?);
+    )*) => {
+        &[$($crate::check::Check {
+            id: $id,
+            on: $crate::check::On::$on,
+            level: $crate::check::Level::$level,
+            requirements: &[$($requirement),*],
+            section: $section,
+            title: $title,
+            why: $why,
+            mend: $mend,
+            run: |run| Box::pin($run(run $(, $argument)*)),
+        }),*]
+    };
+}
+pub(super) use checks;

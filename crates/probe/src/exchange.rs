@@ -1,0 +1,182 @@
+//! What was sent and what came back: whole for the judge, and capped and without credentials for
+//! the report.
+
+use serde::Serialize;
+use serde_json::Value;
+use tradepost_wire::a2a::status::Status;
+
+/// How much of a body the report shows, in bytes.
+const SHOWN: usize = 4096;
+
+/// How many headers of an answer the report shows.
+const SHOWN_HEADERS: usize = 40;
+
+/// A request and its answer, as the report shows them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Exchange {
+    /// What was sent.
+    pub request: Sent,
+    /// What came back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answered>,
+    /// Why nothing came back, where nothing did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// What was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Sent {
+    /// `GET` or `POST`, as a rule.
+    pub method: String,
+    /// The whole address.
+    pub url: String,
+    /// The headers that this prober adds.
+    pub headers: Vec<(String, String)>,
+    /// The body, capped.
+    pub body: String,
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Answered {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, capped.
+    pub body: String,
+}
+
+/// An answer, whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Got {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    /// Whether the agent has ended it; a stream may have been left before.
+    pub(crate) ended: bool,
+    /// What follows the body, in HTTP/2.
+    pub(crate) trailers: Vec<(String, String)>,
+    /// What people read in place of a body that is no text.
+    pub(crate) readable: Option<String>,
+}
+
+impl Got {
+    /// What is there before anything came.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            status: 0,
+            headers: Vec::new(),
+            body: Vec::new(),
+            ended: true,
+            trailers: Vec::new(),
+            readable: None,
+        }
+    }
+
+    /// Metadata of gRPC: behind the body, or in front of it where there is none.
+    pub(crate) fn metadata(&self, name: &str) -> Option<&str> {
+        let found = self.trailers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str()).or_else(|| self.header(name))
+    }
+
+    /// Whether whoever asked has to say first who it is, on any binding.
+    pub(crate) fn wants_credential(&self) -> bool {
+        let unauthenticated = Status::Unauthenticated.number().to_string();
+        self.status == 401 || self.metadata("grpc-status") == Some(unauthenticated.as_str())
+    }
+
+    /// A header's value.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The media type without its parameters, in lower case; empty when there is none.
+    pub(crate) fn media_type(&self) -> String {
+        let value = self.header("content-type").unwrap_or_default();
+        value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// The body as text.
+    pub(crate) fn text(&self) -> String {
+        match &self.readable {
+            Some(text) => text.clone(),
+            None => String::from_utf8_lossy(&self.body).into_owned(),
+        }
+    }
+
+    /// The data of each event of a stream.
+    pub(crate) fn events(&self) -> Vec<String> {
+        let text = self.text().replace("\r\n", "\n");
+        let data = |event: &str| {
+            let lines = event.lines().filter_map(|line| line.strip_prefix("data:"));
+            let lines: Vec<_> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+            (!lines.is_empty()).then(|| lines.join("\n"))
+        };
+        text.split("\n\n").filter_map(data).collect()
+    }
+
+    /// As the report shows it.
+    pub(crate) fn shown(&self, secrets: &[String]) -> Answered {
+        let headers = self.headers.iter().chain(&self.trailers).take(SHOWN_HEADERS);
+        let body = match &self.readable {
+            Some(text) => cap(text.as_bytes()),
+            None => cap(&self.body),
+        };
+        Answered {
+            status: self.status,
+            headers: headers.map(|(name, value)| (name.clone(), blank(value, secrets))).collect(),
+            body: blank(&body, secrets),
+        }
+    }
+}
+
+/// Text without the credentials that were given for probing.
+pub(crate) fn blank(text: &str, secrets: &[String]) -> String {
+    secrets.iter().filter(|secret| !secret.is_empty()).fold(text.to_owned(), |text, secret| {
+        if text.contains(secret.as_str()) { text.replace(secret.as_str(), "***") } else { text }
+    })
+}
+
+/// A body that can be shown: text, and not too much of it.
+pub(crate) fn cap(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body.get(..SHOWN.min(body.len())).unwrap_or_default());
+    if body.len() > SHOWN {
+        format!("{text}… ({} bytes in all)", body.len())
+    } else {
+        text.into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_capped_and_has_no_credentials() {
+        let got = Got {
+            status: 200,
+            headers: vec![("x".to_owned(), "echo s3cret".to_owned())],
+            body: format!("s3cret{}", "y".repeat(5000)).into_bytes(),
+            ..Got::nothing()
+        };
+        let shown = got.shown(&["s3cret".to_owned(), String::new()]);
+        assert_eq!(shown.headers[0].1, "echo ***");
+        assert!(shown.body.starts_with("***yyy"), "{}", shown.body);
+        assert!(shown.body.ends_with("… (5006 bytes in all)"), "{}", shown.body);
+    }
+
+    #[test]
+    fn the_events_of_a_stream_are_told_apart() {
+        let body = b": hi\r\n\r\nid: 1\r\ndata: {\"a\":1}\r\n\r\ndata:x\ndata: y\n\nevent: z\n\n";
+        let got = Got { status: 200, body: body.to_vec(), ..Got::nothing() };
+        assert_eq!(got.events(), ["{\"a\":1}", "x\ny"]);
+    }
+}

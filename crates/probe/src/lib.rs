@@ -1,0 +1,264 @@
+#![doc = include_str!("../README.md")]
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tradepost_buyer::discover::card_url;
+use tradepost_buyer::failure::Failure;
+use tradepost_buyer::transport::Transport;
+
+pub mod check;
+pub mod exchange;
+pub mod github;
+pub mod grade;
+pub mod html;
+pub mod junit;
+pub mod markdown;
+pub mod rehearsal;
+pub mod report;
+
+mod a2a;
+mod aap;
+mod adcp;
+mod ending;
+mod grpc;
+mod leak;
+mod plan;
+mod reply;
+mod rest;
+mod run;
+mod shape;
+
+use check::{Check, Judged, Profile, Verdict};
+use ending::Ending;
+use plan::{Plan, Step};
+pub use rehearsal::rehearse;
+use report::{Finding, Report};
+use run::{Binding, Run};
+use tradepost_wire::aap::Version;
+
+/// What this prober calls itself in `User-Agent`, before the address of whoever uses it.
+pub const NAME: &str = concat!("tradepost-probe/", env!("CARGO_PKG_VERSION"));
+
+/// What to probe, and how gently.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// The specifications to judge by; `None` judges by those that the card names.
+    pub profile: Option<Profile>,
+    /// A bearer token.
+    pub token: Option<String>,
+    /// The bearer token of somebody else, to see whether callers are kept apart.
+    pub token_b: Option<String>,
+    /// Whether leads may be sent with which somebody could be contacted, and valid ones.
+    pub allow_leads: bool,
+    /// Whether messages may be sent that a generic agent works on.
+    pub allow_messages: bool,
+    /// Whether an AdCP seller may be asked to change something: an account in its sandbox.
+    pub allow_writes: bool,
+    /// Requests in a second at most; 0 is as many as can be.
+    pub rate: u32,
+    /// Requests in all at most.
+    pub budget: u32,
+    /// How long the run may take; then what was seen is reported, and the rest as skipped.
+    pub deadline: Option<Duration>,
+    /// Where whoever runs the agent finds whoever runs the prober: a URL or an e-mail address, which
+    /// `User-Agent` names. Visible ASCII; what no header can hold is left out.
+    pub contact: Option<String>,
+    /// The moment from which consents are dated.
+    pub now: Timestamp,
+    /// Makes ids that no other run has; letters and digits.
+    pub run_id: String,
+    /// What is known, and why it is accepted.
+    pub waivers: Vec<Waiver>,
+}
+
+impl Options {
+    /// Ten requests in a second and a thousand in all, by nobody in particular, and nothing that
+    /// stays with a seller. `run_id` has letters and digits and is new for each run.
+    #[must_use]
+    pub fn new(now: Timestamp, run_id: impl Into<String>) -> Self {
+        Self {
+            profile: None,
+            token: None,
+            token_b: None,
+            allow_leads: false,
+            allow_messages: true,
+            allow_writes: false,
+            rate: 10,
+            budget: 1000,
+            deadline: None,
+            contact: None,
+            now,
+            run_id: run_id.into(),
+            waivers: Vec::new(),
+        }
+    }
+
+    /// What requests say in `User-Agent`.
+    #[must_use]
+    pub fn user_agent(&self) -> String {
+        let shown = |text: &&String| text.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
+        match self.contact.as_ref().filter(shown) {
+            Some(contact) => format!("{NAME} (+{contact})"),
+            None => NAME.to_owned(),
+        }
+    }
+}
+
+/// A failure that is accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiver {
+    /// The check.
+    pub check: String,
+    /// Why it is accepted; never empty.
+    pub reason: String,
+}
+
+/// How far a run is: told when a check begins, and when it is done.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    /// How many checks are done.
+    pub done: usize,
+    /// How many there are.
+    pub total: usize,
+    /// How many requests were sent.
+    pub requests: u32,
+    /// How many checks failed that count, MUSTs and SHOULDs.
+    pub failed: usize,
+    /// The check.
+    pub check: &'static Check,
+    /// What it is run on.
+    pub on: &'a str,
+    /// What came of it; `None` when it begins.
+    pub finding: Option<&'a Finding>,
+}
+
+/// Every check, in the order in which they are run.
+pub fn checks() -> impl Iterator<Item = &'static Check> {
+    a2a::TABLES.iter().chain(aap::TABLES).chain(adcp::TABLES).flat_map(|table| table.iter())
+}
+
+/// Probes the agent at `address`: a base address, that of its card, or of an MCP endpoint.
+///
+/// # Errors
+/// When the agent cannot be reached at all, or the address or a token cannot be used. An agent
+/// without a card is a report with grade F.
+pub async fn probe(
+    transport: Transport,
+    address: &str,
+    options: Options,
+    progress: &mut (dyn FnMut(&Progress<'_>) + Send),
+) -> Result<Report, Failure> {
+    probe_until(transport, address, options, progress, std::future::pending()).await
+}
+
+/// The same until `stop` resolves: then what was seen so far is reported, and the rest as skipped.
+///
+/// # Errors
+/// As [`probe`].
+pub async fn probe_until(
+    transport: Transport,
+    address: &str,
+    options: Options,
+    progress: &mut (dyn FnMut(&Progress<'_>) + Send),
+    stop: impl Future<Output = ()> + Send,
+) -> Result<Report, Failure> {
+    let card_url = card_url(address)?;
+    let mut ending = Ending::new(options.deadline, stop);
+    let mut run = Run::new(transport, options, card_url);
+    if let Some(read) = ending.unless(plan::read_card(&mut run)).await {
+        read?;
+    }
+    // A seller that is not found before the end is none that was looked at.
+    let plan = match ending.unless(plan::make(&mut run, address)).await {
+        Some(plan) => plan,
+        None => plan::of_what_is_known(&run),
+    };
+    let total = plan.steps.len();
+    let mut findings: Vec<Finding> = Vec::with_capacity(total);
+    for (done, step) in plan.steps.iter().enumerate() {
+        let mut tell = |requests, done, finding: Option<&Finding>, findings: &[Finding]| {
+            let counts = findings.iter().chain(finding).filter(|it| it.is_failure());
+            let failed = counts.filter(|it| it.check.level != check::Level::May).count();
+            let (check, on) = (step.check, step.on.as_str());
+            progress(&Progress { done, total, requests, failed, check, on, finding });
+        };
+        if ending.reached().is_none() {
+            tell(run.spent, done, None, &findings);
+        }
+        let judged = ending.unless(perform(&mut run, step)).await;
+        let finding = match judged {
+            Some(judged) => finding(&mut run, step, judged),
+            None => {
+                let why = ending.reached().unwrap_or_default().to_owned();
+                finding(&mut run, step, Verdict::Skipped(why))
+            }
+        };
+        tell(run.spent, done + 1, Some(&finding), &findings);
+        findings.push(finding);
+    }
+    Ok(report(run, address, &plan, findings, ending.reached()))
+}
+
+fn report(
+    run: Run,
+    address: &str,
+    plan: &Plan,
+    findings: Vec<Finding>,
+    stopped: Option<&str>,
+) -> Report {
+    let grade = grade::of(&findings, run.card.is_some() || plan.with_adcp && plan.is_seller);
+    let names = |what: &str| run.card_json.get(what).and_then(Value::as_str).map(str::to_owned);
+    Report {
+        address: address.to_owned(),
+        card_url: run.card_url.to_string(),
+        agent: names("name").unwrap_or_default(),
+        agent_version: names("version").unwrap_or_default(),
+        probed_at: run.options.now,
+        grade,
+        stopped: stopped.map(str::to_owned),
+        requests: run.spent,
+        left_out: plan::left_out(&run, plan),
+        measured: run.seller.measured(),
+        findings,
+    }
+}
+
+/// Makes everything ready for a check and runs it.
+async fn perform(run: &mut Run, step: &Step) -> Verdict {
+    run.binding = step.binding.unwrap_or(Binding::JsonRpc);
+    run.version = step.version.unwrap_or(Version::V1_1);
+    if let Some(way) = step.way {
+        adcp::choose(run, way);
+    }
+    run.take_recorded();
+    let judged: Judged = (step.check.run)(run).await;
+    match judged {
+        Ok(verdict) | Err(verdict) => verdict,
+    }
+}
+
+fn finding(run: &mut Run, step: &Step, verdict: Verdict) -> Finding {
+    let waiver = run.options.waivers.iter().find(|waiver| waiver.check == step.check.id);
+    let waived = waiver.filter(|_| matches!(verdict, Verdict::Fail(_)));
+    Finding {
+        check: step.check,
+        on: step.on.clone(),
+        verdict,
+        waived: waived.map(|waiver| waiver.reason.clone()),
+        exchanges: run.take_recorded(),
+    }
+}
+
+impl Report {
+    /// Whether a MUST is broken that nobody has waived, or there was neither a card nor a seller.
+    #[must_use]
+    pub fn breaks_a_must(&self) -> bool {
+        self.grade == Some(grade::Grade::F) || grade::broken(&self.findings) > 0
+    }
+}
+
+#[cfg(test)]
+mod tests;

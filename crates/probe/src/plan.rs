@@ -1,0 +1,202 @@
+//! What is probed: which checks, on what, in which order; and what the card offers besides.
+
+use reqwest::{Method, Url};
+use tradepost_buyer::card::{Card, Interface};
+use tradepost_buyer::discover::{endpoint, is_local};
+use tradepost_buyer::failure::{BadAddress, Failure, Unsent};
+use tradepost_wire::a2a::check_version;
+use tradepost_wire::aap::Version;
+
+use super::adcp::{self, Way};
+use super::check::{Check, On, Profile};
+use super::run::{Ask, Binding, Endpoint, Out, Run};
+use super::{checks, grpc};
+
+/// Which checks are run, and on what.
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    pub(super) versions: Vec<Version>,
+    pub(super) with_adcp: bool,
+    pub(super) is_seller: bool,
+}
+
+/// A check and what it is run on.
+pub(super) struct Step {
+    pub(super) check: &'static Check,
+    pub(super) on: String,
+    pub(super) binding: Option<Binding>,
+    pub(super) version: Option<Version>,
+    pub(super) way: Option<Way>,
+}
+
+/// Finds out what there is besides the card, and makes the plan.
+pub(super) async fn make(run: &mut Run, address: &str) -> Plan {
+    run.speaks_aap = run.card_json.to_string().contains("autoagentprotocol.org/extensions/");
+    adcp::read_card(run);
+    let profile = run.options.profile;
+    let wants_adcp = profile == Some(Profile::Adcp);
+    // An agent with a card says there what it speaks.
+    let may_be_mcp = run.card.is_none() && run.card_answer.status != 200;
+    if wants_adcp || profile.is_none() && (may_be_mcp || run.seller.extension.is_some()) {
+        adcp::mcp::find(run, address).await;
+        run.take_recorded();
+    }
+    of_what_is_known(run)
+}
+
+/// The plan as far as can be known now.
+pub(super) fn of_what_is_known(run: &Run) -> Plan {
+    let profile = run.options.profile;
+    let wants = |one| profile.is_none_or(|wanted| wanted == one);
+    let versions = run.card.as_ref().map(Card::versions).unwrap_or_default();
+    let with_aap = wants(Profile::Aap) && (run.speaks_aap || profile == Some(Profile::Aap));
+    let is_seller = !run.seller.ways().is_empty();
+    let with_adcp = wants(Profile::Adcp) && (profile == Some(Profile::Adcp) || is_seller);
+    // A seller that speaks MCP alone needs no card.
+    let mcp_alone = profile.is_none() && run.card.is_none() && is_seller;
+    let with_a2a = wants(Profile::A2a) && !mcp_alone;
+    let steps = steps(run, [with_a2a, with_aap, with_adcp], &versions);
+    Plan { steps, versions, with_adcp, is_seller }
+}
+
+fn steps(run: &Run, with: [bool; 3], versions: &[Version]) -> Vec<Step> {
+    let [with_a2a, with_aap, with_adcp] = with;
+    let mut steps = Vec::new();
+    let step = |check, on: &str, binding, version| Step {
+        check,
+        on: on.to_owned(),
+        binding,
+        version,
+        way: None,
+    };
+    let a2a = || checks().filter(|check| with_a2a && check.profile() == Profile::A2a);
+    let aap = || checks().filter(|check| with_aap && check.profile() == Profile::Aap);
+    steps.extend(a2a().filter(|it| it.on == On::Card).map(|it| step(it, "card", None, None)));
+    for binding in Binding::ALL {
+        // Without an interface there is nothing to run on; that is for the card's checks to say.
+        if !run.endpoints.iter().any(|endpoint| endpoint.binding == binding) {
+            continue;
+        }
+        let own = match binding {
+            Binding::JsonRpc => On::JsonRpc,
+            Binding::Rest => On::Rest,
+            Binding::Grpc => On::Grpc,
+        };
+        let on = move |it: &&Check| it.on == On::Binding || it.on == own;
+        steps.extend(a2a().filter(on).map(|it| step(it, binding.name(), Some(binding), None)));
+    }
+    steps.extend(aap().filter(|it| it.on == On::Card).map(|it| step(it, "card", None, None)));
+    for version in versions.iter().rev().copied() {
+        let on = format!("AAP {version}");
+        let rows = aap().filter(|it| it.on == On::Version);
+        steps.extend(rows.map(|it| step(it, &on, Some(Binding::JsonRpc), Some(version))));
+    }
+    let adcp = || checks().filter(|check| with_adcp && check.profile() == Profile::Adcp);
+    steps.extend(adcp().filter(|it| it.on == On::Card).map(|it| step(it, "seller", None, None)));
+    for way in run.seller.ways() {
+        let on = move |it: &&Check| it.on == On::Seller || (it.on == On::Mcp && way == Way::Mcp);
+        steps.extend(
+            adcp().filter(on).map(|it| Step { way: Some(way), ..step(it, way.name(), None, None) }),
+        );
+    }
+    let last = a2a().chain(aap()).chain(adcp()).filter(|it| it.on == On::End);
+    steps.extend(last.map(|it| step(it, "run", None, None)));
+    steps
+}
+
+/// Fetches the card and finds the interfaces that can be probed.
+pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
+    let url = run.card_url.clone();
+    refuse_open_token(run, &url)?;
+    let headers = run.headers(&Ask::default(), false);
+    let headers = headers.into_iter().filter(|(name, _)| *name == "accept").collect();
+    let out = Out { method: Method::GET, url, headers, body: Vec::new(), call: None };
+    // Nobody there is no finding about an agent.
+    let ask = Ask { expects_401: true, ..Ask::default() };
+    run.card_answer = match run.send(out, ask).await {
+        Ok(got) => got,
+        Err(verdict) => {
+            return Err(Failure::Unsent(Unsent::Unreachable(verdict.text().to_owned())));
+        }
+    };
+    if run.card_answer.status != 200 {
+        return Ok(());
+    }
+    run.card = Card::read(&run.card_answer.text()).ok();
+    if run.card.is_some() {
+        run.card_json = run.card_answer.json().unwrap_or_default();
+    }
+    let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
+    let usable = |interface: &Interface| check_version(&interface.protocol_version).is_ok();
+    for interface in interfaces.filter(|it| usable(it)) {
+        let Some(binding) = Binding::of_name(&interface.binding) else { continue };
+        let known = run.endpoints.iter().any(|endpoint| endpoint.binding == binding);
+        if let (false, Ok(url)) = (known, address(&run.card_url, binding, interface)) {
+            // An empty tenant is an absent one (ProtoJSON).
+            let tenant = interface.tenant.clone().filter(|tenant| !tenant.is_empty());
+            let declared = Interface { tenant, ..interface.clone() };
+            run.endpoints.push(Endpoint { binding, url, declared });
+        }
+    }
+    for endpoint in &run.endpoints {
+        refuse_open_token(run, &endpoint.url)?;
+    }
+    Ok(())
+}
+
+/// The address of an interface, when it may be used.
+pub(super) fn address(card: &Url, binding: Binding, interface: &Interface) -> Result<Url, Failure> {
+    match binding {
+        Binding::JsonRpc | Binding::Rest => endpoint(card, interface),
+        Binding::Grpc => grpc::address(card, interface),
+    }
+}
+
+/// A token does not travel in the open.
+fn refuse_open_token(run: &Run, url: &Url) -> Result<(), Failure> {
+    let has_token = run.options.token.is_some() || run.options.token_b.is_some();
+    if !has_token || url.scheme() == "https" || is_local(url) {
+        return Ok(());
+    }
+    Err(Failure::Unsent(Unsent::Address(BadAddress {
+        url: url.to_string(),
+        from_card: *url != run.card_url,
+        why: "is not https, so the token is not sent",
+    })))
+}
+
+/// What the card offers and this prober does not look at.
+pub(super) fn left_out(run: &Run, plan: &Plan) -> Vec<String> {
+    let mut left_out = Vec::new();
+    let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
+    for interface in interfaces {
+        let what = format!("{} {}", interface.binding, interface.protocol_version);
+        match Binding::of_name(&interface.binding) {
+            Some(_) => {
+                let probed = run.endpoints.iter().any(|endpoint| {
+                    endpoint.declared.url == interface.url
+                        && endpoint.binding.name() == interface.binding
+                });
+                if !probed {
+                    left_out.push(format!("{what} at {}: not probed", interface.url));
+                }
+            }
+            None => left_out.push(format!("{what}: an unknown binding")),
+        }
+    }
+    if let Some(url) = &run.seller.stranger {
+        left_out
+            .push(format!("MCP at {url}: it lists none of AdCP's tools, and is no AdCP seller"));
+    }
+    let unseen = run.seller.unseen();
+    if plan.with_adcp && !run.rehearses && !unseen.is_empty() {
+        left_out.push(format!(
+            "AdCP codes that neither the official harness asserts nor this run provoked: {}",
+            unseen.join(", ")
+        ));
+    }
+    if run.speaks_aap && plan.versions.is_empty() {
+        left_out.push("AAP in a version that this prober does not know".to_owned());
+    }
+    left_out
+}

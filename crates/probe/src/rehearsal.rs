@@ -1,0 +1,106 @@
+//! What a run would send, without sending it: the card is read, as every client reads it, and
+//! nothing else.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::json;
+use tradepost_buyer::discover::card_url;
+use tradepost_buyer::failure::Failure;
+use tradepost_buyer::transport::Transport;
+
+use super::check::{Check, Verdict};
+use super::exchange::Sent;
+use super::run::{REHEARSED, Run};
+use super::{Options, perform, plan};
+
+/// What would be sent.
+#[derive(Debug)]
+pub struct Rehearsal {
+    /// The address that was given.
+    pub address: String,
+    /// Where the card is.
+    pub card_url: String,
+    /// How every request names who sends it.
+    pub user_agent: String,
+    /// Requests in a second at most; 0 is as many as can be.
+    pub rate: u32,
+    /// Requests in all at most.
+    pub budget: u32,
+    /// What the card offers and would not be looked at.
+    pub left_out: Vec<String>,
+    /// Each check, in order.
+    pub steps: Vec<Rehearsed>,
+}
+
+/// What a check would send.
+#[derive(Debug)]
+pub struct Rehearsed {
+    /// The check.
+    pub check: &'static Check,
+    /// What it is run on.
+    pub on: String,
+    /// What it sends first. What it sends once there is an answer depends on the answer.
+    pub requests: Vec<Sent>,
+    /// Why it sends nothing of its own.
+    pub nothing: Option<String>,
+}
+
+/// Reads the card of the agent at `address`, and says what [`probe`](super::probe) would send besides.
+///
+/// # Errors
+/// As [`probe`](super::probe).
+pub async fn rehearse(
+    transport: Transport,
+    address: &str,
+    options: Options,
+) -> Result<Rehearsal, Failure> {
+    let card_url = card_url(address)?;
+    let mut run = Run::new(transport, options, card_url);
+    plan::read_card(&mut run).await?;
+    run.rehearses = true;
+    let plan = plan::make(&mut run, address).await;
+    let mut steps = Vec::with_capacity(plan.steps.len());
+    for step in &plan.steps {
+        let verdict = perform(&mut run, step).await;
+        let requests: Vec<_> = run.take_recorded().into_iter().map(|it| it.request).collect();
+        let nothing = requests.is_empty().then(|| match &verdict {
+            Verdict::Skipped(why) if why == REHEARSED => {
+                "looks at the answer to an earlier request".to_owned()
+            }
+            Verdict::Skipped(why) | Verdict::NotApplicable(why) => why.clone(),
+            Verdict::Pass | Verdict::Fail(_) | Verdict::Warn(_) => {
+                "looks at what is known by then".to_owned()
+            }
+        });
+        let on = step.on.clone();
+        steps.push(Rehearsed { check: step.check, on, requests, nothing });
+    }
+    Ok(Rehearsal {
+        address: address.to_owned(),
+        card_url: run.card_url.to_string(),
+        user_agent: run.options.user_agent(),
+        rate: run.options.rate,
+        budget: run.options.budget,
+        left_out: plan::left_out(&run, &plan),
+        steps,
+    })
+}
+
+impl Serialize for Rehearsal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("address", &self.address)?;
+        map.serialize_entry("card_url", &self.card_url)?;
+        map.serialize_entry("user_agent", &self.user_agent)?;
+        map.serialize_entry("rate", &self.rate)?;
+        map.serialize_entry("budget", &self.budget)?;
+        map.serialize_entry("left_out", &self.left_out)?;
+        let steps = self.steps.iter().map(|step| {
+            json!({
+                "check": step.check.id, "on": step.on, "level": step.check.level.name(),
+                "requests": step.requests, "nothing": step.nothing,
+            })
+        });
+        map.serialize_entry("steps", &steps.collect::<Vec<_>>())?;
+        map.end()
+    }
+}

@@ -1,0 +1,239 @@
+//! An answer of A2A on any binding: a result, an error, a stream, or nothing of the protocol.
+
+use serde_json::Value;
+use tradepost_buyer::text::{WORD, plain};
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::status::Status;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::check::{Judged, Verdict, fail};
+use super::exchange::Got;
+use super::grpc;
+use super::run::Binding;
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    pub(crate) got: Got,
+    pub(crate) said: Said,
+    binding: Binding,
+}
+
+/// What an answer says.
+#[derive(Debug, Clone)]
+pub(crate) enum Said {
+    Result(Value),
+    Error(ErrorView),
+    /// The data of each event, as JSON; null where it is none.
+    Stream(Vec<Value>),
+    /// Nothing of the protocol.
+    Other,
+}
+
+/// An error, alike on all bindings.
+#[derive(Debug, Clone)]
+pub(crate) struct ErrorView {
+    /// The JSON-RPC code, or the HTTP status in the body.
+    pub(crate) code: Option<i64>,
+    /// The status name, on HTTP+JSON.
+    pub(crate) status: Option<String>,
+    pub(crate) message: Option<String>,
+    /// `data` or `details`.
+    pub(crate) details: Option<Value>,
+    /// The whole error.
+    pub(crate) whole: Value,
+}
+
+impl ErrorView {
+    fn read(error: &Value, details: &str) -> Self {
+        let text = |name| error.get(name).and_then(Value::as_str).map(str::to_owned);
+        Self {
+            code: error.get("code").and_then(Value::as_i64),
+            status: text("status"),
+            message: text("message"),
+            details: error.get(details).cloned(),
+            whole: error.clone(),
+        }
+    }
+
+    /// The detail of a type of google.rpc.
+    pub(crate) fn detail(&self, name: &str) -> Option<&Value> {
+        let wanted = format!("type.googleapis.com/google.rpc.{name}");
+        let details = self.details.as_ref()?.as_array()?;
+        details.iter().find(|detail| detail.get("@type").and_then(Value::as_str) == Some(&wanted))
+    }
+
+    /// The reason of its `ErrorInfo`.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        self.detail("ErrorInfo")?.get("reason")?.as_str()
+    }
+}
+
+impl Reply {
+    pub(crate) fn jsonrpc(got: Got) -> Self {
+        let said = if got.media_type() == "text/event-stream" {
+            Said::Stream(events(&got))
+        } else {
+            let body = got.json().unwrap_or_default();
+            match (body.get("result"), body.get("error")) {
+                (_, Some(error)) if !error.is_null() => Said::Error(ErrorView::read(error, "data")),
+                (Some(result), _) => Said::Result(result.clone()),
+                (None, _) => Said::Other,
+            }
+        };
+        Self { got, said, binding: Binding::JsonRpc }
+    }
+
+    /// The answer to a call of gRPC; `operation` is `None` for a method that A2A does not have.
+    pub(crate) fn grpc(got: Got, operation: Option<Operation>) -> Self {
+        let streams =
+            matches!(operation, Some(Operation::SendStreamingMessage | Operation::SubscribeToTask));
+        let documents = operation.and_then(|operation| grpc::documents(operation, &got.body));
+        let documents = documents.unwrap_or_default();
+        let end = grpc::End::of(&got);
+        let is_ok = end.as_ref().is_some_and(|end| end.status() == Some(Status::Ok));
+        let said = match (documents.as_slice(), end) {
+            // A stream that was left, or that broke off, has shown something all the same.
+            ([_, ..], _) if streams => Said::Stream(documents),
+            ([], _) if streams && is_ok => Said::Stream(documents),
+            ([only], _) if is_ok && only.is_object() => Said::Result(only.clone()),
+            (_, Some(end)) if !is_ok => Said::Error(ErrorView::read(&end.as_error(), "details")),
+            (_, Some(_) | None) => Said::Other,
+        };
+        Self { got, said, binding: Binding::Grpc }
+    }
+
+    /// Whether the caller has to say first who it is.
+    pub(crate) fn wants_credential(&self) -> bool {
+        self.got.wants_credential()
+    }
+
+    pub(crate) fn rest(got: Got) -> Self {
+        let body = got.json();
+        let said = if got.media_type() == "text/event-stream" {
+            Said::Stream(events(&got))
+        } else if (200..300).contains(&got.status) {
+            Said::Result(body.unwrap_or_default())
+        } else {
+            let error =
+                body.as_ref().and_then(|body| body.get("error")).filter(|it| it.is_object());
+            error.map_or(Said::Other, |error| Said::Error(ErrorView::read(error, "details")))
+        };
+        Self { got, said, binding: Binding::Rest }
+    }
+
+    /// The error, when it is one.
+    pub(crate) fn error(&self) -> Option<&ErrorView> {
+        match &self.said {
+            Said::Error(error) => Some(error),
+            Said::Result(_) | Said::Stream(_) | Said::Other => None,
+        }
+    }
+
+    /// The result, or that there should be one.
+    pub(crate) fn result(&self) -> Result<&Value, Verdict> {
+        match &self.said {
+            Said::Result(result) => Ok(result),
+            Said::Error(_) | Said::Stream(_) | Said::Other => {
+                fail(format!("expected a result, and got {}", self.describe()))
+            }
+        }
+    }
+
+    /// Whether there seems to be nothing at the address, or not for the method.
+    pub(crate) fn is_no_route(&self) -> bool {
+        let reason = self.error().and_then(ErrorView::reason);
+        matches!(self.got.status, 404 | 405 | 501) && reason != Some(Code::TaskNotFound.name())
+    }
+
+    /// In a few words.
+    pub(crate) fn describe(&self) -> String {
+        let status = self.got.status;
+        if let (Binding::Grpc, Said::Error(error)) = (self.binding, &self.said) {
+            let name = error.status.clone().unwrap_or_else(|| "an unknown status".to_owned());
+            let message = plain(error.message.as_deref().unwrap_or_default(), WORD);
+            let reason = error.reason().map(|reason| format!(" ({})", plain(reason, WORD)));
+            return format!("{name}{} \"{message}\"", reason.unwrap_or_default());
+        }
+        match &self.said {
+            Said::Result(_) => format!("HTTP {status} with a result"),
+            Said::Stream(events) => {
+                format!("HTTP {status} with a stream of {} events", events.len())
+            }
+            Said::Error(error) => {
+                let code = error.code.map(|code| code.to_string()).unwrap_or_default();
+                let message = plain(error.message.as_deref().unwrap_or_default(), WORD);
+                let reason = error.reason().map(|reason| format!(" ({})", plain(reason, WORD)));
+                format!(
+                    "HTTP {status} with error {code}{} \"{message}\"",
+                    reason.unwrap_or_default()
+                )
+            }
+            Said::Other if self.got.body.is_empty() => format!("HTTP {status} without a body"),
+            Said::Other => {
+                let kind = self.got.media_type();
+                let kind = if kind.is_empty() { "no media type" } else { kind.as_str() };
+                format!("HTTP {status} with {} that is no answer of A2A", plain(kind, WORD))
+            }
+        }
+    }
+
+    /// Whether it is this error, judged by what has to be exact on its binding.
+    pub(crate) fn is(&self, code: Code) -> bool {
+        let Some(error) = self.error() else { return false };
+        match self.binding {
+            Binding::JsonRpc => error.code == Some(code.jsonrpc().into()),
+            Binding::Rest => {
+                self.got.status == code.http()
+                    && error.status.as_deref().is_none_or(|status| status == code.grpc())
+                    && error.reason().is_none_or(|reason| reason == code.name() || !code.a2a())
+            }
+            Binding::Grpc => {
+                error.status.as_deref() == Some(code.grpc())
+                    && error.reason().is_none_or(|reason| reason == code.name() || !code.a2a())
+            }
+        }
+    }
+
+    /// Judges whether it is one of these errors; the first is the expected one.
+    pub(crate) fn refused(&self, codes: &[Code]) -> Judged {
+        if codes.iter().any(|code| self.is(*code)) {
+            return Ok(Verdict::Pass);
+        }
+        if let Some(older) = codes.iter().find(|code| self.is_of_1_0_0(**code)) {
+            let text = format!(
+                "HTTP {} is the status of A2A 1.0.0; 1.0.1 says {}",
+                self.got.status,
+                older.http()
+            );
+            return Ok(Verdict::Warn(text));
+        }
+        let names: Vec<_> = codes.iter().map(|code| self.name(*code)).collect();
+        fail(format!("expected {}, and got {}", names.join(" or "), self.describe()))
+    }
+
+    /// Three rows of the table had another HTTP status in 1.0.0 (A2A§5.4).
+    fn is_of_1_0_0(&self, code: Code) -> bool {
+        let old = [
+            (Code::TaskNotCancelable, 409),
+            (Code::ContentTypeNotSupported, 415),
+            (Code::InvalidAgentResponse, 502),
+        ];
+        self.binding == Binding::Rest
+            && self.error().is_some()
+            && old.contains(&(code, self.got.status))
+    }
+
+    fn name(&self, code: Code) -> String {
+        match self.binding {
+            Binding::JsonRpc => format!("{} ({})", code.jsonrpc(), code.name()),
+            Binding::Rest => format!("HTTP {} {} ({})", code.http(), code.grpc(), code.name()),
+            Binding::Grpc => format!("{} ({})", code.grpc(), code.name()),
+        }
+    }
+}
+
+fn events(got: &Got) -> Vec<Value> {
+    got.events().iter().map(|data| serde_json::from_str(data).unwrap_or_default()).collect()
+}

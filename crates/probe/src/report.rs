@@ -1,0 +1,247 @@
+//! The report: what was found, for programs as JSON and for people elsewhere.
+
+use jiff::Timestamp;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
+
+use super::check::{Check, Level, Verdict};
+use super::exchange::Exchange;
+use super::grade::{self, Coverage, Grade};
+
+/// The version of the JSON form; it changes when a member changes its meaning or goes.
+pub const FORMAT: u32 = 2;
+
+/// What a run found.
+#[derive(Debug)]
+pub struct Report {
+    /// The address that was given.
+    pub address: String,
+    /// Where the card is.
+    pub card_url: String,
+    /// The agent's name, as its card has it.
+    pub agent: String,
+    /// Its version, as its card has it.
+    pub agent_version: String,
+    /// When it was probed.
+    pub probed_at: Timestamp,
+    /// How good it is; `None` when fewer than half of its MUSTs could be looked at.
+    pub grade: Option<Grade>,
+    /// Why the run ended before its checks did, where it did: it was stopped, or its deadline passed.
+    pub stopped: Option<String>,
+    /// How many requests were sent.
+    pub requests: u32,
+    /// What the card offers and was not looked at.
+    pub left_out: Vec<String>,
+    /// What was measured by pairs of requests.
+    pub measured: Vec<Measured>,
+    /// What came of each check, in the order in which they were run.
+    pub findings: Vec<Finding>,
+}
+
+/// Answers about what may not be seen, compared with answers about what does not exist.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Measured {
+    /// The tool that was asked.
+    pub tool: String,
+    /// By which way.
+    pub on: String,
+    /// 2 when the ids of one caller were asked for by another; 1 when both ids were nobody's.
+    pub callers: u8,
+    /// How many pairs were compared.
+    pub pairs: usize,
+    /// In how many the error objects were the same.
+    pub same_error: usize,
+    /// In how many the bodies were the same, apart from ids and moments.
+    pub same_body: usize,
+    /// In how many the status was the same.
+    pub same_status: usize,
+    /// In how many the headers were the same.
+    pub same_headers: usize,
+    /// The median latencies for what exists and for what does not, in microseconds.
+    pub median_micros: [u64; 2],
+    /// How far the ranks of the latencies are from chance (Mann-Whitney), in standard deviations.
+    pub z: f64,
+}
+
+impl std::fmt::Display for Measured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [known, unknown] = self.median_micros;
+        write!(
+            f,
+            "{} on {}, {} {}: of {} pairs {} with the same error, {} body, {} status, {} headers; \
+             medians {known} and {unknown} µs, z = {:.1}",
+            self.tool,
+            self.on,
+            self.callers,
+            if self.callers == 1 { "caller (baseline only)" } else { "callers" },
+            self.pairs,
+            self.same_error,
+            self.same_body,
+            self.same_status,
+            self.same_headers,
+            self.z,
+        )
+    }
+}
+
+/// What came of a check.
+#[derive(Debug)]
+pub struct Finding {
+    /// The check.
+    pub check: &'static Check,
+    /// What it was run on: `card`, `JSONRPC`, `HTTP+JSON`, `AAP 1.1`, `seller`, `MCP`, `AdCP over
+    /// A2A`, or `run` for everything seen.
+    pub on: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Why the failure is accepted.
+    pub waived: Option<String>,
+    /// What was sent and what came back.
+    pub exchanges: Vec<Exchange>,
+}
+
+/// A finding in words: what a verdict means for a requirement of its level.
+pub(super) fn words(finding: &Finding) -> &'static str {
+    match (&finding.verdict, &finding.waived, finding.check.level) {
+        (Verdict::Pass, _, _) => "kept",
+        (Verdict::Fail(_), Some(_), _) => "waived",
+        (Verdict::Fail(_), None, Level::Must) => "broken",
+        (Verdict::Fail(_), None, Level::Should) => "not kept",
+        (Verdict::Fail(_), None, Level::May) => "not done",
+        (Verdict::Warn(_), _, _) => "warning",
+        (Verdict::NotApplicable(_), _, _) => "does not apply",
+        (Verdict::Skipped(_), _, _) => "not looked at",
+    }
+}
+
+/// How many findings there are of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Kept.
+    pub pass: usize,
+    /// Not kept, waived ones apart.
+    pub fail: usize,
+    /// Not kept, and accepted.
+    pub waived: usize,
+    /// Worth a look.
+    pub warn: usize,
+    /// Nothing to judge.
+    pub not_applicable: usize,
+    /// Not looked at.
+    pub skipped: usize,
+}
+
+impl Report {
+    /// How many findings there are of each kind, of one level or of all.
+    #[must_use]
+    pub fn counts(&self, level: Option<Level>) -> Counts {
+        let mut counts = Counts::default();
+        let findings = self.findings.iter();
+        for finding in findings.filter(|it| level.is_none_or(|level| it.check.level == level)) {
+            let place = match &finding.verdict {
+                Verdict::Pass => &mut counts.pass,
+                Verdict::Fail(_) if finding.waived.is_some() => &mut counts.waived,
+                Verdict::Fail(_) => &mut counts.fail,
+                Verdict::Warn(_) => &mut counts.warn,
+                Verdict::NotApplicable(_) => &mut counts.not_applicable,
+                Verdict::Skipped(_) => &mut counts.skipped,
+            };
+            *place += 1;
+        }
+        counts
+    }
+
+    /// How many of the MUSTs could be looked at.
+    #[must_use]
+    pub fn coverage(&self) -> Coverage {
+        grade::coverage(&self.findings)
+    }
+
+    /// The grade in words: `grade A`, or that there is none.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        match self.grade {
+            Some(grade) => format!("grade {}", grade.letter()),
+            None => "no grade".to_owned(),
+        }
+    }
+
+    /// What the grade means, or why there is none.
+    #[must_use]
+    pub fn meaning(&self) -> String {
+        let Coverage { looked_at, of } = self.coverage();
+        match self.grade {
+            Some(grade) => grade.meaning().to_owned(),
+            None => format!("only {looked_at} of {of} MUSTs could be looked at"),
+        }
+    }
+
+    /// The findings that count against the agent, MUSTs first.
+    #[must_use]
+    pub fn failures(&self) -> Vec<&Finding> {
+        let mut failures: Vec<_> = self.findings.iter().filter(|it| it.is_failure()).collect();
+        failures.sort_by_key(|finding| finding.check.level);
+        failures
+    }
+}
+
+impl Finding {
+    /// Whether it counts against the agent.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        matches!(self.verdict, Verdict::Fail(_)) && self.waived.is_none()
+    }
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("format", &FORMAT)?;
+        map.serialize_entry("address", &self.address)?;
+        map.serialize_entry("card_url", &self.card_url)?;
+        let agent = json!({"name": self.agent, "version": self.agent_version});
+        map.serialize_entry("agent", &agent)?;
+        map.serialize_entry("probed_at", &self.probed_at.to_string())?;
+        map.serialize_entry("grade", &self.grade)?;
+        map.serialize_entry("musts", &self.coverage())?;
+        map.serialize_entry("stopped", &self.stopped)?;
+        map.serialize_entry("breaks_a_must", &self.breaks_a_must())?;
+        map.serialize_entry("requests", &self.requests)?;
+        let counts: Value = [Level::Must, Level::Should, Level::May]
+            .into_iter()
+            .map(|level| (level.name().to_owned(), json!(self.counts(Some(level)))))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        map.serialize_entry("counts", &counts)?;
+        map.serialize_entry("left_out", &self.left_out)?;
+        if !self.measured.is_empty() {
+            map.serialize_entry("measured", &self.measured)?;
+        }
+        map.serialize_entry("findings", &self.findings)?;
+        map.end()
+    }
+}
+
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let check = self.check;
+        map.serialize_entry("check", check.id)?;
+        map.serialize_entry("on", &self.on)?;
+        map.serialize_entry("level", check.level.name())?;
+        map.serialize_entry("verdict", self.verdict.name())?;
+        if !self.verdict.text().is_empty() {
+            map.serialize_entry("detail", self.verdict.text())?;
+        }
+        if let Some(reason) = &self.waived {
+            map.serialize_entry("waived", reason)?;
+        }
+        map.serialize_entry("title", check.title)?;
+        map.serialize_entry("requirements", check.requirements)?;
+        map.serialize_entry("section", check.section)?;
+        map.serialize_entry("why", check.why)?;
+        map.serialize_entry("mend", check.mend)?;
+        map.serialize_entry("exchanges", &self.exchanges)?;
+        map.end()
+    }
+}

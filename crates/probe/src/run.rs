@@ -1,0 +1,496 @@
+//! A run: sends requests at a polite pace, records them, and remembers what checks share.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tradepost_buyer::card::{Card, Interface};
+use tradepost_buyer::transport::Transport;
+use tradepost_wire::a2a::{EXTENSIONS_HEADER, Operation, VERSION, VERSION_HEADER};
+use tradepost_wire::aap;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::protobuf::{self, schema};
+use transfer::wait_wanted;
+
+use super::adcp::Seller;
+use super::check::{Verdict, fail, not_here};
+use super::exchange::{Exchange, Got, Sent, blank, cap};
+use super::reply::Reply;
+use super::rest;
+use super::{Options, grpc};
+
+mod transfer;
+
+/// Why nothing comes of a request in a rehearsal.
+pub(crate) const REHEARSED: &str = "nothing is sent in a rehearsal";
+
+/// How many exchanges of a check are kept.
+const KEPT: usize = 8;
+
+/// How often a request is repeated for an agent that asks us to wait, and how long at most.
+const WAITS: usize = 4;
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// How long we wait for an agent in all; then it has said often enough that we are not welcome.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A binding of A2A that can be probed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Binding {
+    JsonRpc,
+    Rest,
+    Grpc,
+}
+
+impl Binding {
+    /// All of them, in the order in which they are probed.
+    pub(crate) const ALL: [Self; 3] = [Self::JsonRpc, Self::Rest, Self::Grpc];
+
+    /// As the card writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::JsonRpc => "JSONRPC",
+            Self::Rest => "HTTP+JSON",
+            Self::Grpc => "GRPC",
+        }
+    }
+
+    /// The binding that the card calls so.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|binding| binding.name() == name)
+    }
+}
+
+/// An interface of the card that can be probed.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) binding: Binding,
+    pub(crate) url: Url,
+    pub(crate) declared: Interface,
+}
+
+/// A header that is as usual, absent, or another one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Field<'a> {
+    #[default]
+    Usual,
+    Absent,
+    Text(&'a str),
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Who<'a> {
+    /// The first token, or nobody where none was given.
+    #[default]
+    First,
+    /// The second token, or nobody where none was given.
+    Second,
+    Nobody,
+    Token(&'a str),
+}
+
+/// What is unusual about a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ask<'a> {
+    pub(crate) version: Field<'a>,
+    pub(crate) extensions: Field<'a>,
+    pub(crate) content_type: Field<'a>,
+    pub(crate) who: Who<'a>,
+    pub(crate) query: &'a str,
+    /// After how many events a stream is left.
+    pub(crate) leave_after: Option<usize>,
+    /// An answer of 401 is what the check is about.
+    pub(crate) expects_401: bool,
+}
+
+/// A request as it goes out.
+#[derive(Debug)]
+pub(crate) struct Out {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
+    /// What is called, where the request is one of gRPC.
+    pub(crate) call: Option<Call>,
+}
+
+/// A call of gRPC.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    /// `None` for a method that A2A does not have.
+    pub(crate) operation: Option<Operation>,
+    /// The message as people read it.
+    pub(crate) shown: String,
+}
+
+/// An error object of AAP that was seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    /// The whole `error` member.
+    pub(crate) error: Value,
+    pub(crate) version: aap::Version,
+    pub(crate) exchange: Exchange,
+}
+
+/// What checks share.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) options: Options,
+    pub(crate) card_url: Url,
+    pub(crate) card_answer: Got,
+    pub(crate) card: Option<Card>,
+    /// The card as JSON; null when there is none.
+    pub(crate) card_json: Value,
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// Which of them is being probed.
+    pub(crate) binding: Binding,
+    /// Which version of AAP is being probed.
+    pub(crate) version: aap::Version,
+    pub(crate) speaks_aap: bool,
+    /// What later checks need of earlier ones.
+    pub(crate) memo: BTreeMap<String, Result<Value, Verdict>>,
+    pub(crate) seen: Vec<Seen>,
+    /// Answers that show how the agent is built.
+    pub(crate) leaks: Vec<(&'static str, Exchange)>,
+    /// Calls of gRPC that ended as nobody knows.
+    pub(crate) unknown_ends: Vec<Exchange>,
+    /// What callers without a credential hear on each binding: asked once, because agents count them.
+    pub(crate) strangers: Vec<(Binding, Reply, Option<Exchange>)>,
+    pub(crate) spent: u32,
+    /// What is known of an AdCP seller.
+    pub(crate) seller: Seller,
+    /// How long the last exchange took.
+    pub(crate) took: Duration,
+    /// Whether requests are noted and not sent.
+    pub(crate) rehearses: bool,
+    transport: Transport,
+    recorded: Vec<Exchange>,
+    next_at: Option<Instant>,
+    counter: u64,
+    waited: Duration,
+}
+
+impl Run {
+    pub(crate) fn new(transport: Transport, options: Options, card_url: Url) -> Self {
+        Self {
+            options,
+            card_url,
+            card_answer: Got::nothing(),
+            card: None,
+            card_json: Value::Null,
+            endpoints: Vec::new(),
+            binding: Binding::JsonRpc,
+            version: aap::Version::V1_1,
+            speaks_aap: false,
+            memo: BTreeMap::new(),
+            seen: Vec::new(),
+            leaks: Vec::new(),
+            unknown_ends: Vec::new(),
+            strangers: Vec::new(),
+            spent: 0,
+            seller: Seller::default(),
+            took: Duration::ZERO,
+            rehearses: false,
+            transport,
+            recorded: Vec::new(),
+            next_at: None,
+            counter: 0,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// The exchanges since the last time that this was asked.
+    pub(crate) fn take_recorded(&mut self) -> Vec<Exchange> {
+        std::mem::take(&mut self.recorded)
+    }
+
+    /// Shows an exchange of an earlier check.
+    pub(crate) fn cite(&mut self, exchange: Exchange) {
+        if self.recorded.len() < KEPT || self.rehearses {
+            self.recorded.push(exchange);
+        }
+    }
+
+    /// The last exchange, as shown.
+    pub(crate) fn last(&self) -> Option<&Exchange> {
+        self.recorded.last()
+    }
+
+    /// Something that nobody has ever seen.
+    pub(crate) fn fresh(&mut self, prefix: &str) -> String {
+        self.counter += 1;
+        format!("{prefix}-{}-{}", self.options.run_id, self.counter)
+    }
+
+    /// The same, always of the same length.
+    pub(crate) fn fresh_of_one_length(&mut self, prefix: &str) -> String {
+        self.counter += 1;
+        format!("{prefix}-{}-{:08}", self.options.run_id, self.counter)
+    }
+
+    /// The id of something that nobody has.
+    pub(crate) fn unknown_id(&mut self) -> String {
+        self.counter += 1;
+        let hex: String = self.options.run_id.chars().filter(char::is_ascii_hexdigit).collect();
+        let tail: String = hex.chars().rev().take(8).collect();
+        format!("00000000-0000-4000-8000-{:04x}{tail:0>8}", self.counter & 0xffff)
+    }
+
+    /// The endpoint that is being probed.
+    pub(crate) fn endpoint(&self) -> Result<&Endpoint, Verdict> {
+        let wanted = |endpoint: &&Endpoint| endpoint.binding == self.binding;
+        self.endpoints.iter().find(wanted).ok_or_else(|| {
+            let text = format!("the card offers no {} interface", self.binding.name());
+            Verdict::NotApplicable(text)
+        })
+    }
+
+    /// The URIs of the extensions without which the agent does nothing.
+    pub(crate) fn required_extensions(&self) -> Vec<String> {
+        let extensions = self.card.iter().flat_map(|card| card.extensions.iter());
+        extensions.filter(|it| it.required).map(|it| it.uri.clone()).collect()
+    }
+
+    /// Whether the card says that the agent can do something.
+    pub(crate) fn can(&self, capability: &str) -> bool {
+        let value = self.card_json.pointer("/capabilities").and_then(|all| all.get(capability));
+        value.and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// Performs an operation on the binding that is being probed.
+    pub(crate) async fn call(
+        &mut self,
+        operation: Operation,
+        params: Value,
+    ) -> Result<Reply, Verdict> {
+        self.ask(Ask::default(), operation, params).await
+    }
+
+    /// The same with something unusual about it.
+    pub(crate) async fn ask(
+        &mut self,
+        ask: Ask<'_>,
+        operation: Operation,
+        params: Value,
+    ) -> Result<Reply, Verdict> {
+        match self.binding {
+            Binding::JsonRpc => {
+                let id = self.fresh("q");
+                let params = self.with_tenant(params)?;
+                let body = json!({"jsonrpc": "2.0", "id": id, "method": operation.name(), "params": params});
+                self.post(ask, body.to_string().into_bytes()).await
+            }
+            Binding::Rest => {
+                let tenant = self.endpoint()?.declared.tenant.clone();
+                let base = self.endpoint()?.url.clone();
+                let routes = rest::routes(&base, tenant.as_deref(), operation, &params);
+                let mut reply = None;
+                for route in routes {
+                    if reply.as_ref().is_some_and(|reply: &Reply| !reply.is_no_route()) {
+                        break;
+                    }
+                    let headers = self.headers(&ask, !route.body.is_empty());
+                    let mut url = route.url;
+                    add_query(&mut url, ask.query);
+                    let out =
+                        Out { method: route.method, url, headers, body: route.body, call: None };
+                    let got = self.send(out, ask).await?;
+                    reply = Some(Reply::rest(got));
+                }
+                reply.ok_or_else(|| Verdict::NotApplicable("no route for it".to_owned()))
+            }
+            Binding::Grpc => {
+                let params = self.with_tenant(params)?;
+                let Ok(message) = protobuf::write(schema::request(operation), &params) else {
+                    return not_here("protocol buffers cannot say what the check would send");
+                };
+                let call = Call { operation: Some(operation), shown: params.to_string() };
+                self.call_grpc(ask, operation.name(), &grpc::framed(&message), call).await
+            }
+        }
+    }
+
+    fn with_tenant(&self, mut params: Value) -> Result<Value, Verdict> {
+        let tenant = self.endpoint()?.declared.tenant.clone();
+        if let (Some(tenant), Some(members)) = (tenant, params.as_object_mut()) {
+            members.entry("tenant").or_insert_with(|| tenant.into());
+        }
+        Ok(params)
+    }
+
+    /// Posts bytes to the JSON-RPC endpoint.
+    pub(crate) async fn post(&mut self, ask: Ask<'_>, body: Vec<u8>) -> Result<Reply, Verdict> {
+        let mut url = self.endpoint()?.url.clone();
+        add_query(&mut url, ask.query);
+        let headers = self.headers(&ask, true);
+        let out = Out { method: Method::POST, url, headers, body, call: None };
+        let got = self.send(out, ask).await?;
+        Ok(Reply::jsonrpc(got))
+    }
+
+    /// Posts a body to a method of the gRPC interface.
+    pub(crate) async fn call_grpc(
+        &mut self,
+        ask: Ask<'_>,
+        method: &str,
+        body: &[u8],
+        call: Call,
+    ) -> Result<Reply, Verdict> {
+        let url = grpc::method(&self.endpoint()?.url, method);
+        let usual = Ask { content_type: Field::Text("application/grpc"), ..ask };
+        let mut headers = self.headers(&usual, true);
+        headers.retain(|(name, _)| *name != "accept");
+        headers.push(("te", "trailers".to_owned()));
+        let operation = call.operation;
+        let out = Out { method: Method::POST, url, headers, body: body.to_vec(), call: Some(call) };
+        let got = self.send(out, ask).await?;
+        Ok(Reply::grpc(got, operation))
+    }
+
+    /// The headers of a request.
+    pub(crate) fn headers(&self, ask: &Ask<'_>, has_body: bool) -> Vec<(&'static str, String)> {
+        let mut headers =
+            vec![("accept", "application/json, text/event-stream, */*;q=0.1".to_owned())];
+        let mut add = |name, field: Field<'_>, usual: Option<String>| match field {
+            Field::Usual => headers.extend(usual.map(|value| (name, value))),
+            Field::Absent => {}
+            Field::Text(text) => headers.push((name, text.to_owned())),
+        };
+        add("content-type", ask.content_type, has_body.then(|| "application/json".to_owned()));
+        add(VERSION_HEADER, ask.version, Some(VERSION.to_owned()));
+        let required = self.required_extensions();
+        let usual = (!required.is_empty()).then(|| required.join(", "));
+        add(EXTENSIONS_HEADER, ask.extensions, usual);
+        if let Some(token) = self.token(ask.who) {
+            headers.push(("authorization", format!("Bearer {token}")));
+        }
+        headers
+    }
+
+    pub(crate) fn token<'a>(&'a self, who: Who<'a>) -> Option<&'a str> {
+        match who {
+            Who::First => self.options.token.as_deref(),
+            Who::Second => self.options.token_b.as_deref(),
+            Who::Nobody => None,
+            Who::Token(token) => Some(token),
+        }
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        [&self.options.token, &self.options.token_b].into_iter().flatten().cloned().collect()
+    }
+
+    /// Sends a request, at the pace agreed on and again where the agent asks us to wait.
+    pub(crate) async fn send(&mut self, out: Out, ask: Ask<'_>) -> Result<Got, Verdict> {
+        let mut waits = 0;
+        loop {
+            let got = self.send_once(&out, ask.leave_after).await?;
+            let wait = wait_wanted(&got).filter(|_| waits < WAITS);
+            let Some(wait) = wait else {
+                let wants_token = got.wants_credential() && !ask.expects_401;
+                return if wants_token {
+                    let hint = if self.options.token.is_some() {
+                        "does not accept the token"
+                    } else {
+                        "wants a credential; give one with --token"
+                    };
+                    Err(Verdict::Skipped(format!("the agent {hint}")))
+                } else {
+                    Ok(got)
+                };
+            };
+            waits += 1;
+            self.recorded.pop();
+            let wait = wait.min(LONGEST_WAIT);
+            self.waited += wait;
+            if self.waited > PATIENCE {
+                return Err(Verdict::Skipped("the agent limits our requests".to_owned()));
+            }
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    async fn send_once(&mut self, out: &Out, leave_after: Option<usize>) -> Result<Got, Verdict> {
+        if self.spent >= self.options.budget {
+            let text = format!("the budget of {} requests is used up", self.options.budget);
+            return Err(Verdict::Skipped(text));
+        }
+        let secrets = self.secrets();
+        let shown = match &out.call {
+            Some(call) => cap(call.shown.as_bytes()),
+            None => cap(&out.body),
+        };
+        let agent = ("user-agent", self.options.user_agent());
+        let sent = Sent {
+            method: out.method.to_string(),
+            url: blank(out.url.as_str(), &secrets),
+            headers: out
+                .headers
+                .iter()
+                .chain([&agent])
+                .map(|(name, value)| {
+                    let hidden = *name == "authorization";
+                    let value =
+                        if hidden { "Bearer ***".to_owned() } else { blank(value, &secrets) };
+                    ((*name).to_owned(), value)
+                })
+                .collect(),
+            body: blank(&shown, &secrets),
+        };
+        if self.rehearses {
+            self.cite(Exchange { request: sent, answer: None, failure: None });
+            return Err(Verdict::Skipped(REHEARSED.to_owned()));
+        }
+        self.spent += 1;
+        self.keep_pace().await;
+        let started = Instant::now();
+        let transferred = self.transfer(out, leave_after).await;
+        self.took = started.elapsed();
+        match transferred {
+            Ok(got) => {
+                let answer = Some(got.shown(&secrets));
+                let exchange = Exchange { request: sent, answer, failure: None };
+                if let Some(sign) = super::leak::sign(&got.text()) {
+                    self.leaks.push((sign, exchange.clone()));
+                }
+                if got.metadata("grpc-status") == Some("2") {
+                    self.unknown_ends.push(exchange.clone());
+                }
+                if repeats(&got, &secrets) {
+                    self.seller.echoes.push(exchange.clone());
+                }
+                self.cite(exchange);
+                Ok(got)
+            }
+            Err(why) => {
+                let failure = Some(blank(&why, &secrets));
+                self.cite(Exchange { request: sent, answer: None, failure });
+                fail(format!("no answer: {}", blank(&why, &secrets)))
+            }
+        }
+    }
+
+    async fn keep_pace(&mut self) {
+        let Some(rate) = std::num::NonZeroU32::new(self.options.rate) else { return };
+        let now = Instant::now();
+        let at = self.next_at.unwrap_or(now).max(now);
+        self.next_at = Some(at + Duration::from_secs(1) / rate.get());
+        tokio::time::sleep_until(at).await;
+    }
+}
+
+/// Whether an answer has one of our credentials in it; a short one may be there by chance.
+fn repeats(got: &Got, secrets: &[String]) -> bool {
+    let mut long = secrets.iter().filter(|secret| secret.len() >= 8);
+    long.any(|secret| got.text().contains(secret.as_str()))
+}
+
+fn add_query(url: &mut Url, query: &str) {
+    if !query.is_empty() {
+        let joined = url.query().map_or(query.to_owned(), |known| format!("{known}&{query}"));
+        url.set_query(Some(&joined));
+    }
+}

@@ -1,0 +1,147 @@
+//! A request on its way: sent as it is, and its answer read whole, by HTTP and by gRPC.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use reqwest::Request;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use serde_json::Value;
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::a2a::status::Status;
+
+use super::{Call, Out, Run};
+use crate::exchange::Got;
+use crate::grpc;
+
+/// How much of an answer is read, and how long a stream may be silent.
+const MAX_BODY: usize = 8 * 1024 * 1024;
+const SILENCE: Duration = Duration::from_secs(10);
+
+impl Run {
+    pub(super) async fn transfer(
+        &self,
+        out: &Out,
+        leave_after: Option<usize>,
+    ) -> Result<Got, String> {
+        let mut request = Request::new(out.method.clone(), out.url.clone());
+        let mut headers = HeaderMap::new();
+        for (name, value) in &out.headers {
+            let value = HeaderValue::from_bytes(value.as_bytes());
+            let value = value.map_err(|_| format!("{name} cannot be sent"))?;
+            headers.append(HeaderName::from_static(name), value);
+        }
+        if let Ok(agent) = HeaderValue::from_str(&self.options.user_agent()) {
+            headers.append(USER_AGENT, agent);
+        }
+        *request.headers_mut() = headers;
+        if !out.body.is_empty() {
+            *request.body_mut() = Some(out.body.clone().into());
+        }
+        if let Some(call) = &out.call {
+            return self.transfer_grpc(request, call, leave_after).await;
+        }
+        let opened = self.transport.open(request).await;
+        let mut response = opened.map_err(|failure| failure.to_string())?;
+        let status = response.status().as_u16();
+        let headers = listed(response.headers());
+        let mut got = Got { status, headers, ended: false, ..Got::nothing() };
+        let is_stream = got.media_type() == "text/event-stream";
+        let patience = if is_stream { SILENCE } else { self.transport.limits().timeout };
+        loop {
+            match tokio::time::timeout(patience, response.chunk()).await {
+                Ok(Ok(Some(chunk))) => got.body.extend_from_slice(&chunk),
+                Ok(Ok(None)) => {
+                    got.ended = true;
+                    return Ok(got);
+                }
+                // What came of a stream can be judged.
+                Ok(Err(_)) | Err(_) if is_stream => return Ok(got),
+                Ok(Err(_)) => return Err("the answer broke off".to_owned()),
+                Err(_) => return Err("the answer did not end in time".to_owned()),
+            }
+            if got.body.len() > MAX_BODY {
+                return Err(format!("the answer is larger than {MAX_BODY} bytes"));
+            }
+            if leave_after.is_some_and(|events| got.events().len() >= events) {
+                return Ok(got);
+            }
+        }
+    }
+
+    async fn transfer_grpc(
+        &self,
+        request: Request,
+        call: &Call,
+        leave_after: Option<usize>,
+    ) -> Result<Got, String> {
+        let opened = self.transport.open_http2(request).await;
+        let response = opened.map_err(|failure| failure.to_string())?;
+        let (status, headers) = (response.status().as_u16(), listed(response.headers()));
+        let mut got = Got { status, headers, ended: false, ..Got::nothing() };
+        let mut body = std::pin::pin!(reqwest::Body::from(response));
+        let streams = matches!(
+            call.operation,
+            Some(Operation::SendStreamingMessage | Operation::SubscribeToTask)
+        );
+        let patience = if streams { SILENCE } else { self.transport.limits().timeout };
+        loop {
+            let frame = match tokio::time::timeout(patience, body.frame()).await {
+                Ok(Some(Ok(frame))) => frame,
+                Ok(None) => {
+                    got.ended = true;
+                    break;
+                }
+                Ok(Some(Err(_))) | Err(_) if streams => break,
+                Ok(Some(Err(_))) => return Err("the answer broke off".to_owned()),
+                Err(_) => return Err("the answer did not end in time".to_owned()),
+            };
+            match frame.into_data() {
+                Ok(chunk) => got.body.extend_from_slice(&chunk),
+                Err(frame) => {
+                    if let Ok(trailers) = frame.into_trailers() {
+                        got.trailers = listed(&trailers);
+                    }
+                }
+            }
+            if got.body.len() > MAX_BODY {
+                return Err(format!("the answer is larger than {MAX_BODY} bytes"));
+            }
+            let count = || grpc::messages(&got.body).map_or(0, |messages| messages.len());
+            if leave_after.is_some_and(|events| count() >= events) {
+                break;
+            }
+        }
+        got.readable = Some(grpc::readable(call.operation, &got));
+        Ok(got)
+    }
+}
+
+fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
+}
+
+/// How long the agent asks us to wait, when it says that we ask too often.
+pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
+    const DEFAULT: Duration = Duration::from_secs(2);
+    if let Some(end) = grpc::End::of(got) {
+        // Without RetryInfo it is what was sent that is too much.
+        return end.retry_delay().filter(|_| end.status() == Some(Status::ResourceExhausted));
+    }
+    let body = got.json();
+    let data = body.as_ref().and_then(|body| body.pointer("/error/data"));
+    let of_tool = body.as_ref().and_then(|body| body.pointer("/result/structuredContent"));
+    let of_adcp = data.into_iter().chain(of_tool).find_map(|it| it.get("adcp_error"));
+    let code = |error: &Value| error.get("code").and_then(Value::as_str) == Some("RATE_LIMITED");
+    let limited = data.is_some_and(code) || of_adcp.is_some_and(code);
+    if got.status != 429 && !limited {
+        return None;
+    }
+    let header = got.header("retry-after").and_then(|text| text.trim().parse().ok());
+    let details = data.and_then(|data| data.get("details"));
+    let in_body = details.and_then(|details| details.get("retry_after_ms")?.as_u64());
+    let seconds = of_adcp.and_then(|error| error.get("retry_after")?.as_f64());
+    let seconds = seconds.and_then(|it| Duration::try_from_secs_f64(it.ceil()).ok());
+    let wait = in_body.map(Duration::from_millis).or(seconds).or(header.map(Duration::from_secs));
+    Some(wait.unwrap_or(DEFAULT).max(Duration::from_millis(50)))
+}

@@ -1,0 +1,164 @@
+//! Looking at JSON: whether what an agent sent has the shape that it should have.
+
+use serde_json::Value;
+use tradepost_wire::format;
+
+/// The states of a task (A2A §4.1.3).
+const STATES: &[&str] = &[
+    "TASK_STATE_SUBMITTED",
+    "TASK_STATE_WORKING",
+    "TASK_STATE_COMPLETED",
+    "TASK_STATE_FAILED",
+    "TASK_STATE_CANCELED",
+    "TASK_STATE_INPUT_REQUIRED",
+    "TASK_STATE_REJECTED",
+    "TASK_STATE_AUTH_REQUIRED",
+];
+
+/// Collects what is wrong.
+#[derive(Debug, Default)]
+pub(crate) struct Wrong(pub(crate) Vec<String>);
+
+impl Wrong {
+    /// Notes a problem.
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
+        self.0.push(text.into());
+    }
+
+    /// Notes a problem when something does not hold.
+    pub(crate) fn unless(&mut self, holds: bool, text: impl FnOnce() -> String) {
+        if !holds {
+            self.0.push(text());
+        }
+    }
+
+    /// A member that must be text with something in it.
+    pub(crate) fn text(&mut self, value: &Value, name: &str, place: &str) {
+        self.unless(text(value, name).is_some_and(|text| !text.is_empty()), || {
+            format!("{place} has no {name}")
+        });
+    }
+
+    /// A member that must be a list.
+    pub(crate) fn list(&mut self, value: &Value, name: &str, place: &str) {
+        self.unless(value.get(name).is_some_and(Value::is_array), || {
+            format!("{place} has no list {name}")
+        });
+    }
+
+    /// Only these members.
+    pub(crate) fn closed(&mut self, value: &Value, known: &[&str], place: &str) {
+        for name in value.as_object().into_iter().flatten().map(|(name, _)| name) {
+            self.unless(known.contains(&name.as_str()), || {
+                format!("{place} has the unknown member {name}")
+            });
+        }
+    }
+}
+
+/// A text member.
+pub(crate) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name)?.as_str()
+}
+
+/// Sets the member at a pointer, where there is an object to hold it.
+pub(crate) fn set(value: &mut Value, pointer: &str, member: Value) {
+    let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
+    if let Some(members) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
+        members.insert(name.to_owned(), member);
+    }
+}
+
+/// The items of a list member.
+pub(crate) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Whether a text is a moment in RFC 3339.
+pub(crate) fn is_moment(text: &str) -> bool {
+    format::timestamp(text).is_some()
+}
+
+/// The state of a task.
+pub(crate) fn state(task: &Value) -> &str {
+    task.pointer("/status/state").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether a state is an end.
+pub(crate) fn is_terminal(state: &str) -> bool {
+    matches!(
+        state,
+        "TASK_STATE_COMPLETED"
+            | "TASK_STATE_FAILED"
+            | "TASK_STATE_CANCELED"
+            | "TASK_STATE_REJECTED"
+    )
+}
+
+/// What is wrong with a message of the agent's (A2A §4.1.4).
+pub(crate) fn message(message: &Value, wrong: &mut Wrong) {
+    wrong.text(message, "messageId", "the message");
+    let role = text(message, "role").unwrap_or_default();
+    wrong.unless(role == "ROLE_AGENT", || {
+        format!("the message has the role {role:?}, not ROLE_AGENT")
+    });
+    wrong.unless(items(message, "parts").count() > 0, || "the message has no parts".to_owned());
+    parts(message, "the message", wrong);
+}
+
+/// What is wrong with parts.
+pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut Wrong) {
+    for part in items(holder, "parts") {
+        let contents =
+            ["text", "raw", "url", "data"].iter().filter(|name| part.get(name).is_some());
+        let count = contents.count();
+        wrong.unless(count == 1, || {
+            format!("a part of {place} has {count} of text, raw, url and data instead of one")
+        });
+        wrong.unless(part.get("kind").is_none(), || {
+            format!("a part of {place} has kind, as in A2A 0.3")
+        });
+    }
+}
+
+/// What is wrong with a task (A2A §4.1.1).
+pub(crate) fn task(task: &Value, wrong: &mut Wrong) {
+    wrong.text(task, "id", "the task");
+    let state = state(task);
+    wrong.unless(STATES.contains(&state), || {
+        format!("the task has the state {state:?}, which is none of A2A's")
+    });
+    for artifact in items(task, "artifacts") {
+        wrong.text(artifact, "artifactId", "an artifact");
+        wrong
+            .unless(items(artifact, "parts").count() > 0, || "an artifact has no parts".to_owned());
+        parts(artifact, "an artifact", wrong);
+    }
+}
+
+/// What is wrong with an event of a stream (A2A §4.2): exactly one of four members, each whole.
+pub(crate) fn event(event: &Value, wrong: &mut Wrong) {
+    let members = ["task", "message", "statusUpdate", "artifactUpdate"];
+    let found: Vec<_> = members.iter().filter(|name| event.get(name).is_some()).collect();
+    wrong.unless(found.len() == 1, || {
+        format!("an event has {} of task, message, statusUpdate and artifactUpdate", found.len())
+    });
+    if let Some(value) = event.get("task") {
+        task(value, wrong);
+    }
+    if let Some(value) = event.get("message") {
+        message(value, wrong);
+    }
+    for (name, member) in [("statusUpdate", "status"), ("artifactUpdate", "artifact")] {
+        if let Some(update) = event.get(name) {
+            wrong.text(update, "taskId", name);
+            wrong.text(update, "contextId", name);
+            wrong.unless(update.get(member).is_some_and(Value::is_object), || {
+                format!("{name} has no {member}")
+            });
+            if let Some(message) = update.pointer("/status/message").filter(|it| it.is_object()) {
+                wrong.text(message, "messageId", "the message of a statusUpdate");
+            }
+        }
+    }
+}

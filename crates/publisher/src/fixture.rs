@@ -1,0 +1,208 @@
+//! What a sandbox puts beside the catalogue. Fixtures of tests say what a test is about and no
+//! more; what a published product or format has to have besides is filled in here.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::catalogue::{CHANNELS, Catalogue, Format, Price, Product, Terms, maps, text};
+use crate::profile::Profile;
+use crate::publisher::Publisher;
+use crate::shelf::{New, Shelf};
+use crate::world::Broken;
+
+/// Words for channels that test fixtures use and `enums/channels.json` does not have.
+const LOOSE_CHANNELS: [(&str, &str); 4] =
+    [("video", "olv"), ("audio", "streaming_audio"), ("native", "display"), ("tv", "linear_tv")];
+
+impl Product {
+    /// A product of which only some members are given. What else a published product has to have
+    /// is filled in, except prices: a product without prices is not on offer.
+    #[must_use]
+    pub fn completed(id: &str, partial: &Map<String, Value>, profile: &Profile) -> Self {
+        let catalogue = &profile.catalogue;
+        let mut published = Map::new();
+        let name = title(id);
+        published.insert("product_id".to_owned(), id.into());
+        published.insert("name".to_owned(), name.clone().into());
+        published.insert("description".to_owned(), format!("{name}, for tests.").into());
+        let everything = json!([{"selection_type": "all", "publisher_domain": profile.domain}]);
+        published.insert("publisher_properties".to_owned(), everything);
+        published.insert("delivery_type".to_owned(), "non_guaranteed".into());
+        published.insert("pricing_options".to_owned(), json!([]));
+        published.insert("reporting_capabilities".to_owned(), reporting());
+        for (member, value) in partial.iter().filter(|(name, _)| *name != "product_id") {
+            published.insert(member.clone(), value.clone());
+        }
+        if let Some(Value::Array(channels)) = published.get_mut("channels") {
+            *channels = channels.iter().filter_map(Value::as_str).filter_map(channel).collect();
+        }
+        let formats: Vec<_> = maps(published.get("format_ids")).cloned().collect();
+        if !formats.is_empty() {
+            let formats = formats.into_iter().map(|format| catalogue.addressed(format));
+            published.insert("format_ids".to_owned(), formats.map(Value::Object).collect());
+        } else if !published.contains_key("format_options") {
+            published.insert("format_ids".to_owned(), json!([catalogue.any_format()]));
+        }
+        let prices: Vec<_> = maps(published.get("pricing_options")).cloned().collect();
+        let prices = prices.into_iter().map(priced).map(Value::Object).collect();
+        published.insert("pricing_options".to_owned(), prices);
+        Self { published, terms: Terms::default() }
+    }
+}
+
+impl Catalogue {
+    /// A format id with the agent that defines it.
+    fn addressed(&self, mut format: Map<String, Value>) -> Map<String, Value> {
+        format.entry("agent_url").or_insert_with(|| self.agent_url.clone().into());
+        format
+    }
+
+    fn any_format(&self) -> Value {
+        let known = self.formats.first().and_then(|format| format.get("format_id")).cloned();
+        known.unwrap_or_else(|| json!({"agent_url": self.agent_url, "id": "display_300x250"}))
+    }
+}
+
+/// A price of which only some members are given. Auctions get a guidance: the floor and what is
+/// usual above it.
+fn priced(partial: Map<String, Value>) -> Map<String, Value> {
+    let mut price = Map::new();
+    price.insert("pricing_option_id".to_owned(), "standard".into());
+    price.insert("pricing_model".to_owned(), "cpm".into());
+    price.insert("currency".to_owned(), "USD".into());
+    price.extend(partial);
+    if let Price::Auction(Some(floor)) = Price::of(&price) {
+        let guidance = json!({"p25": floor, "p50": floor * 1.2, "p75": floor * 1.5});
+        price.entry("price_guidance").or_insert(guidance);
+    }
+    price
+}
+
+fn channel(word: &str) -> Option<Value> {
+    let known = CHANNELS.iter().find(|channel| **channel == word);
+    let loose = LOOSE_CHANNELS.iter().find(|(loose, _)| *loose == word);
+    known.copied().or(loose.map(|(_, channel)| *channel)).map(Value::from)
+}
+
+fn reporting() -> Value {
+    json!({
+        "available_reporting_frequencies": ["daily"],
+        "expected_delay_minutes": 60,
+        "timezone": "UTC",
+        "supports_webhooks": false,
+        "available_metrics": ["impressions", "spend", "clicks"],
+        "date_range_support": "date_range",
+    })
+}
+
+/// A name of an id: `sports_display-auction` is "Sports display auction".
+fn title(id: &str) -> String {
+    let spaced = id.replace(['_', '-'], " ");
+    let mut letters = spaced.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => spaced,
+    }
+}
+
+impl Publisher {
+    /// Puts a product beside the catalogue, completed; and the formats that it names, when nobody
+    /// knows them. Put again, it keeps the prices that it has, unless others are given.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn seed_product(
+        &self,
+        shelf: &dyn Shelf,
+        id: &str,
+        partial: &Map<String, Value>,
+        now: Timestamp,
+    ) -> Result<(), Broken> {
+        let mut product = Product::completed(id, partial, &self.profile);
+        if !partial.contains_key("pricing_options")
+            && let Some(known) = self.product(shelf, id)?
+            && let Some(prices) = known.published.get("pricing_options")
+        {
+            product.published.insert("pricing_options".to_owned(), prices.clone());
+        }
+        for format in product.formats() {
+            let ours = text(format, "agent_url") == self.profile.catalogue.agent_url;
+            if ours && self.format(shelf, format)?.is_none() {
+                self.seed_format(shelf, text(format, "id"), &Map::new(), now)?;
+            }
+        }
+        lay(shelf, id, &product, now)
+    }
+
+    /// Puts a price to a product, in place of the one with its id. Whether there is the product.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn seed_price(
+        &self,
+        shelf: &dyn Shelf,
+        product_id: &str,
+        option_id: &str,
+        partial: &Map<String, Value>,
+        now: Timestamp,
+    ) -> Result<bool, Broken> {
+        let Some(mut product) = self.product(shelf, product_id)? else {
+            return Ok(false);
+        };
+        let mut price = partial.clone();
+        price.insert("pricing_option_id".to_owned(), option_id.into());
+        let price = Value::Object(priced(price));
+        let mut prices: Vec<Value> = product.prices().cloned().map(Value::Object).collect();
+        let same = |known: &&mut Value| {
+            known.get("pricing_option_id").and_then(Value::as_str) == Some(option_id)
+        };
+        match prices.iter_mut().find(same) {
+            Some(known) => *known = price,
+            None => prices.push(price),
+        }
+        product.published.insert("pricing_options".to_owned(), prices.into());
+        lay(shelf, product_id, &product, now)?;
+        Ok(true)
+    }
+
+    /// Puts a creative format beside the catalogue, completed.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn seed_format(
+        &self,
+        shelf: &dyn Shelf,
+        id: &str,
+        partial: &Map<String, Value>,
+        now: Timestamp,
+    ) -> Result<(), Broken> {
+        let mut format = Map::new();
+        let given = partial.get("format_id").and_then(Value::as_object).cloned();
+        let mut format_id = self.profile.catalogue.addressed(given.unwrap_or_default());
+        format_id.insert("id".to_owned(), id.into());
+        format.insert("format_id".to_owned(), format_id.into());
+        format.insert("name".to_owned(), title(id).into());
+        let rest = partial.iter().filter(|(name, _)| *name != "format_id");
+        format.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
+        lay(shelf, id, &Format(format), now)
+    }
+}
+
+/// Puts the publisher's own thing there, in place of the one with its id.
+fn lay<T: crate::shelf::Thing>(
+    shelf: &dyn Shelf,
+    id: &str,
+    thing: &T,
+    now: Timestamp,
+) -> Result<(), Broken> {
+    match shelf.find::<T>(id)? {
+        None => shelf.add(New { id, owner: "", account: None, state: "", now }, thing),
+        Some(mut known) => {
+            known.record.body = serde_json::to_value(thing)
+                .map_err(|error| Broken::new("writing what is put beside the catalogue", error))?;
+            known.record.revision += 1;
+            known.record.updated_at = now;
+            shelf.put(known.record)
+        }
+    }
+}

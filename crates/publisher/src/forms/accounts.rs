@@ -1,0 +1,74 @@
+//! Accounts: `sync_accounts`, `list_accounts`, `sync_governance`.
+
+use serde_json::Value;
+use tradepost_wire::form;
+
+use super::Pagination;
+use super::products::Brand;
+use crate::account::Status;
+use crate::agent::Billing;
+use crate::resolve::Reference;
+
+form! {
+    /// `account/sync-accounts-request.json`.
+    pub(crate) struct SyncAccounts {
+        accounts: Vec<AccountRow>,
+        delete_missing: bool,
+        dry_run: bool,
+        push_notification_config: Option<Value>,
+    }
+
+    /// An account as it is to be: a known one by `account`, or the one with a natural key.
+    pub(crate) struct AccountRow {
+        account: Option<Reference>,
+        brand: Option<Brand>,
+        operator: Option<String>,
+        sandbox: Option<bool>,
+        billing: Option<Billing>,
+        billing_entity: Option<Value>,
+        payment_terms: Option<String>,
+        notification_configs: Option<Vec<NotificationConfig>>;
+        keep
+        /// Whose account it is, to be repeated.
+        identity: ["brand", "operator", "sandbox"]
+    }
+
+    /// `core/notification-config.json`.
+    pub(crate) struct NotificationConfig {
+        subscriber_id: String,
+        url: String,
+        event_types: Vec<String>,
+        active: Option<bool>;
+        whole sent
+    }
+
+    /// `account/list-accounts-request.json`.
+    pub(crate) struct ListAccounts {
+        account: Option<Reference>,
+        status: Option<Status>,
+        pagination: Option<Pagination>,
+        sandbox: Option<bool>,
+    }
+
+    /// `account/sync-governance-request.json`.
+    pub(crate) struct SyncGovernance {
+        accounts: Vec<GovernanceRow>,
+    }
+
+    /// An account with its agents; the schema demands one.
+    pub(crate) struct GovernanceRow {
+        account: Reference,
+        governance_agents: Vec<GovernanceAgent>,
+    }
+
+    /// An agent that is asked before money is committed.
+    pub(crate) struct GovernanceAgent {
+        url: String,
+        authentication: Authentication,
+    }
+
+    /// How the agent wants to be shown that it is us.
+    pub(crate) struct Authentication {
+        credentials: String,
+    }
+}

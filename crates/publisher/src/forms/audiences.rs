@@ -1,0 +1,62 @@
+//! Audiences, and events of conversion: `sync_audiences`, `sync_event_sources`, `log_event`.
+
+use jiff::Timestamp;
+use tradepost_wire::form;
+
+form! {
+    /// `media-buy/sync-audiences-request.json`.
+    pub(crate) struct SyncAudiences {
+        audiences: Option<Vec<Audience>>,
+        delete_missing: bool,
+    }
+
+    /// An audience, and who is to come into it and to leave it.
+    pub(crate) struct Audience {
+        audience_id: String,
+        delete: bool,
+        add: Vec<Member>,
+        remove: Vec<Member>;
+        keep given: ["name", "description", "audience_type", "tags", "consent_basis"]
+    }
+
+    /// `core/audience-member.json`.
+    pub(crate) struct Member {
+        external_id: String,
+    }
+
+    /// `media-buy/sync-event-sources-request.json`.
+    pub(crate) struct SyncEventSources {
+        event_sources: Option<Vec<EventSource>>,
+        delete_missing: bool,
+    }
+
+    /// Where events come from.
+    pub(crate) struct EventSource {
+        event_source_id: String;
+        keep given: ["name", "event_types", "action_source", "allowed_domains", "surface"]
+    }
+
+    /// `media-buy/log-event-request.json`.
+    pub(crate) struct LogEvent {
+        event_source_id: String,
+        test_event_code: Option<String>,
+        events: Vec<Event>,
+    }
+
+    /// `core/event.json`.
+    pub(crate) struct Event {
+        event_id: String,
+        event_type: String,
+        event_time: Timestamp,
+        event_source_url: Option<String>,
+        custom_data: Option<CustomData>,
+    }
+
+    /// What an event was worth (`core/event-custom-data.json`).
+    pub(crate) struct CustomData {
+        value: Option<f64>,
+        /// No member of the schema; a name of older senders.
+        order_total: Option<f64>,
+        currency: Option<String>,
+    }
+}

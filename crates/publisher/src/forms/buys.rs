@@ -1,0 +1,337 @@
+//! Media buys: `create_media_buy`, `update_media_buy`, `get_media_buys`, `get_media_buy_delivery`.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::rules::typed::{Kind, OneOrMore, Typed};
+use tradepost_wire::form;
+
+use super::{Money, Pagination};
+use crate::buy::Status;
+
+form! {
+    /// `media-buy/create-media-buy-request.json`.
+    pub(crate) struct CreateMediaBuy {
+        plan_id: Option<String>,
+        /// No member of the schema; the text on governance has it in this request too.
+        governance_context: Option<String>,
+        proposal_id: Option<String>,
+        total_budget: Option<Money>,
+        packages: Option<Vec<PackageRequest>>,
+        brand: Value,
+        advertiser_industry: Option<String>,
+        io_acceptance: Option<Acceptance>,
+        start_time: Start,
+        end_time: Timestamp,
+        paused: bool,
+        push_notification_config: Option<Value>,
+        context: Option<Value>;
+        keep
+        shown: ["context", "advertiser_industry", "po_number", "agency_estimate_number"],
+        not_done: ["reporting_webhook", "artifact_webhook", "invoice_recipient"];
+        whole sent
+    }
+
+    /// That the insertion order of a proposal is accepted.
+    pub(crate) struct Acceptance {
+        io_id: String,
+    }
+
+    /// `media-buy/package-request.json`.
+    pub(crate) struct PackageRequest {
+        product_id: String,
+        format_ids: Vec<Map<String, Value>>,
+        format_option_refs: Vec<FormatOption>,
+        format_kind: Option<String>,
+        budget: f64,
+        pricing_option_id: String,
+        bid_price: Option<f64>,
+        start_time: Option<Timestamp>,
+        end_time: Option<Timestamp>,
+        paused: bool,
+        optimization_goals: Vec<Goal>,
+        targeting_overlay: Option<Targeting>,
+        measurement_terms: Option<MeasurementTerms>,
+        performance_standards: Vec<Standard>,
+        committed_metrics: Vec<CommittedMetric>,
+        creative_assignments: Vec<Assignment>,
+        creatives: Option<Value>;
+        keep
+        shown: [
+            "format_ids",
+            "format_option_refs",
+            "format_kind",
+            "params",
+            "pacing",
+            "bid_price",
+            "impressions",
+            "optimization_goals",
+            "targeting_overlay",
+            "measurement_terms",
+            "performance_standards",
+            "agency_estimate_number",
+            "context",
+        ],
+        promised: ["committed_metrics"],
+        not_done: ["catalogs"]
+    }
+
+    /// `core/format-option-ref.json`.
+    pub(crate) struct FormatOption {
+        format_option_id: String,
+    }
+
+    /// `core/optimization-goal.json`. What it is about is the product's to know, and read as it is.
+    pub(crate) struct Goal {
+        kind: GoalKind,
+        metric: Option<Value>,
+        view_duration_seconds: Option<Value>,
+        reach_unit: Option<Value>,
+        target: Option<Target>,
+    }
+
+    /// What a goal is to come to.
+    pub(crate) struct Target {
+        kind: String,
+    }
+
+    /// `core/measurement-terms.json`.
+    pub(crate) struct MeasurementTerms {
+        billing_measurement: Option<BillingMeasurement>,
+        makegood_policy: Option<MakegoodPolicy>,
+    }
+
+    /// Whose count decides about money.
+    pub(crate) struct BillingMeasurement {
+        max_variance_percent: Option<f64>,
+        measurement_window: Option<String>,
+    }
+
+    /// What happens when less is delivered.
+    pub(crate) struct MakegoodPolicy {
+        available_remedies: Vec<String>,
+    }
+
+    /// `core/performance-standard.json`.
+    pub(crate) struct Standard {
+        metric: String,
+        threshold: f64,
+    }
+
+    /// A metric that is to be reported.
+    pub(crate) struct CommittedMetric {
+        scope: MetricScope,
+        metric_id: String,
+    }
+
+    /// `core/creative-assignment.json`.
+    pub(crate) struct Assignment {
+        creative_id: String;
+        whole sent
+    }
+
+    /// At whom a package is aimed (`core/targeting.json`).
+    pub(crate) struct Targeting {
+        geo_countries: Option<Vec<String>>,
+        audience_include: Vec<String>,
+        audience_exclude: Vec<String>,
+        signal_targeting_groups: Option<SignalGroups>,
+        signal_targeting: Vec<AimedSignal>,
+        property_list: Option<ListReference>;
+        keep
+        not_done: [
+            "axe_include_segment",
+            "axe_exclude_segment",
+            "collection_list",
+            "collection_list_exclude",
+            "store_catchments",
+            "geo_proximity",
+        ];
+        whole sent
+    }
+
+    /// A list of properties (`core/property-list-ref.json`).
+    pub(crate) struct ListReference {
+        list_id: String,
+    }
+
+    /// `core/package-signal-targeting-groups.json`.
+    pub(crate) struct SignalGroups {
+        groups: Vec<SignalGroup>,
+    }
+
+    /// `core/package-signal-targeting-group.json`.
+    pub(crate) struct SignalGroup {
+        signals: Vec<AimedSignal>,
+    }
+
+    /// A signal, by its handle, by its reference or by what references were called before.
+    pub(crate) struct AimedSignal {
+        signal_agent_segment_id: Option<String>,
+        signal_ref: Option<SignalName>,
+        signal_id: Option<SignalName>,
+    }
+
+    /// `media-buy/update-media-buy-request.json`.
+    pub(crate) struct UpdateMediaBuy {
+        media_buy_id: String,
+        revision: Option<u64>,
+        paused: Option<bool>,
+        canceled: Option<bool>,
+        cancellation_reason: Option<String>,
+        start_time: Option<Start>,
+        end_time: Option<Timestamp>,
+        packages: Vec<PackageUpdate>,
+        new_packages: Option<Vec<PackageRequest>>,
+        /// No member of the schema; the text on governance has it in this request too.
+        governance_context: Option<String>;
+        keep
+        changes: ["paused", "canceled", "start_time", "end_time", "packages", "new_packages"],
+        not_done: ["invoice_recipient", "reporting_webhook"];
+        whole sent
+    }
+
+    /// `media-buy/package-update.json`.
+    pub(crate) struct PackageUpdate {
+        package_id: String,
+        budget: Option<f64>,
+        bid_price: Option<f64>,
+        start_time: Option<Timestamp>,
+        end_time: Option<Timestamp>,
+        paused: Option<bool>,
+        canceled: Option<bool>,
+        cancellation_reason: Option<String>,
+        optimization_goals: Vec<Goal>,
+        targeting_overlay: Option<Targeting>,
+        keyword_targets_add: Option<Vec<Keyword>>,
+        keyword_targets_remove: Option<Vec<Keyword>>,
+        negative_keywords_add: Option<Vec<Keyword>>,
+        negative_keywords_remove: Option<Vec<Keyword>>,
+        creative_assignments: Option<Vec<Assignment>>;
+        keep
+        shown: ["bid_price", "impressions", "pacing", "optimization_goals", "context"],
+        /// Terms are agreed on once; not all of these are members of the schema.
+        not_done: [
+            "catalogs",
+            "creatives",
+            "measurement_terms",
+            "performance_standards",
+            "committed_metrics",
+        ]
+    }
+
+    /// A word that people search by.
+    pub(crate) struct Keyword {
+        keyword: String,
+        match_type: String;
+        whole sent
+    }
+
+    /// `media-buy/get-media-buys-request.json`.
+    pub(crate) struct GetMediaBuys {
+        media_buy_ids: Option<Vec<String>>,
+        status_filter: Option<OneOrMore<Status>>,
+        include_snapshot: bool,
+        include_history: Option<u64>,
+        pagination: Option<Pagination>,
+    }
+
+    /// `media-buy/get-media-buy-delivery-request.json`.
+    pub(crate) struct GetMediaBuyDelivery {
+        media_buy_ids: Option<Vec<String>>,
+        status_filter: Option<OneOrMore<Status>>,
+        start_date: Option<String>,
+        end_date: Option<String>,
+        include_package_daily_breakdown: bool,
+        time_granularity: Option<String>,
+        include_window_breakdown: bool,
+    }
+}
+
+tradepost_wire::words! {
+    /// What a goal is about.
+    pub(crate) enum GoalKind {
+        /// Something that the seller counts.
+        Metric = "metric",
+        /// Conversions.
+        Event = "event",
+        /// Something that a vendor counts.
+        VendorMetric = "vendor_metric",
+    }
+}
+
+tradepost_wire::words! {
+    /// Whose word a metric is.
+    pub(crate) enum MetricScope {
+        /// That of AdCP.
+        Standard = "standard",
+        /// That of a vendor.
+        Vendor = "vendor",
+    }
+}
+
+impl UpdateMediaBuy {
+    /// Where in the request a package stands.
+    pub(crate) fn place_of(&self, package_id: &str) -> Option<usize> {
+        self.packages.iter().position(|package| package.package_id == package_id)
+    }
+}
+
+impl Keyword {
+    /// Whether a keyword that is kept (`core/targeting.json`) is this one, whatever is bid for it.
+    pub(crate) fn is(&self, kept: &Value) -> bool {
+        Self::read(kept)
+            .is_some_and(|kept| kept.keyword == self.keyword && kept.match_type == self.match_type)
+    }
+}
+
+/// When a flight begins (`core/start-timing.json`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Now.
+    Asap,
+    /// At a moment.
+    At(Timestamp),
+}
+
+impl Start {
+    /// The moment.
+    pub(crate) fn at(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Asap => now,
+            Self::At(moment) => moment,
+        }
+    }
+}
+
+impl Typed for Start {
+    fn kind() -> Kind {
+        Kind::Either(vec![Kind::Words(&["asap"]), Timestamp::kind()])
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        if value == "asap" { Some(Self::Asap) } else { Timestamp::read(value).map(Self::At) }
+    }
+}
+
+/// The name of a signal: of an older reference the `id`, of a reference the `signal_id`. One that is a
+/// plain text, as catalogues may have it, is its own name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SignalName(pub Option<String>);
+
+impl Typed for SignalName {
+    fn kind() -> Kind {
+        Kind::Any
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let name = value.get("signal_id").or_else(|| value.get("id")).unwrap_or(value);
+        Some(Self(name.as_str().map(ToOwned::to_owned)))
+    }
+}
+
+impl AimedSignal {
+    /// What it refers to.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.signal_ref.as_ref().or(self.signal_id.as_ref())?.0.as_deref()
+    }
+}

@@ -1,0 +1,146 @@
+//! Creatives and their formats: `sync_creatives`, `list_creatives`, `list_creative_formats`.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tradepost_wire::form;
+
+use super::{Direction, Pagination};
+use crate::creative::Status;
+use crate::resolve::Reference;
+
+form! {
+    /// `creative/sync-creatives-request.json`.
+    pub(crate) struct SyncCreatives {
+        creatives: Vec<CreativeAsset>,
+        creative_ids: Option<Vec<String>>,
+        assignments: Vec<Assignment>,
+        delete_missing: bool,
+        dry_run: bool,
+        validation_mode: Option<Mode>,
+    }
+
+    /// `core/creative-asset.json`.
+    pub(crate) struct CreativeAsset {
+        creative_id: String,
+        format_id: Option<Value>,
+        format_kind: Option<String>,
+        status: Option<Status>;
+        whole sent
+    }
+
+    /// A creative for a package.
+    pub(crate) struct Assignment {
+        creative_id: String,
+        package_id: String;
+        keep terms: ["weight", "placement_ids"]
+    }
+
+    /// `creative/list-creatives-request.json`.
+    pub(crate) struct ListCreatives {
+        filters: Option<Filters>,
+        sort: Option<Sort>,
+        pagination: Option<Pagination>,
+        include_assignments: Option<bool>,
+        include_snapshot: bool,
+        include_items: bool,
+        include_variables: bool,
+        fields: Option<Vec<String>>,
+    }
+
+    /// `core/creative-filters.json`.
+    pub(crate) struct Filters {
+        accounts: Option<Vec<Reference>>,
+        statuses: Option<Vec<Status>>,
+        tags: Vec<String>,
+        tags_any: Option<Vec<String>>,
+        name_contains: Option<String>,
+        creative_ids: Option<Vec<String>>,
+        created_after: Option<Timestamp>,
+        created_before: Option<Timestamp>,
+        updated_after: Option<Timestamp>,
+        updated_before: Option<Timestamp>,
+        assigned_to_packages: Option<Vec<String>>,
+        media_buy_ids: Option<Vec<String>>,
+        unassigned: Option<bool>,
+        has_served: Option<bool>,
+        concept_ids: Option<Vec<String>>,
+        format_ids: Option<Vec<Value>>,
+        has_variables: Option<bool>;
+        whole sent
+    }
+
+    /// In which order creatives are listed.
+    pub(crate) struct Sort {
+        field: Option<SortField>,
+        direction: Option<Direction>,
+    }
+
+    /// `media-buy/list-creative-formats-request.json`.
+    pub(crate) struct ListCreativeFormats {
+        format_ids: Option<Vec<Map<String, Value>>>,
+        asset_types: Option<Vec<String>>,
+        min_width: Option<f64>,
+        max_width: Option<f64>,
+        min_height: Option<f64>,
+        max_height: Option<f64>,
+        is_responsive: Option<bool>,
+        name_search: Option<String>,
+        publisher_domain: Option<String>,
+        property_id: Option<String>,
+        wcag_level: Option<WcagLevel>,
+        disclosure_positions: Vec<String>,
+        disclosure_persistence: Vec<String>,
+        output_format_ids: Option<Vec<Map<String, Value>>>,
+        input_format_ids: Option<Vec<Map<String, Value>>>,
+        pagination: Option<Pagination>,
+    }
+}
+
+tradepost_wire::words! {
+    /// What becomes of a sync in which something fails (`enums/validation-mode.json`).
+    pub(crate) enum Mode {
+        /// Nothing of it is done.
+        Strict = "strict",
+        /// What did not fail is done.
+        Lenient = "lenient",
+    }
+}
+
+tradepost_wire::words! {
+    /// By what creatives are sorted (`enums/creative-sort-field.json`).
+    pub(crate) enum SortField {
+        /// When they were made.
+        CreatedDate = "created_date",
+        /// When they changed.
+        UpdatedDate = "updated_date",
+        /// Their names.
+        Name = "name",
+        /// How they stand.
+        Status = "status",
+        /// To how many packages they are assigned.
+        AssignmentCount = "assignment_count",
+    }
+}
+
+tradepost_wire::words! {
+    /// How accessible something is (`enums/wcag-level.json`), the least first.
+    pub(crate) enum WcagLevel {
+        /// The least.
+        A = "A",
+        /// More.
+        Aa = "AA",
+        /// The most.
+        Aaa = "AAA",
+    }
+}
+
+impl CreativeAsset {
+    /// Whether what was known under this name is gone: a creative has one kind of format.
+    pub(crate) fn replaces(&self, name: &str) -> bool {
+        match name {
+            "format_id" => self.format_kind.is_some(),
+            "format_kind" => self.format_id.is_some(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The governance role: `sync_plans`, `check_governance`.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::rules::typed::{Kind, Typed};
+use tradepost_wire::form;
+
+form! {
+    /// `governance/sync-plans-request.json`.
+    pub(crate) struct SyncPlans {
+        plans: Vec<GivenPlan>,
+    }
+
+    /// A plan as it is given.
+    pub(crate) struct GivenPlan {
+        plan_id: String,
+        flight: GivenFlight,
+        budget: GivenBudget;
+        whole sent
+    }
+
+    /// From when until when.
+    pub(crate) struct GivenFlight {
+        start: Timestamp,
+        end: Timestamp,
+    }
+
+    /// What may be spent.
+    pub(crate) struct GivenBudget {
+        total: f64,
+    }
+
+    /// A plan as it is kept. A fixture of a sandbox may leave any of it out.
+    pub(crate) struct KeptPlan {
+        budget: Option<Budget>,
+        flight: Option<Flight>,
+        countries: Option<Vec<String>>,
+        channels: Option<Channels>,
+        approved_sellers: Option<Vec<String>>,
+        delegations: Option<Vec<Delegation>>,
+        human_review_required: Option<bool>;
+        whole given
+    }
+
+    /// What may be spent.
+    pub(crate) struct Budget {
+        total: Option<f64>,
+        currency: Option<String>,
+        per_seller_max_pct: Option<f64>,
+        allocations: Option<Allocations>,
+    }
+
+    /// What is set apart for each kind of purchase (`enums/purchase-type.json`).
+    pub(crate) struct Allocations {
+        ;
+        whole by_purchase
+    }
+
+    /// What is set apart for one of them.
+    pub(crate) struct Allocation {
+        amount: Option<f64>,
+        max_pct: Option<f64>,
+    }
+
+    /// From when until when.
+    pub(crate) struct Flight {
+        start: Option<Timestamp>,
+        end: Option<Timestamp>,
+    }
+
+    /// Where it may run.
+    pub(crate) struct Channels {
+        allowed: Option<Vec<String>>,
+    }
+
+    /// Who may act for the buyer.
+    pub(crate) struct Delegation {
+        agent_url: Option<String>,
+        expires_at: Option<Timestamp>,
+    }
+
+    /// `governance/check-governance-request.json`.
+    pub(crate) struct CheckGovernance {
+        plan_id: String,
+        caller: String,
+        purchase_type: Option<String>,
+        tool: Option<String>,
+        payload: Option<Payload>,
+        planned_delivery: Option<PlannedDelivery>,
+        delivery_metrics: Option<DeliveryMetrics>,
+    }
+
+    /// The request that is to be sent: of whatever tool, so that the rules say nothing about it.
+    pub(crate) struct Payload {
+        total_budget: Option<TotalBudget>,
+        currency: Option<Value>,
+        packages: Option<Vec<Option<PayloadPackage>>>,
+        countries: Option<Vec<Value>>,
+        channels: Option<Vec<Value>>,
+        start_time: Option<Timestamp>,
+        end_time: Option<Timestamp>,
+    }
+
+    /// A package of such a request.
+    pub(crate) struct PayloadPackage {
+        budget: Option<f64>,
+        targeting_overlay: Option<PayloadTargeting>,
+    }
+
+    /// At whom such a package is aimed.
+    pub(crate) struct PayloadTargeting {
+        geo_countries: Option<Vec<Value>>,
+    }
+
+    /// An amount in an object.
+    struct Amount {
+        amount: Option<f64>,
+        currency: Option<Value>,
+    }
+
+    /// `core/planned-delivery.json`.
+    pub(crate) struct PlannedDelivery {
+        geo: Option<Geo>,
+        channels: Option<Vec<Value>>,
+        start_time: Option<Timestamp>,
+        end_time: Option<Timestamp>,
+        total_budget: Option<f64>,
+        currency: Option<Value>,
+    }
+
+    /// Where.
+    pub(crate) struct Geo {
+        countries: Option<Vec<Value>>,
+    }
+
+    /// What was delivered.
+    pub(crate) struct DeliveryMetrics {
+        cumulative_spend: Option<f64>,
+        /// Shares in percent by country.
+        geo_distribution: Map<String, Value>,
+        /// And by channel.
+        channel_distribution: Map<String, Value>,
+    }
+}
+
+/// The budget of a payload: a number, or an amount with its currency.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TotalBudget {
+    pub(crate) amount: Option<f64>,
+    pub(crate) currency: Option<Value>,
+    /// Where in the payload the amount stands.
+    pub(crate) member: &'static str,
+}
+
+impl Typed for TotalBudget {
+    fn kind() -> Kind {
+        Kind::Any
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let object = Amount::read(value);
+        let member =
+            if object.is_some() { "payload.total_budget.amount" } else { "payload.total_budget" };
+        let (amount, currency) = object.map_or((None, None), |it| (it.amount, it.currency));
+        Some(Self { amount: amount.or_else(|| f64::read(value)), currency, member })
+    }
+}

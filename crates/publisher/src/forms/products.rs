@@ -1,0 +1,202 @@
+//! What a seller can do and has to sell: `get_adcp_capabilities`, `get_products`.
+
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::rules::typed::{Kind, Typed};
+use tradepost_wire::form;
+
+use super::Pagination;
+use super::buys::ListReference;
+
+form! {
+    /// `protocol/get-adcp-capabilities-request.json`.
+    pub(crate) struct GetCapabilities {
+        protocols: Option<Vec<String>>,
+    }
+
+    /// `media-buy/get-products-request.json`.
+    pub(crate) struct GetProducts {
+        buying_mode: Mode,
+        brief: Option<String>,
+        refine: Option<Vec<Entry>>,
+        brand: Option<Brand>,
+        filters: Option<Filters>,
+        preferred_delivery_types: Vec<String>,
+        required_policies: Vec<String>,
+        property_list: Option<ListReference>,
+        fields: Option<Vec<String>>,
+        if_wholesale_feed_version: Option<String>,
+        pagination: Option<Pagination>,
+        push_notification_config: Option<Value>,
+        catalog: Option<Value>,
+    }
+
+    /// `core/brand-ref.json`.
+    pub(crate) struct Brand {
+        domain: Option<String>,
+        brand_id: Option<String>,
+    }
+
+    /// `core/product-filters.json`.
+    pub(crate) struct Filters {
+        delivery_type: Option<String>,
+        exclusivity: Option<String>,
+        is_fixed_price: Option<bool>,
+        pricing_currencies: Option<Vec<String>>,
+        format_ids: Option<Vec<Map<String, Value>>>,
+        min_exposures: Option<f64>,
+        start_date: Option<String>,
+        end_date: Option<String>,
+        budget_range: Option<BudgetRange>,
+        countries: Option<Vec<String>>,
+        channels: Option<Vec<String>>,
+        video_placement_types: Option<Vec<String>>,
+        audio_distribution_types: Option<Vec<String>>,
+        sponsored_placement_types: Option<Vec<String>>,
+        social_placement_surfaces: Option<Vec<String>>,
+        required_features: Option<Map<String, Value>>,
+        required_metrics: Option<Vec<String>>,
+        required_performance_standards: Option<Vec<RequiredStandard>>;
+        keep
+        /// What takes data that products of this seller do not have.
+        undecided: [
+            "geo_proximity",
+            "keywords",
+            "metros",
+            "postal_areas",
+            "regions",
+            "required_axe_integrations",
+            "required_geo_targeting",
+            "required_vendor_metrics",
+            "signal_targeting",
+            "standard_formats_only",
+            "trusted_match",
+        ]
+    }
+
+    /// How much is to be spent.
+    pub(crate) struct BudgetRange {
+        min: Option<f64>,
+        max: Option<f64>,
+        currency: String,
+    }
+
+    /// `core/performance-standard.json`.
+    pub(crate) struct RequiredStandard {
+        metric: Option<String>,
+        threshold: Option<f64>,
+        standard: Option<String>,
+        vendor: Option<Brand>,
+    }
+
+    /// An entry of `refine` with the members of all kinds of it.
+    struct AnyEntry {
+        scope: Scope,
+        product_id: Option<String>,
+        proposal_id: Option<String>,
+        action: Option<Action>,
+        ask: Option<String>,
+    }
+
+    /// What can be seen of `refine` before anybody has checked it.
+    pub(crate) struct UncheckedRefine {
+        refine: Vec<Option<UncheckedEntry>>,
+    }
+
+    /// What can be seen of one of its entries.
+    pub(crate) struct UncheckedEntry {
+        scope: Option<Scope>,
+        action: Option<Action>,
+    }
+}
+
+tradepost_wire::words! {
+    /// How products are looked for.
+    pub(crate) enum Mode {
+        /// What fits a text.
+        Brief = "brief",
+        /// All.
+        Wholesale = "wholesale",
+        /// What was found before, changed.
+        Refine = "refine",
+    }
+}
+
+tradepost_wire::words! {
+    /// What an entry of `refine` is about.
+    pub(crate) enum Scope {
+        /// The whole.
+        Request = "request",
+        /// A product.
+        Product = "product",
+        /// A proposal.
+        Proposal = "proposal",
+    }
+}
+
+tradepost_wire::words! {
+    /// What to do; the schema says which of them a scope has.
+    pub(crate) enum Action {
+        /// Keep it.
+        Include = "include",
+        /// Leave it out.
+        Omit = "omit",
+        /// Show others like it.
+        MoreLikeThis = "more_like_this",
+        /// Make it firm.
+        Finalize = "finalize",
+    }
+}
+
+/// An entry of `refine`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Entry {
+    /// About the whole.
+    Request {
+        /// What is asked.
+        ask: String,
+    },
+    /// About a product.
+    Product {
+        /// Which.
+        product_id: String,
+        /// What to do with it.
+        action: Action,
+        /// What is asked of it.
+        ask: Option<String>,
+    },
+    /// About a proposal.
+    Proposal {
+        /// Which.
+        proposal_id: String,
+        /// What to do with it.
+        action: Action,
+        /// What is asked of it.
+        ask: Option<String>,
+    },
+}
+
+impl Entry {
+    /// What is asked, if anything is.
+    pub(crate) fn ask(&self) -> Option<&str> {
+        match self {
+            Self::Request { ask } => Some(ask),
+            Self::Product { ask, .. } | Self::Proposal { ask, .. } => ask.as_deref(),
+        }
+    }
+}
+
+impl Typed for Entry {
+    fn kind() -> Kind {
+        AnyEntry::kind()
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let AnyEntry { scope, product_id, proposal_id, action, ask } = AnyEntry::read(value)?;
+        let action = action.unwrap_or(Action::Include);
+        Some(match scope {
+            Scope::Request => Self::Request { ask: ask? },
+            Scope::Product => Self::Product { product_id: product_id?, action, ask },
+            Scope::Proposal => Self::Proposal { proposal_id: proposal_id?, action, ask },
+        })
+    }
+}

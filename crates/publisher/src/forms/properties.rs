@@ -1,0 +1,43 @@
+//! Lists of properties: `create_property_list`, `get_property_list`, `list_property_lists`,
+//! `update_property_list`, `delete_property_list`.
+
+use serde_json::{Map, Value};
+use tradepost_wire::form;
+
+use super::Pagination;
+
+form! {
+    /// `property/create-property-list-request.json`.
+    pub(crate) struct CreatePropertyList {
+        filters: Map<String, Value>,
+        /// No member of this schema, and of that of the update.
+        webhook_url: Option<String>;
+        keep given: ["name", "description", "base_properties", "filters", "brand"]
+    }
+
+    /// `property/update-property-list-request.json`.
+    pub(crate) struct UpdatePropertyList {
+        list_id: String,
+        filters: Map<String, Value>,
+        webhook_url: Option<String>;
+        keep given: ["name", "description", "base_properties", "filters", "brand"]
+    }
+
+    /// `property/get-property-list-request.json`.
+    pub(crate) struct GetPropertyList {
+        list_id: String,
+        resolve: Option<bool>,
+        pagination: Option<Pagination>,
+    }
+
+    /// `property/list-property-lists-request.json`.
+    pub(crate) struct ListPropertyLists {
+        name_contains: Option<String>,
+        pagination: Option<Pagination>,
+    }
+
+    /// `property/delete-property-list-request.json`.
+    pub(crate) struct DeletePropertyList {
+        list_id: String,
+    }
+}

@@ -1,0 +1,73 @@
+//! Sponsored conversations: `si_get_offering`, `si_initiate_session`, `si_send_message`,
+//! `si_terminate_session`.
+
+use serde_json::Value;
+use tradepost_wire::form;
+
+form! {
+    /// `sponsored-intelligence/si-get-offering-request.json`.
+    pub(crate) struct GetOffering {
+        offering_id: String,
+        intent: Option<String>,
+        include_products: bool,
+        product_limit: Option<u64>,
+    }
+
+    /// `sponsored-intelligence/si-initiate-session-request.json`.
+    pub(crate) struct InitiateSession {
+        intent: String,
+        identity: Identity,
+        media_buy_id: Option<String>,
+        offering_id: Option<String>,
+    }
+
+    /// Whoever speaks (`si-identity`).
+    pub(crate) struct Identity {
+        consent_granted: bool,
+        user: Option<Value>,
+    }
+
+    /// `sponsored-intelligence/si-send-message-request.json`.
+    pub(crate) struct SendMessage {
+        session_id: String,
+        message: Option<String>,
+        action_response: Option<ActionResponse>,
+    }
+
+    /// What a person did with what was shown.
+    pub(crate) struct ActionResponse {
+        action: Option<String>,
+    }
+
+    /// `sponsored-intelligence/si-terminate-session-request.json`.
+    pub(crate) struct TerminateSession {
+        session_id: String,
+        reason: Reason,
+    }
+}
+
+tradepost_wire::words! {
+    /// Why a conversation ends.
+    pub(crate) enum Reason {
+        /// The person buys, at the host.
+        HandoffTransaction = "handoff_transaction",
+        /// The person is where they wanted to be.
+        HandoffComplete = "handoff_complete",
+        /// The person left.
+        UserExit = "user_exit",
+        /// Nobody spoke.
+        SessionTimeout = "session_timeout",
+        /// The host ended it.
+        HostTerminated = "host_terminated",
+    }
+}
+
+impl Reason {
+    /// Whether the conversation came to its aim.
+    pub(crate) fn is_aim(self) -> bool {
+        match self {
+            Self::HandoffTransaction | Self::HandoffComplete => true,
+            Self::UserExit | Self::SessionTimeout | Self::HostTerminated => false,
+        }
+    }
+}

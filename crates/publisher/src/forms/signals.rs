@@ -1,0 +1,99 @@
+//! Signals: `get_signals`, `activate_signal`.
+
+use tradepost_wire::form;
+
+use super::Pagination;
+
+form! {
+    /// `signals/get-signals-request.json`.
+    pub(crate) struct GetSignals {
+        signal_spec: Option<String>,
+        signal_refs: Vec<SignalRef>,
+        signal_ids: Vec<SignalId>,
+        destinations: Option<Vec<Destination>>,
+        countries: Vec<String>,
+        filters: Option<Filters>,
+        fields: Option<Vec<String>>,
+        /// The size of a page, as it was given before there were pages.
+        max_results: Option<u64>,
+        pagination: Option<Pagination>,
+        if_wholesale_feed_version: Option<String>,
+    }
+
+    /// `core/signal-ref.json`.
+    pub(crate) struct SignalRef {
+        scope: String,
+        signal_id: String,
+        signal_source_url: Option<String>,
+        data_provider_domain: Option<String>,
+    }
+
+    /// The older `core/signal-id.json`.
+    pub(crate) struct SignalId {
+        source: Source,
+        id: String,
+        agent_url: Option<String>,
+    }
+
+    /// `core/destination.json`.
+    pub(crate) struct Destination {
+        kind: DestinationKind = "type",
+        agent_url: Option<String>,
+    }
+
+    /// `core/signal-filters.json`.
+    pub(crate) struct Filters {
+        catalog_types: Option<Vec<String>>,
+        data_providers: Option<Vec<String>>,
+        max_cpm: Option<f64>,
+        max_percent: Option<f64>,
+        min_coverage_percentage: Option<f64>,
+    }
+
+    /// `signals/activate-signal-request.json`.
+    pub(crate) struct ActivateSignal {
+        action: Option<Action>,
+        signal_agent_segment_id: String,
+        destinations: Vec<Destination>,
+        pricing_option_id: Option<String>,
+        governance_context: Option<String>,
+    }
+}
+
+tradepost_wire::words! {
+    /// Where a signal is defined, in the older references.
+    pub(crate) enum Source {
+        /// In the catalogue of a provider of data.
+        Catalog = "catalog",
+        /// With an agent.
+        Agent = "agent",
+    }
+}
+
+tradepost_wire::words! {
+    /// Where a signal is to be used.
+    pub(crate) enum DestinationKind {
+        /// On a platform.
+        Platform = "platform",
+        /// With an agent.
+        Agent = "agent",
+    }
+}
+
+tradepost_wire::words! {
+    /// What becomes of a signal.
+    pub(crate) enum Action {
+        /// It can be used.
+        Activate = "activate",
+        /// It can no longer be used.
+        Deactivate = "deactivate",
+    }
+}
+
+impl GetSignals {
+    /// The page that is asked for, in whichever way.
+    pub(crate) fn page(&self) -> Option<Pagination> {
+        let sized = || Some(Pagination { max_results: Some(self.max_results?), cursor: None });
+        self.pagination.clone().or_else(sized)
+    }
+}

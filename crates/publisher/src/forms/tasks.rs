@@ -1,0 +1,62 @@
+//! Submitted tasks: `get_task_status`, `list_tasks`.
+
+use jiff::Timestamp;
+use tradepost_wire::form;
+
+use super::{Direction, Pagination};
+
+form! {
+    /// `protocol/get-task-status-request.json`.
+    pub(crate) struct GetTaskStatus {
+        task_id: String,
+        include_history: bool,
+        include_result: bool,
+    }
+
+    /// `protocol/list-tasks-request.json`.
+    pub(crate) struct ListTasks {
+        filters: Option<Filters>,
+        sort: Option<Sort>,
+        pagination: Option<Pagination>,
+    }
+
+    /// Which tasks are listed.
+    pub(crate) struct Filters {
+        protocol: Option<String>,
+        protocols: Option<Vec<String>>,
+        status: Option<String>,
+        statuses: Option<Vec<String>>,
+        task_type: Option<String>,
+        task_types: Option<Vec<String>>,
+        created_after: Option<Timestamp>,
+        created_before: Option<Timestamp>,
+        updated_after: Option<Timestamp>,
+        updated_before: Option<Timestamp>,
+        task_ids: Option<Vec<String>>,
+        context_contains: Option<String>,
+        has_webhook: Option<bool>;
+        whole sent
+    }
+
+    /// In which order.
+    pub(crate) struct Sort {
+        field: Option<SortField>,
+        direction: Option<Direction>,
+    }
+}
+
+tradepost_wire::words! {
+    /// By what tasks are sorted.
+    pub(crate) enum SortField {
+        /// When they were made.
+        CreatedAt = "created_at",
+        /// When they changed.
+        UpdatedAt = "updated_at",
+        /// How they stand.
+        Status = "status",
+        /// The tool that they came of.
+        TaskType = "task_type",
+        /// The protocol that they belong to.
+        Protocol = "protocol",
+    }
+}

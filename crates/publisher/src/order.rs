@@ -1,0 +1,248 @@
+//! The order in which a request is looked at: release, credentials in
+//! the wrong place, schema, rate, standing, account, scope, idempotency key, how the account stands,
+//! work. Nothing is kept of a request that is refused.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::credentials;
+use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
+use tradepost_wire::adcp::rules::{self, Internals, Issues};
+use tradepost_wire::adcp::{Answer, Tool};
+
+use crate::admit::{self, Admitted, Phase};
+use crate::ask::Ask;
+use crate::forms::Request;
+use crate::idempotency::Key;
+use crate::publisher::Publisher;
+use crate::refuse::{self, Stop};
+use crate::reply::Reply;
+use crate::shelf::{Kind, Query, Shelf};
+use crate::task::Notice;
+use crate::task::end::{self, Office};
+use crate::tools;
+use crate::version;
+use crate::work::{Prepared, Work};
+use crate::world::Broken;
+use crate::world::Lane;
+
+/// The release whose codes a caller knows: the one that its request names, or else ours.
+#[must_use]
+pub fn release(arguments: &Map<String, Value>) -> Release {
+    version::of(arguments).unwrap_or(Release::V3_1)
+}
+
+/// Whether a `context` comes back with the answer (`X-2`): an object does, unless a credential
+/// stands in it (`A-10`).
+#[must_use]
+pub fn may_be_repeated(context: &Value) -> bool {
+    context.is_object() && credentials::find(context).is_empty()
+}
+
+/// For how long notifications are kept that are no longer waited for.
+const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// The answer to a task of AdCP that this seller does not have.
+#[must_use]
+pub fn lacking(arguments: &Map<String, Value>) -> Answer {
+    let mut answer = Answer::failed(refuse::unsupported(), Vec::new());
+    answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
+    answer.pinned(release(arguments))
+}
+
+impl Publisher {
+    /// Answers a request.
+    pub async fn answer(&self, ask: Ask) -> Answer {
+        let context = ask.arguments.get("context").cloned();
+        let keyed = ask.tool.keyed() || Key::is_taken(&ask);
+        let release = release(&ask.arguments);
+        let mut answer = match self.attempt(&ask).await {
+            Ok(reply) => Answer {
+                standing: reply.standing,
+                message: reply.message,
+                body: reply.body,
+                errors: reply.warnings,
+                context: None,
+                replayed: keyed.then_some(reply.replayed),
+                release,
+            },
+            Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
+            Err(Stop::Broken(broken)) => self.broke(&broken),
+        };
+        answer.context = context.filter(may_be_repeated);
+        answer.pinned(release)
+    }
+
+    /// Does what has come due without anybody asking: decides about submitted tasks. How many ended. To be
+    /// called every second or so.
+    pub async fn tick(&self, now: Timestamp) -> usize {
+        let due = self.vault.look(|shelf| end::due(shelf, now)).unwrap_or_else(|broken| {
+            self.world.report(&broken);
+            Vec::new()
+        });
+        let mut ended = 0;
+        for record in due {
+            let this = self.clone();
+            // Each in a transaction of its own, so that one that breaks holds up no other.
+            let job =
+                move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.decide(&record);
+            match self.vault.act::<bool, Broken>(job).await {
+                Ok(has_ended) => ended += usize::from(has_ended),
+                Err(broken) => {
+                    self.world.report(&broken);
+                }
+            }
+        }
+        ended
+    }
+
+    /// Whether notifications may go where the request says.
+    fn may_notify(&self, ask: &Ask) -> Result<(), Stop> {
+        let config = ask.arguments.get("push_notification_config");
+        let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
+        let objection = url.and_then(|url| self.world.may_call(url).err());
+        match objection {
+            None => Ok(()),
+            Some(why) => {
+                let message = format!("the address of notifications {why}");
+                Err(refuse::invalid("push_notification_config.url", &message).into())
+            }
+        }
+    }
+
+    /// Throws away what nobody needs any more: idempotency keys beyond their life, and notifications
+    /// that were delivered or given up a week ago. To be called every hour or so.
+    pub async fn tidy(&self, now: Timestamp) {
+        let keys = Key::forgotten_before(&self.profile, now);
+        let notices = now.checked_sub(NOTICES_KEPT).unwrap_or(Timestamp::MIN);
+        let job = move |shelf: &dyn Shelf| {
+            shelf.forget_keys(keys)?;
+            for state in [Notice::DONE, Notice::DEAD] {
+                let query = Query { state: Some(state.to_owned()), ..Query::default() };
+                for record in shelf.list(Kind::Notice, &query)? {
+                    if record.updated_at < notices {
+                        shelf.remove(Kind::Notice, &record.id)?;
+                    }
+                }
+            }
+            Ok(())
+        };
+        if let Err(broken) = self.vault.act::<(), Broken>(job).await {
+            self.world.report(&broken);
+        }
+        self.world.tidy();
+    }
+
+    fn broke(&self, broken: &Broken) -> Answer {
+        let error_id = self.world.report(broken);
+        Answer::failed(refuse::with(refuse::broke(), "error_id", error_id), Vec::new())
+    }
+
+    async fn attempt(&self, ask: &Ask) -> Result<Reply, Stop> {
+        version::of(&ask.arguments)?;
+        let arguments = Value::Object(ask.arguments.clone());
+        let leaked = credentials::find(&arguments);
+        if !leaked.is_empty() {
+            return Err(credential_in_arguments(&leaked).into());
+        }
+        tools::before_schema(ask.tool, &arguments)?;
+        let internals = if self.profile.internals { Internals::On } else { Internals::Off };
+        // The test controller has an error vocabulary of its own, for this as well.
+        if ask.tool != Tool::ComplyTestController || !self.profile.sandbox {
+            rules::check(ask.tool, &arguments, internals).map_err(violations)?;
+        }
+        let request = Request::read(ask.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
+        let lane = if ask.tool.mutates() { Lane::Write } else { Lane::Read };
+        self.world
+            .admit(&ask.caller.principal, lane)
+            .map_err(|wait| refuse::rate_limited(wait, "account"))?;
+        self.may_notify(ask)?;
+        // What a moment ago held holds for a refusal, and for finding out more outside.
+        let seen = self.vault.look(|shelf| self.enter(ask, shelf, Phase::Look))?;
+        let (admitted, key) = match seen {
+            Entered::Replay(reply) => return Ok(reply),
+            Entered::New { admitted, key } => (admitted, key),
+        };
+        let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
+        if key.is_some() {
+            self.world
+                .admit(&ask.caller.tenant(), Lane::Insert)
+                .map_err(|wait| refuse::rate_limited(wait, "account"))?;
+        }
+        let prepared = tools::prepare(self, ask, &request, &admitted).await?;
+        if !ask.keeps() {
+            return self.vault.look(|shelf| self.work(ask, &request, *admitted, &prepared, shelf));
+        }
+        let (this, ask) = (self.clone(), ask.clone());
+        let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf, Phase::Act)? {
+            Entered::Replay(reply) => Ok(reply),
+            Entered::New { admitted, key } => {
+                let reply = this.work(&ask, &request, *admitted, &prepared, shelf)?;
+                if let Some(key) = key {
+                    key.remember(&ask, shelf, &reply)?;
+                }
+                Ok(reply)
+            }
+        };
+        let done = self.vault.act(job).await;
+        drop(flight);
+        done
+    }
+
+    /// Standing, account and scope; then the key; then how the account stands.
+    fn enter(&self, ask: &Ask, shelf: &dyn Shelf, phase: Phase) -> Result<Entered, Stop> {
+        let admitted = admit::admit(self, ask, shelf, phase)?;
+        let key = if Key::is_taken(ask) { Key::of(ask) } else { None };
+        if let Some(key) = &key
+            && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
+        {
+            return Ok(Entered::Replay(reply));
+        }
+        admitted.usable()?;
+        Ok(Entered::New { admitted: Box::new(admitted), key })
+    }
+
+    fn work(
+        &self,
+        ask: &Ask,
+        request: &Request,
+        admitted: Admitted,
+        prepared: &Prepared,
+        shelf: &dyn Shelf,
+    ) -> Result<Reply, Stop> {
+        tools::perform(&Work { publisher: self, ask, admitted, prepared, shelf }, request)
+    }
+}
+
+/// A request that may be done.
+enum Entered {
+    /// It was done before.
+    Replay(Reply),
+    /// It was not.
+    New { admitted: Box<Admitted>, key: Option<Key> },
+}
+
+fn unread() -> Broken {
+    Broken::new("reading arguments that fit their schema", "they do not")
+}
+
+/// What its schema does not permit, with what to do about it.
+fn violations(issues: Issues) -> Error {
+    Error { suggestion: Some(Code::ValidationError.hint().to_owned()), ..issues.into_error() }
+}
+
+/// Names the members, never what is in them (`A-7`, `A-10`).
+fn credential_in_arguments(pointers: &[String]) -> Error {
+    let message = "a credential stands in the arguments; send it in the Authorization header alone, \
+                   and replace the one that was sent";
+    let mut error = refuse::error(Code::CredentialInArgs, message);
+    let issue = |pointer: &String| Issue {
+        pointer: pointer.clone(),
+        message: "a member of this name holds a credential".to_owned(),
+        keyword: "not".to_owned(),
+        ..Issue::default()
+    };
+    error.issues = pointers.iter().map(issue).collect();
+    error
+}

@@ -1,0 +1,59 @@
+//! What a tool replies, and how it is remembered under an idempotency key.
+
+use serde_json::{Map, Value, json};
+use tradepost_wire::adcp::Standing;
+use tradepost_wire::adcp::error::Error;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::world::Broken;
+
+/// What a tool replies when it does not refuse.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// How far the task is: completed, or one of those that wait.
+    pub standing: Standing,
+    /// One sentence for people.
+    pub message: String,
+    /// The members of the payload.
+    pub body: Map<String, Value>,
+    /// What the caller should know besides (`T-2`).
+    pub warnings: Vec<Error>,
+    /// Whether an earlier reply is repeated.
+    pub replayed: bool,
+}
+
+impl Reply {
+    /// A completed task with a payload, which must be an object.
+    #[must_use]
+    pub fn completed(message: impl Into<String>, body: Value) -> Self {
+        let Value::Object(body) = body else {
+            unreachable!("the payload of every tool is an object");
+        };
+        let standing = Standing::Completed;
+        Self { standing, message: message.into(), body, warnings: Vec::new(), replayed: false }
+    }
+
+    /// The reply as it is remembered under a key.
+    pub(crate) fn store(&self) -> Value {
+        json!({
+            "standing": self.standing.name(),
+            "message": self.message,
+            "body": self.body,
+            "warnings": self.warnings,
+        })
+    }
+
+    /// The reply that was remembered.
+    pub(crate) fn restore(stored: &Value) -> Result<Self, Broken> {
+        let bad = || Broken::new("reading a remembered reply", "it is not in the form that it has");
+        let standing = stored.get("standing").and_then(Value::as_str);
+        let text = |name: &str| stored.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+        Ok(Self {
+            standing: standing.and_then(Standing::from_name).ok_or_else(bad)?,
+            message: text("message").ok_or_else(bad)?,
+            body: stored.get("body").and_then(Value::as_object).cloned().ok_or_else(bad)?,
+            warnings: stored.get("warnings").map(Error::read_list).unwrap_or_default(),
+            replayed: true,
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! A request at work: what a tool is handed.
+
+use serde_json::{Map, Value};
+use tradepost_wire::adcp::error::Code;
+
+use crate::account::Account;
+use crate::admit::Admitted;
+use crate::ask::Ask;
+use crate::publisher::Publisher;
+use crate::refuse::{self, Stop};
+use crate::shelf::{Kept, Shelf};
+use crate::world::Supply;
+
+/// A request at work.
+pub(crate) struct Work<'a> {
+    /// The publisher.
+    pub publisher: &'a Publisher,
+    /// The request as it was sent; tools are handed its form.
+    pub ask: &'a Ask,
+    /// What was found out when it was admitted.
+    pub admitted: Admitted,
+    /// What was found out outside before.
+    pub prepared: &'a Prepared,
+    /// What is kept.
+    pub shelf: &'a dyn Shelf,
+}
+
+impl Work<'_> {
+    /// The account that the request is for.
+    pub(crate) fn account(&self) -> Result<&Kept<Account>, Stop> {
+        let message = "name the account that this is for";
+        let absent = || refuse::at(Code::InvalidRequest, "account", message).into();
+        self.admitted.account.as_ref().ok_or_else(absent)
+    }
+}
+
+/// What a tool has to find out outside before it can work in a transaction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prepared {
+    /// What the ad server has on offer.
+    pub supply: Option<Supply>,
+    /// What the account's governance agent decided.
+    pub governance: Option<Map<String, Value>>,
+}

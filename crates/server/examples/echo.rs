@@ -1,0 +1,49 @@
+//! An agent that says what it hears: at once, or as a task when the text begins with `task`.
+
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tradepost_server::prelude::*;
+
+#[derive(Debug)]
+struct Echo(PublishedCard, Authenticator, Service);
+
+impl Agent for Echo {
+    fn card(&self) -> &PublishedCard {
+        &self.0
+    }
+
+    fn auth(&self) -> &Authenticator {
+        &self.1
+    }
+
+    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+        self.2.perform(incoming, |message, _| Ok(plan(message)))
+    }
+}
+
+fn plan(message: &Message) -> Plan {
+    let said = message.text().unwrap_or_default().to_owned();
+    if !said.starts_with("task") {
+        return Plan::Answer(vec![Part::text(said)]);
+    }
+    let ends = if said.ends_with('?') { TaskState::InputRequired } else { TaskState::Completed };
+    Plan::work(async move |progress| {
+        progress.status(TaskState::Working, None).await?;
+        progress.artifact(Artifact::new("echo", vec![Part::text(said)]), false, true).await?;
+        progress.status(ends, None).await
+    })
+}
+
+pub(crate) async fn serve(listener: TcpListener) -> Result<(), Box<dyn std::error::Error>> {
+    let card = card::describe("Echo", "Says it.", &format!("http://{}", listener.local_addr()?));
+    let card = PublishedCard::of(&card, Clock::system().now());
+    let (auth, service) = (Authenticator::open_to_all("echo"), Service::in_memory("echo")?);
+    http::serve(listener, Desk::of(Arc::new(Echo(card, auth, service))), pending()).await;
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    serve(TcpListener::bind("127.0.0.1:8080").await?).await
+}

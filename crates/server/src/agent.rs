@@ -1,0 +1,369 @@
+//! The waist: somebody who answers, what is handed over, and what comes back. A binding turns bytes
+//! into [`Incoming`] and an [`Outcome`] into bytes; an [`Agent`] knows neither.
+
+use std::any::Any;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use futures_util::future::BoxFuture;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
+use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::{Capability, Message, Operation, PushConfig, Request, Task, request};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::auth::{Authenticator, Denied, Principal};
+use crate::card::{ClaimedExtension, PublishedCard};
+use crate::fault::Fault;
+use crate::http::Posted;
+use crate::limit::{Exceeded, Key};
+use crate::permission::{self, Permission};
+use crate::tasks::{PushPage, TaskPage, TaskStream};
+
+/// After how long to come back when we broke: what will be over soon is over by then.
+pub const PAUSE: Duration = Duration::from_secs(5);
+
+/// Somebody who answers.
+///
+/// What its card claims is what is let through to it: capabilities, extensions and bindings are read
+/// from there.
+pub trait Agent: Any + fmt::Debug + Send + Sync {
+    /// The id under which its tasks and keys are kept, and by which the log names it.
+    fn id(&self) -> &str {
+        self.auth().agent_id()
+    }
+
+    /// Its card.
+    fn card(&self) -> &PublishedCard;
+
+    /// Lets callers in.
+    fn auth(&self) -> &Authenticator;
+
+    /// Performs a request that was admitted.
+    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome>;
+
+    /// Whether a host name (without port) leads to it.
+    fn answers_on(&self, host: &str) -> bool {
+        let _ = host;
+        true
+    }
+
+    /// Whether messages become tasks that can be asked for.
+    fn keeps_tasks(&self) -> bool {
+        true
+    }
+
+    /// Whether a request without a protocol version is refused: it means 0.3 (A2A §3.6.2).
+    fn requires_version(&self) -> bool {
+        true
+    }
+
+    /// The extensions that are in use on a binding when a request activates them.
+    fn extensions(&self, binding: Binding) -> Vec<&str> {
+        let _ = binding;
+        self.card().claims.extensions.iter().map(|known| known.uri.as_str()).collect()
+    }
+
+    /// What an operation requires of whoever asks for it. Messages may require more, which the agent
+    /// knows when it has read them.
+    fn required(&self, operation: Operation) -> Option<Permission> {
+        Some(permission::required(operation))
+    }
+
+    /// Which error it is when a body has another media type. A2A has no rule for it.
+    fn other_media_type(&self) -> Code {
+        Code::ContentTypeNotSupported
+    }
+
+    /// What its profile says of a request of which nothing is known but that it cannot be performed;
+    /// the protocol speaks where the profile says nothing.
+    fn refusal(&self, binding: Binding, trouble: &Trouble) -> Option<ProfileRefusal> {
+        let _ = (binding, trouble);
+        None
+    }
+
+    /// Answers in a way of its own what was posted to the endpoint of JSON-RPC; the request is as it
+    /// came, and nobody has asked who calls.
+    fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, crate::http::Parcel>> {
+        let _ = posted;
+        None
+    }
+
+    /// A request that gets an answer, for people: where it goes, and its body in JSON. The agent is
+    /// reached under `base_url`.
+    fn example(&self, base_url: &str) -> Option<(String, String)> {
+        let _ = base_url;
+        None
+    }
+
+    /// Takes over what other processes have changed. It may wait for a disk.
+    ///
+    /// # Errors
+    /// When the store fails; what was loaded before stays in use.
+    fn refresh(&self) -> Result<(), Fault> {
+        self.auth().tidy();
+        Ok(())
+    }
+
+    /// Does what has come due without anybody asking.
+    fn tick(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Ends streams, which nobody could wait for when the process stops.
+    fn close_streams(&self) {}
+}
+
+impl dyn Agent {
+    /// Whether it answers on a binding.
+    #[must_use]
+    pub fn speaks(&self, binding: Binding) -> bool {
+        self.card().claims.bindings.contains(&binding)
+    }
+
+    /// Reads a request that this agent performs for a caller that activates these extensions.
+    /// What the agent cannot do is said before what is wrong with the parameters (A2A §3.3.4,
+    ///
+    ///
+    /// # Errors
+    /// The error of the missing extension or capability, or every wrong parameter.
+    pub fn accept(
+        &self,
+        operation: Operation,
+        activated: &[String],
+        params: Option<&Value>,
+    ) -> Result<Request, ProtocolRefusal> {
+        let tenant = params.and_then(|params| params.get("tenant"));
+        if tenant.is_some_and(|tenant| !tenant.is_null() && tenant != "") {
+            // No card of ours declares one (A2A §8.3.2): whoever it is meant for, it is not us.
+            let description =
+                "names no tenant of this agent, whose card declares none; leave it out";
+            return Err(request::invalid_param("tenant", description));
+        }
+        let claims = &self.card().claims;
+        let is_missing =
+            |known: &&ClaimedExtension| known.required && !activated.contains(&known.uri);
+        let missing = claims.extensions.iter().find(is_missing);
+        if let Some(known) = missing {
+            let message = format!("name the extension {} in A2A-Extensions", known.uri);
+            return Err(ProtocolRefusal::new(Code::ExtensionSupportRequired, message)
+                .with("extensionUri", &known.uri));
+        }
+        let has = |capability| match capability {
+            Capability::Tasks => self.keeps_tasks(),
+            Capability::Streaming => claims.streaming,
+            Capability::Push => claims.push,
+            Capability::ExtendedCard => claims.extended_card,
+        };
+        if let Some((capability, code)) = operation.needs()
+            && !has(capability)
+        {
+            let refusal = ProtocolRefusal::new(code, code.title());
+            return Err(refusal.with("operation", operation.name()));
+        }
+        if params.is_some_and(request::asks_for_push) && !has(Capability::Push) {
+            let message = "this agent sends no push notifications; leave the webhook out";
+            return Err(ProtocolRefusal::new(Code::PushNotificationNotSupported, message));
+        }
+        request::read(operation, params)
+    }
+}
+
+/// An agent among others.
+pub type SharedAgent = Arc<dyn Agent>;
+
+/// Who calls.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// From where.
+    pub address: IpAddr,
+    /// Who, as far as it is known.
+    pub principal: Principal,
+}
+
+impl Caller {
+    /// Whose requests are counted together. Whoever has a name is limited by it, wherever it
+    /// calls from.
+    #[must_use]
+    pub fn limit_key(&self) -> Key {
+        if self.principal.is_anonymous() {
+            Key::address(self.address)
+        } else {
+            Key::Credential(self.principal.name.clone())
+        }
+    }
+}
+
+/// How a request was sent: what is kept as evidence of a consent.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent<'a> {
+    /// What the caller says that it is.
+    pub user_agent: Option<&'a str>,
+    /// The bytes of its body.
+    pub body: &'a [u8],
+}
+
+/// How a request came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binding {
+    /// As JSON-RPC.
+    JsonRpc,
+    /// As HTTP+JSON.
+    HttpJson,
+    /// As gRPC.
+    Grpc,
+}
+
+/// A request with what the transport says about it.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    /// How it came.
+    pub binding: Binding,
+    /// Who calls.
+    pub caller: &'a Caller,
+    /// The extensions that the transport names.
+    pub activated: &'a [String],
+    /// The request.
+    pub request: Request,
+    /// How it was sent.
+    pub sent: Sent<'a>,
+    /// The last event that the caller has seen of a stream, when it resumes one.
+    pub resume_after: Option<i64>,
+    /// How long an answer may take.
+    pub patience: Duration,
+}
+
+/// What a request came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// An answer.
+    Answer(Box<Answer>),
+    /// The protocol says no.
+    Protocol(ProtocolRefusal),
+    /// A profile of the protocol says no.
+    Profile(Box<ProfileRefusal>),
+    /// The caller may not.
+    Denied(Denied),
+    /// We broke.
+    Broken(Fault),
+}
+
+impl From<Result<Answer, ProtocolRefusal>> for Outcome {
+    fn from(answer: Result<Answer, ProtocolRefusal>) -> Self {
+        answer.map_or_else(Self::Protocol, |answer| Self::Answer(Box::new(answer)))
+    }
+}
+
+impl From<crate::tasks::Outcome<Answer>> for Outcome {
+    fn from(answer: crate::tasks::Outcome<Answer>) -> Self {
+        answer.map_or_else(Self::Broken, Self::from)
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub enum Answer {
+    /// A message.
+    Message(Message),
+    /// A message that the agent has written itself.
+    Written(Written),
+    /// The task that came of a message.
+    Begun(Task),
+    /// A task.
+    Task(Task),
+    /// Some tasks.
+    Tasks(TaskPage),
+    /// A webhook.
+    PushConfig(PushConfig),
+    /// The webhooks of a task.
+    PushConfigs(PushPage),
+    /// It is done, and there is nothing to say.
+    Done,
+    /// The card for this caller alone: nobody may keep it for another (A2A §13.3).
+    ExtendedCard(Value),
+    /// A stream that is one message.
+    MessageStream(Message),
+    /// A task's events.
+    Stream(TaskStream),
+}
+
+/// A `SendMessageResponse` that the agent has written, because it can do so without a copy of what it
+/// tells.
+#[derive(Debug)]
+pub struct Written {
+    /// The JSON.
+    pub json: String,
+    /// The extension that it is in.
+    pub extension: &'static str,
+    /// What was called, for the log.
+    pub skill: &'static str,
+}
+
+/// A profile's no, with what each binding needs to write it.
+#[derive(Debug)]
+pub struct ProfileRefusal {
+    /// The row of the profile's catalog.
+    pub row: Row,
+    /// For people.
+    pub message: String,
+    /// The same where clients show nothing else.
+    pub summary: String,
+    /// The profile's own document, an object, written already: most bindings only pass it on.
+    pub document: Box<RawValue>,
+    /// What the document is called as a detail of a status.
+    pub document_type: &'static str,
+    /// What programs read besides (`ErrorInfo.metadata`).
+    pub metadata: Vec<(&'static str, String)>,
+    /// The id under which the log has it, if it has.
+    pub error_id: Option<String>,
+    /// After how long to come back, where that helps.
+    pub wait: Option<Duration>,
+    /// The HTTP status of an answer in JSON-RPC, where it is not 200.
+    pub jsonrpc_status: Option<u16>,
+    /// What is wanted of whoever has to say who it is: the value of `WWW-Authenticate`.
+    pub challenge: Option<String>,
+    /// The extension that it is in.
+    pub extension: Option<&'static str>,
+    /// Whose doing it is.
+    pub blame: Blame,
+}
+
+/// What is known of an error of a profile, whatever it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// In whose catalog it stands: a domain.
+    pub domain: &'static str,
+    /// The JSON-RPC error code.
+    pub jsonrpc: i32,
+    /// The HTTP status of the HTTP+JSON binding.
+    pub http: u16,
+    /// The status in gRPC.
+    pub grpc: Status,
+}
+
+/// Whose doing a refusal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The caller's.
+    Caller,
+    /// The caller's, who comes too often.
+    TooOften,
+    /// Ours.
+    Us,
+    /// Ours, and it will be over soon (E-14).
+    UsForAMoment,
+}
+
+/// Why a request cannot be performed of which nothing is known.
+#[derive(Debug)]
+pub enum Trouble<'t> {
+    /// Its sender comes too often.
+    TooOften(Exceeded),
+    /// Something of ours broke.
+    Broken(&'t Fault),
+}

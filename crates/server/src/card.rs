@@ -1,0 +1,291 @@
+//! An agent's card as it is published: its bytes, under which identity and since when, and what it
+//! claims (A2A §8).
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::net::SocketAddr;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tradepost_keys::private::SigningKey;
+use tradepost_wire::a2a::card::{
+    AgentCard, Capabilities, HttpAuth, Interface, MutualTls, SecurityRequirement, SecurityScheme,
+    Skill, StringList,
+};
+use tradepost_wire::problem::Problems;
+use tradepost_wire::strict;
+
+use crate::agent::Binding;
+use crate::auth::{Auth, Jwt};
+
+/// The path of the JSON-RPC endpoint.
+pub const ENDPOINT_PATH: &str = "/a2a";
+
+/// Where the paths of the HTTP+JSON binding begin.
+pub const HTTP_JSON_PATH: &str = "/rest";
+
+/// A card as it is published.
+#[derive(Debug, Clone)]
+pub struct PublishedCard {
+    /// The document.
+    pub body: Vec<u8>,
+    /// An entity tag, with its quotes: strong, or weak when the card is signed. Signing the same
+    /// card again gives other bytes, with every start and on every replica, that mean the same.
+    pub etag: String,
+    /// What the card was published as.
+    pub identity: CardIdentity,
+    /// What it claims.
+    pub claims: Claims,
+}
+
+/// Under which id a card is published, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardIdentity {
+    /// A new one exactly when the content differs from what was published last.
+    pub id: String,
+    /// When the card last changed.
+    pub modified_at: Timestamp,
+}
+
+/// What a card claims: what the server lets through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// That it streams.
+    pub streaming: bool,
+    /// That it calls webhooks.
+    pub push: bool,
+    /// That there is a card for callers who say who they are.
+    pub extended_card: bool,
+    /// The extensions that it knows.
+    pub extensions: Vec<ClaimedExtension>,
+    /// Where it answers.
+    pub bindings: Vec<Binding>,
+}
+
+/// An extension of a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedExtension {
+    /// Its name.
+    pub uri: String,
+    /// Whether nothing is done without it.
+    pub required: bool,
+}
+
+impl Claims {
+    fn of(card: &Value) -> Self {
+        let capabilities = card.get("capabilities");
+        let list = |owner: Option<&Value>, name: &str| {
+            owner.and_then(|owner| owner.get(name)?.as_array()).cloned().unwrap_or_default()
+        };
+        let is = |owner: Option<&Value>, name: &str| {
+            owner.and_then(|owner| owner.get(name)?.as_bool()).unwrap_or_default()
+        };
+        let extension = |known: &Value| {
+            let uri = known.get("uri")?.as_str()?.to_owned();
+            Some(ClaimedExtension { uri, required: is(Some(known), "required") })
+        };
+        let binding = |interface: &Value| match interface.get("protocolBinding")?.as_str()? {
+            "JSONRPC" => Some(Binding::JsonRpc),
+            "HTTP+JSON" => Some(Binding::HttpJson),
+            "GRPC" => Some(Binding::Grpc),
+            _ => None,
+        };
+        Self {
+            streaming: is(capabilities, "streaming"),
+            push: is(capabilities, "pushNotifications"),
+            extended_card: is(capabilities, "extendedAgentCard"),
+            extensions: list(capabilities, "extensions").iter().filter_map(extension).collect(),
+            bindings: list(Some(card), "supportedInterfaces").iter().filter_map(binding).collect(),
+        }
+    }
+}
+
+impl PublishedCard {
+    /// Writes a card, with the identity that belongs to its content: `describe` gets the id, and
+    /// `identify` the content's hash.
+    ///
+    /// # Errors
+    /// What `identify` returns.
+    pub fn new<E, C: Serialize>(
+        describe: impl Fn(&str) -> C,
+        identify: impl FnOnce(&str) -> Result<CardIdentity, E>,
+    ) -> Result<Self, E> {
+        // The id is part of the card and changes with it, so the hash is taken over a card without.
+        let identity = identify(&hex_hash(&write(&describe(""))))?;
+        let card = serde_json::to_value(describe(&identity.id))
+            .unwrap_or_else(|_| unreachable!("a card has only text keys"));
+        let body = write(&card);
+        let etag = format!("\"{}\"", hex_hash(&body));
+        Ok(Self { body, etag, identity, claims: Claims::of(&card) })
+    }
+
+    /// A card that is the same whenever its content is, in whatever process; `since` is when it last
+    /// changed.
+    #[must_use]
+    pub fn of(card: &AgentCard, since: Timestamp) -> Self {
+        let identify = |hash: &str| {
+            Ok::<_, Infallible>(CardIdentity { id: hash.to_owned(), modified_at: since })
+        };
+        let Ok(published) = Self::new(|_| card, identify);
+        published
+    }
+
+    /// The card, signed. Its id stays that of the content, because a new signature is no new card
+    /// (`R-CARD-08`). Its date becomes that of the signature, because who asks by date must hear
+    /// of a new key.
+    ///
+    /// # Errors
+    /// Why the card cannot be signed.
+    pub fn sign(
+        self,
+        key: &SigningKey,
+        jku: Option<&str>,
+        signed_at: Timestamp,
+    ) -> Result<Self, Problems> {
+        let mut card = strict::read(&String::from_utf8_lossy(&self.body))?;
+        let signature = tradepost_keys::card::sign(&card, key, jku)?;
+        if let Some(members) = card.as_object_mut() {
+            members.insert("signatures".to_owned(), json!([signature]));
+        }
+        let header = tradepost_keys::card::protected_header(key, jku).to_string();
+        let content = [self.body.as_slice(), header.as_bytes()].concat();
+        let modified_at = self.identity.modified_at.max(signed_at);
+        Ok(Self {
+            body: card.to_string().into_bytes(),
+            etag: format!("W/\"{}\"", hex_hash(&content)),
+            identity: CardIdentity { modified_at, ..self.identity },
+            claims: self.claims,
+        })
+    }
+}
+
+/// The card of an agent that is reached under `base_url` on every binding, reads and writes text, and
+/// streams. What else there is to say is for its owner to add.
+#[must_use]
+pub fn describe(name: &str, description: &str, base_url: &str) -> AgentCard {
+    let text = || vec!["text/plain".to_owned()];
+    AgentCard {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        version: "0.1.0".to_owned(),
+        provider: None,
+        supported_interfaces: interfaces(
+            base_url,
+            &[Binding::JsonRpc, Binding::HttpJson, Binding::Grpc],
+        ),
+        capabilities: Capabilities {
+            streaming: true,
+            push_notifications: false,
+            extended_agent_card: false,
+            extensions: Vec::new(),
+        },
+        default_input_modes: text(),
+        default_output_modes: text(),
+        skills: vec![Skill {
+            id: "talk".to_owned(),
+            name: name.to_owned(),
+            description: description.to_owned(),
+            tags: vec!["text".to_owned()],
+            input_modes: text(),
+            output_modes: text(),
+        }],
+        documentation_url: None,
+        security_schemes: BTreeMap::new(),
+        security_requirements: Vec::new(),
+    }
+}
+
+/// Where a process listens. Displayed as the beginning of a web address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// Whether over TLS.
+    pub secure: bool,
+    /// The address and port.
+    pub address: SocketAddr,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.address)
+    }
+}
+
+/// Where an agent is reached, the preferred binding first (D-02).
+#[must_use]
+pub fn interfaces(base_url: &str, bindings: &[Binding]) -> Vec<Interface> {
+    let interface = |path, protocol_binding| Interface {
+        url: format!("{base_url}{path}"),
+        protocol_binding,
+        protocol_version: tradepost_wire::a2a::VERSION,
+    };
+    let of = |binding: &Binding| match binding {
+        Binding::JsonRpc => interface(ENDPOINT_PATH, "JSONRPC"),
+        Binding::HttpJson => interface(HTTP_JSON_PATH, "HTTP+JSON"),
+        Binding::Grpc => grpc_interface(base_url),
+    };
+    bindings.iter().map(of).collect()
+}
+
+/// Where an agent is reached by gRPC: a host and a port in place of a URL (A2A §4.4.6).
+fn grpc_interface(base_url: &str) -> Interface {
+    let (scheme, rest) = base_url.split_once("://").unwrap_or(("https", base_url));
+    let host = rest.split('/').next().unwrap_or_default();
+    // A colon within brackets belongs to an IPv6 address.
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+    let port = match (has_port, scheme) {
+        (true, _) => "",
+        (false, "http") => ":80",
+        (false, _) => ":443",
+    };
+    Interface {
+        url: format!("{host}{port}"),
+        protocol_binding: "GRPC",
+        protocol_version: tradepost_wire::a2a::VERSION,
+    }
+}
+
+/// The ways to say who calls that an agent accepts (A2A §4.5).
+#[must_use]
+pub fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
+    let bearer = |description, bearer_format| {
+        SecurityScheme::HttpAuth(HttpAuth { description, scheme: "Bearer", bearer_format })
+    };
+    let key = auth.api_keys.then(|| {
+        ("apiKey", bearer("A key that the seller has issued, as a bearer token.".to_owned(), None))
+    });
+    let jwt = auth.jwt.as_ref().map(|jwt| {
+        let Jwt { issuer, audience, .. } = jwt;
+        let description = format!("An access token of {issuer} for the audience {audience}.");
+        ("jwt", bearer(description, Some("JWT")))
+    });
+    let mtls = (!auth.certificates.is_empty()).then(|| {
+        let description = "A client certificate that the seller knows, in the TLS handshake.";
+        ("mtls", SecurityScheme::MutualTls(MutualTls { description: description.to_owned() }))
+    });
+    key.into_iter().chain(jwt).chain(mtls).collect()
+}
+
+/// Each scheme is enough by itself. What is merely offered is not required.
+#[must_use]
+pub fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
+    if !auth.required {
+        return Vec::new();
+    }
+    let alone = |name| SecurityRequirement { schemes: [(name, StringList::default())].into() };
+    schemes(auth).into_keys().map(alone).collect()
+}
+
+fn write(card: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(card).unwrap_or_else(|_| unreachable!("a card has only text keys"))
+}
+
+fn hex_hash(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    Sha256::digest(bytes).iter().take(16).fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}

@@ -1,0 +1,89 @@
+//! The time, from outside: the server asks its [`Clock`], and tests turn it by hand.
+//!
+//! There are two kinds. What is written down, said or compared with what somebody else has said is a
+//! moment of the calendar ([`Clock::now`]). What waits is measured by [`Clock::elapsed`], which no
+//! change of the machine's clock disturbs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Tells the time.
+#[derive(Clone)]
+pub struct Clock {
+    now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    elapsed: Arc<dyn Fn() -> Duration + Send + Sync>,
+}
+
+impl Clock {
+    /// The machine's clock.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the clocks")]
+    pub fn system() -> Self {
+        let start = std::time::Instant::now();
+        Self { now: Arc::new(Timestamp::now), elapsed: Arc::new(move || start.elapsed()) }
+    }
+
+    /// A clock that stands still until its hand is moved.
+    #[must_use]
+    pub fn manual(start: Timestamp) -> (Self, Hand) {
+        let hand = Hand {
+            milliseconds: Arc::new(AtomicI64::new(start.as_millisecond())),
+            elapsed: Arc::default(),
+        };
+        let (calendar, stopwatch) = (hand.clone(), hand.clone());
+        let now = move || {
+            let now = calendar.milliseconds.load(Ordering::SeqCst);
+            Timestamp::from_millisecond(now).unwrap_or(Timestamp::MAX)
+        };
+        let elapsed = move || {
+            let elapsed = stopwatch.elapsed.load(Ordering::SeqCst);
+            Duration::from_millis(u64::try_from(elapsed).unwrap_or_default())
+        };
+        (Self { now: Arc::new(now), elapsed: Arc::new(elapsed) }, hand)
+    }
+
+    /// The present moment.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        (self.now)()
+    }
+
+    /// How long it is since a moment that stays the same as long as the process lives. It never goes
+    /// back and never leaps.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        (self.elapsed)()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
+}
+
+/// Moves a manual clock.
+#[derive(Debug, Clone)]
+pub struct Hand {
+    milliseconds: Arc<AtomicI64>,
+    elapsed: Arc<AtomicI64>,
+}
+
+impl Hand {
+    /// Lets time pass.
+    pub fn advance(&self, by: SignedDuration) {
+        let milliseconds = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        self.elapsed.fetch_add(milliseconds, Ordering::SeqCst);
+        self.set(by);
+    }
+
+    /// Sets the clock ahead or back, while no time passes.
+    pub fn set(&self, by: SignedDuration) {
+        let milliseconds = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        self.milliseconds.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}

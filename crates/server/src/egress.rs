@@ -1,0 +1,314 @@
+//! Where requests of ours may go when a caller chooses the address (A2A §13.2, P-04): to public
+//! addresses of the Internet, and nowhere into the network that this process stands in.
+//!
+//! An address is judged twice. [`Egress::admit`] judges it when a caller names it, so that the
+//! caller hears at once; [`Egress::resolve`] resolves the name again for every connection, judges
+//! what comes back, and the connection goes to that and to nothing else, so that a name that leads
+//! elsewhere by then (DNS rebinding) leads nowhere.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv6Addr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Url;
+use tokio::sync::Semaphore;
+
+pub mod address;
+pub mod client;
+#[cfg(test)]
+mod tests;
+
+/// The longest address that is read, in bytes.
+pub const LONGEST: usize = 2_048;
+
+/// How long a name may take to resolve.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many names are resolved at once. Each lookup has one of the threads on which the store is
+/// read, too, and keeps it when nobody waits for it any more.
+const LOOKUPS: usize = 32;
+
+/// The addresses of a name, as they come.
+pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+
+/// Finds the addresses of a name.
+#[derive(Clone)]
+pub struct Resolver(Arc<dyn Fn(String) -> Resolving + Send + Sync>);
+
+impl Resolver {
+    /// The machine's own.
+    #[must_use]
+    pub fn system() -> Self {
+        Self::new(|host| {
+            Box::pin(async move {
+                let found = tokio::net::lookup_host((host, 0)).await?;
+                Ok(found.map(|address| address.ip()).collect())
+            })
+        })
+    }
+
+    /// One that answers as it is told.
+    pub fn new(resolve: impl Fn(String) -> Resolving + Send + Sync + 'static) -> Self {
+        Self(Arc::new(resolve))
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Resolver")
+    }
+}
+
+/// The guard.
+#[derive(Debug, Clone)]
+pub struct Egress {
+    resolver: Resolver,
+    /// For development: this machine may be called, also without TLS.
+    loopback: bool,
+    room: Arc<Semaphore>,
+}
+
+/// A web address that may be called, as far as that shows without resolving its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// The address, as the client is going to read it.
+    pub url: Url,
+    /// The name or address of the host in lower case, without port.
+    pub host: String,
+}
+
+/// Why an address may not be called: what it must be, without naming what it resolves to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Objection(pub &'static str);
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Objection {}
+
+const SHAPE: Objection = Objection(
+    "must be an absolute web address of at most 2048 characters, such as \
+     https://buyer.example.com/notify",
+);
+const SCHEME: Objection = Objection("must begin with https://");
+const USER: Objection =
+    Objection("must hold no user name and no password; use authentication for credentials");
+const HOST: Objection = Objection(
+    "must name its host in the usual form: a name with a dot and no dot at the end, or an address \
+     as it is usually written",
+);
+const PORT: Objection = Objection("must have a port from 1 to 65535, or none");
+const LITERAL: Objection = Objection("must be an address on the public Internet");
+/// The same whether the name leads into our network or nowhere, so that nobody learns which.
+const NAME: Objection =
+    Objection("must name a host that resolves, and to addresses on the public Internet only");
+
+impl Egress {
+    /// Lets requests out to public addresses; with `loopback` also to this machine.
+    #[must_use]
+    pub fn new(resolver: Resolver, loopback: bool) -> Self {
+        Self { resolver, loopback, room: Arc::new(Semaphore::new(LOOKUPS)) }
+    }
+
+    /// The same guard with lookups of its own: it does not wait for those of this one.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self::new(self.resolver.clone(), self.loopback)
+    }
+
+    /// Reads an address that a caller chose. The text must say what the client will do: whatever
+    /// two readers could read as two hosts is refused.
+    ///
+    /// # Errors
+    /// What it must be instead.
+    pub fn read(&self, text: &str) -> Result<Destination, Objection> {
+        if text.len() > LONGEST || !text.bytes().all(|b| b.is_ascii_graphic() && b != b'\\') {
+            return Err(SHAPE);
+        }
+        let (scheme, rest) = text.split_once("://").ok_or(SHAPE)?;
+        let secure = scheme.eq_ignore_ascii_case("https");
+        if !secure && !scheme.eq_ignore_ascii_case("http") {
+            return Err(SCHEME);
+        }
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if authority.contains('@') {
+            return Err(USER);
+        }
+        let (named, port) = split_port(authority)?;
+        if port == Some(0) {
+            return Err(PORT);
+        }
+        let url = Url::parse(text).map_err(|_| HOST)?;
+        // The client connects to what its own parser reads, so that is what is judged.
+        let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
+        if let Some(literal) = literal(&host) {
+            if !is_usual(named, literal) {
+                return Err(HOST);
+            }
+            if !self.permits(literal) {
+                return Err(LITERAL);
+            }
+        } else {
+            if !named.eq_ignore_ascii_case(&host) {
+                return Err(HOST);
+            }
+            if is_localhost(&host) {
+                if !self.loopback || host != "localhost" {
+                    return Err(LITERAL);
+                }
+            } else if !is_name(&host) {
+                return Err(HOST);
+            } else if is_private_name(&host) {
+                return Err(LITERAL);
+            }
+        }
+        let here = literal(&host).map_or(host == "localhost", |ip| ip.is_loopback());
+        if !secure && !here {
+            return Err(SCHEME);
+        }
+        Ok(Destination { url, host })
+    }
+
+    /// Reads an address and resolves its name.
+    ///
+    /// # Errors
+    /// What it must be instead.
+    pub async fn admit(&self, destination: &Destination) -> Result<(), Objection> {
+        if literal(&destination.host).is_some() {
+            return Ok(());
+        }
+        match self.resolve(&destination.host).await {
+            Ok(_) => Ok(()),
+            // The kits name hosts that a machine without the Internet cannot resolve, and the
+            // development switch is for such machines. Nothing is called before it resolves.
+            Err(Unresolved::Failed(_)) if self.loopback => Ok(()),
+            Err(Unresolved::Failed(_) | Unresolved::Forbidden) => Err(NAME),
+        }
+    }
+
+    /// The addresses of a name, every one of which may be called.
+    ///
+    /// # Errors
+    /// When the name does not resolve, or any of its addresses may not be called: a name that
+    /// leads to several places may lead to the worst of them.
+    pub async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, Unresolved> {
+        let resolved = tokio::time::timeout(PATIENCE, self.look_up(host.to_owned())).await;
+        let found = resolved
+            .map_err(|_| Unresolved::Failed(io::ErrorKind::TimedOut.into()))?
+            .map_err(Unresolved::Failed)?;
+        if found.is_empty() {
+            return Err(Unresolved::Failed(io::ErrorKind::NotFound.into()));
+        }
+        let local = self.loopback && host == "localhost";
+        let may = |ip: &IpAddr| if local { ip.is_loopback() } else { address::is_public(*ip) };
+        if found.iter().all(may) { Ok(found) } else { Err(Unresolved::Forbidden) }
+    }
+
+    async fn look_up(&self, host: String) -> io::Result<Vec<IpAddr>> {
+        let place = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
+        let resolving = (self.resolver.0)(host);
+        let looking = tokio::spawn(async move {
+            let found = resolving.await;
+            drop(place);
+            found
+        });
+        looking.await.map_err(io::Error::other)?
+    }
+
+    fn permits(&self, literal: IpAddr) -> bool {
+        address::is_public(literal) || (self.loopback && literal.is_loopback())
+    }
+}
+
+/// Why a name leads nowhere.
+#[derive(Debug)]
+pub enum Unresolved {
+    /// It could not be resolved.
+    Failed(io::Error),
+    /// It leads where nothing of ours may go.
+    Forbidden,
+}
+
+impl fmt::Display for Unresolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Failed(_) => "the name could not be resolved",
+            Self::Forbidden => "the name leads to an address that may not be called",
+        })
+    }
+}
+
+impl std::error::Error for Unresolved {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Failed(error) => Some(error),
+            Self::Forbidden => None,
+        }
+    }
+}
+
+/// An authority's host and port, as they are written.
+fn split_port(authority: &str) -> Result<(&str, Option<u16>), Objection> {
+    let end = authority.rfind(']').unwrap_or_default();
+    let Some(colon) = authority.get(end..).and_then(|rest| rest.find(':')) else {
+        return Ok((authority, None));
+    };
+    let (host, port) = authority.split_at(end + colon);
+    let digits = port.strip_prefix(':').unwrap_or_default();
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(PORT);
+    }
+    Ok((host, Some(digits.parse().map_err(|_| PORT)?)))
+}
+
+/// The address that a host of a parsed URL is, unless it is a name.
+fn literal(host: &str) -> Option<IpAddr> {
+    match host.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']')?.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
+        None => host.parse().ok(),
+    }
+}
+
+/// Whether an address is written so that everybody reads the same: an IPv4 address in four decimal
+/// numbers, and not in one, in octal or in hexadecimal.
+fn is_usual(named: &str, literal: IpAddr) -> bool {
+    match literal {
+        IpAddr::V4(address) => named == address.to_string(),
+        IpAddr::V6(address) => {
+            let inner = named.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+            inner.and_then(|text| text.parse::<Ipv6Addr>().ok()) == Some(address)
+        }
+    }
+}
+
+fn is_localhost(host: &str) -> bool {
+    let host = host.trim_end_matches('.');
+    host == "localhost" || host.ends_with(".localhost")
+}
+
+/// A full name: two labels at least, so that no search list of a resolver completes it.
+fn is_name(host: &str) -> bool {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let last = host.rsplit('.').next().unwrap_or_default();
+    host.len() <= 253
+        && host.contains('.')
+        && host.split('.').all(label)
+        && last.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// Names that belong to private networks by their ending (RFC 6762, RFC 8375, ICANN 2024).
+fn is_private_name(host: &str) -> bool {
+    [".local", ".internal", ".home.arpa"].iter().any(|ending| host.ends_with(ending))
+}

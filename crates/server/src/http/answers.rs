@@ -1,0 +1,166 @@
+//! What the HTTP bindings say alike.
+
+use std::time::Duration;
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::{Value, json as value};
+use tradepost_wire::a2a;
+use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::json_response;
+use super::observe::Stamp;
+use crate::agent::{Agent, Answer, Binding, Blame, PAUSE, ProfileRefusal, Written};
+use crate::fault::Fault;
+use crate::tasks::{PushPage, TaskPage};
+
+/// An answer with what the log says about it.
+pub type Parcel = (Response, Stamp);
+
+/// How a binding says no. A status that is given is the answer's; otherwise it is the binding's
+/// usual one for the error.
+pub trait Dialect {
+    /// The protocol's no.
+    fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel;
+    /// A profile's no.
+    fn profile(&self, refusal: ProfileRefusal) -> Parcel;
+    /// The binding.
+    fn binding(&self) -> Binding;
+    /// The status by which it tells a fault that will be over soon from others, if it does (E-14).
+    fn unavailable(&self) -> Option<StatusCode> {
+        None
+    }
+    /// The status of a fault, where it is not the usual one.
+    fn status_of(&self, fault: &Fault) -> Option<StatusCode> {
+        if fault.is_transient() { self.unavailable() } else { None }
+    }
+}
+
+/// JSON text of something of ours.
+pub fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value)
+        .unwrap_or_else(|_| unreachable!("our own documents have text keys and finite numbers"))
+}
+
+/// A page of tasks (O-06).
+pub(super) fn page(page: &TaskPage) -> Value {
+    value!({
+        "tasks": page.tasks,
+        "nextPageToken": page.next_page_token,
+        "pageSize": page.page_size,
+        "totalSize": page.total_size,
+    })
+}
+
+/// The webhooks of a task.
+pub(super) fn push_configs(page: &PushPage) -> Value {
+    value!({"configs": page.configs, "nextPageToken": page.next_page_token})
+}
+
+/// What a caller reads when we broke: an error id, under which the log has the cause.
+pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Refusal, String) {
+    let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
+    let cause = fault.chain();
+    tracing::error!(agent = %agent.id(), %error_id, cause, "a request could not be performed");
+    let refusal = Refusal::new(Code::InternalError, "the agent failed; try again later")
+        .with("errorId", error_id.clone())
+        .with("retryAfterSeconds", PAUSE.as_secs().to_string());
+    (refusal, error_id)
+}
+
+/// Names the extensions in use, where the answer does not name them already.
+pub(super) fn echo_extensions(
+    response: &mut Response,
+    agent: &dyn Agent,
+    binding: Binding,
+    activated: &[String],
+) {
+    let known = agent.extensions(binding);
+    let used: Vec<_> =
+        activated.iter().map(String::as_str).filter(|uri| known.contains(uri)).collect();
+    if !used.is_empty()
+        && !response.headers().contains_key(a2a::EXTENSIONS_HEADER)
+        && let Ok(value) = HeaderValue::from_str(&used.join(", "))
+    {
+        response.headers_mut().insert(a2a::EXTENSIONS_HEADER, value);
+    }
+}
+
+/// An answer that is for one caller: no cache keeps it for another.
+pub(super) fn private(mut response: Response) -> Response {
+    let value = HeaderValue::from_static("private, no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, value);
+    response
+}
+
+/// Says when to come back, in whole seconds and never early (RFC 9110 §10.2.3).
+pub(super) fn retry_after(response: &mut Response, wait: Duration) {
+    response.headers_mut().insert(header::RETRY_AFTER, seconds(wait).into());
+}
+
+/// A wait in whole seconds: a part of one counts as a whole one.
+pub(super) fn seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+/// What HTTP says of a profile's no besides its body.
+pub(super) fn mark(response: &mut Response, refusal: &ProfileRefusal) {
+    head(response, refusal.extension, refusal.challenge.as_deref());
+    if let Some(wait) = refusal.wait {
+        retry_after(response, wait);
+    }
+}
+
+/// Names the extension of an answer, and what is wanted of its caller.
+pub(super) fn head(response: &mut Response, extension: Option<&str>, challenge: Option<&str>) {
+    let extensions = HeaderName::from_static(a2a::EXTENSIONS_HEADER);
+    for (name, text) in [(extensions, extension), (header::WWW_AUTHENTICATE, challenge)] {
+        if let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+}
+
+/// What the log says of a profile's no.
+pub(super) fn stamp(refusal: ProfileRefusal) -> Stamp {
+    Stamp {
+        code: refusal.row.name,
+        error_id: refusal.error_id,
+        too_often: refusal.blame == Blame::TooOften,
+        ..Stamp::default()
+    }
+}
+
+/// What the log says of the protocol's no.
+pub(super) fn stamp_of(refusal: &Refusal) -> Stamp {
+    let too_often = refusal.code == Code::ResourceExhausted;
+    Stamp { code: refusal.code.name(), too_often, ..Stamp::default() }
+}
+
+/// What the log says of an answer.
+pub(super) fn stamp_answer(answer: &Answer) -> Stamp {
+    let skill = if let Answer::Written(written) = answer { Some(written.skill) } else { None };
+    Stamp { skill, ..Stamp::default() }
+}
+
+/// What an agent has written itself, with JSON of ours around it.
+pub(super) fn written(before: &str, written: &Written, after: &str) -> Response {
+    let mut text = String::with_capacity(before.len() + written.json.len() + after.len());
+    text.extend([before, &written.json, after]);
+    let mut response = json_response(StatusCode::OK, text);
+    let uri = HeaderValue::from_static(written.extension);
+    response.headers_mut().insert(a2a::EXTENSIONS_HEADER, uri);
+    response
+}
+
+/// What is written of something of ours.
+pub(super) fn write<T: Serialize>(envelope: &T) -> Response {
+    const SIZE_OF_ENVELOPE: usize = 1024;
+    let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE);
+    match serde_json::to_writer(&mut bytes, envelope) {
+        Ok(()) => json_response(StatusCode::OK, bytes),
+        Err(_) => unreachable!("our own envelopes have text keys and finite numbers"),
+    }
+}

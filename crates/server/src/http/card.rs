@@ -1,0 +1,67 @@
+//! `GET /.well-known/agent-card.json`, cacheable (A2A §8.6).
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use jiff::Timestamp;
+
+use super::{cors, host, json_response, not_found};
+use crate::desk::Desk;
+
+/// For how long a buyer need not ask again.
+const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    let host = host(request.uri(), request.headers());
+    let Some(agent) = desk.agent(host) else {
+        return not_found().await;
+    };
+    let card = agent.card();
+    let unchanged = is_unchanged(request.headers(), &card.etag, card.identity.modified_at);
+    let mut response = if unchanged {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        json_response(StatusCode::OK, card.body.clone())
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
+    for (name, value) in [
+        (header::ETAG, card.etag.clone()),
+        (header::LAST_MODIFIED, httpdate::fmt_http_date(card.identity.modified_at.into())),
+    ] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
+    }
+    cors::open(&desk, request.headers(), &mut response);
+    response
+}
+
+/// Whether the buyer's copy is current. `If-None-Match` decides where it is sent (RFC 9110
+/// §13.2.2).
+fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool {
+    let tags = headers.get_all(header::IF_NONE_MATCH);
+    if tags.iter().next().is_some() {
+        return tags.iter().filter_map(|value| value.to_str().ok()).any(|list| {
+            list.split(',').map(str::trim).any(|tag| {
+                // The comparison is the weak one.
+                tag == "*" || opaque(tag) == opaque(etag)
+            })
+        });
+    }
+    let since = headers
+        .get(header::IF_MODIFIED_SINCE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| httpdate::parse_http_date(text).ok())
+        .and_then(|time| Timestamp::try_from(time).ok());
+    since.is_some_and(|since| modified_at.as_second() <= since.as_second())
+}
+
+fn opaque(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
+}

@@ -1,0 +1,257 @@
+//! The gRPC binding (A2A §10): a path and a message of protocol buffers become a request for the
+//! desk, and what the desk says becomes messages and a status.
+//!
+//! A message is read as the JSON that it stands for ([`protobuf`]), which is what the other
+//! bindings read, so that parameters have one reader and the same names in its complaints:
+//! `message.parts[0].data`. What is answered is written from the same documents, too. Calls,
+//! deadlines and statuses are few and are done here ([`call`], [`errors`]), because every refusal
+//! of a framework would be one without details.
+//!
+//! To a host of an agent whose card does not name this binding, as to a host that nobody has, this
+//! service is an unknown one.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, Version, header};
+use axum::response::Response;
+use call::Deadline;
+use errors::Failure;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::{Event, Operation};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::protobuf::{self, schema};
+
+use super::answers::Parcel;
+use super::observe::Stamp;
+use super::{answers, host, intake, not_found, plain_error};
+use crate::agent::{Agent, Answer, Binding, Incoming, Outcome, SharedAgent};
+use crate::desk::Desk;
+use crate::fault::Fault;
+
+mod call;
+mod errors;
+mod stream;
+
+/// Where the paths of the methods begin: package and service, as published.
+const SERVICE: &str = "/lf.a2a.v1.A2AService/";
+
+/// The path of the service, for the router.
+pub(super) const ROUTE: &str = "/lf.a2a.v1.A2AService/{method}";
+
+/// Every method of the service.
+pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let agent = desk.agent(host(&parts.uri, &parts.headers));
+    let Some(agent) = &agent.filter(|agent| agent.speaks(Binding::Grpc)) else {
+        return unknown(&parts).await;
+    };
+    if let Some(refused) = not_grpc(&parts) {
+        return refused;
+    }
+    let (mut response, mut stamp) = match Deadline::of(&parts.headers) {
+        Ok(deadline) => {
+            let answered = deadline.limit(answer(&desk, agent, &parts, body, deadline)).await;
+            answered.unwrap_or_else(|| errors::too_late().into_parcel())
+        }
+        Err(message) => Failure::from(&Refusal::new(Code::InvalidRequest, message)).into_parcel(),
+    };
+    stamp.agent = Some(Arc::clone(agent));
+    response.extensions_mut().insert(stamp);
+    response
+}
+
+/// An unknown service, whoever asks for it: gRPC's word for it where gRPC is spoken.
+pub(super) async fn unknown(parts: &Parts) -> Response {
+    if call::is_grpc(&parts.headers) && parts.version >= Version::HTTP_2 {
+        errors::unknown_service().into_parcel().0
+    } else {
+        not_found().await
+    }
+}
+
+/// A path of this service as the log names it.
+pub(super) fn template(path: &str) -> Option<&'static str> {
+    const PATHS: [&str; 11] = [
+        "/lf.a2a.v1.A2AService/SendMessage",
+        "/lf.a2a.v1.A2AService/SendStreamingMessage",
+        "/lf.a2a.v1.A2AService/GetTask",
+        "/lf.a2a.v1.A2AService/ListTasks",
+        "/lf.a2a.v1.A2AService/CancelTask",
+        "/lf.a2a.v1.A2AService/SubscribeToTask",
+        "/lf.a2a.v1.A2AService/CreateTaskPushNotificationConfig",
+        "/lf.a2a.v1.A2AService/GetTaskPushNotificationConfig",
+        "/lf.a2a.v1.A2AService/ListTaskPushNotificationConfigs",
+        "/lf.a2a.v1.A2AService/DeleteTaskPushNotificationConfig",
+        "/lf.a2a.v1.A2AService/GetExtendedAgentCard",
+    ];
+    PATHS.into_iter().find(|known| *known == path)
+}
+
+/// An answer of gRPC, which succeeds as far as HTTP is concerned.
+fn head(body: Body) -> Response {
+    let mut response = Response::new(body);
+    for (name, value) in [
+        (header::CONTENT_TYPE, "application/grpc"),
+        (header::HeaderName::from_static("grpc-accept-encoding"), "identity"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The answer to what is no call at all; gRPC leaves it to HTTP to say so.
+fn not_grpc(parts: &Parts) -> Option<Response> {
+    if parts.method != Method::POST {
+        let message = "call methods with POST";
+        let mut response = plain_error(StatusCode::METHOD_NOT_ALLOWED, "UNIMPLEMENTED", message);
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+        return Some(response);
+    }
+    if !call::is_grpc(&parts.headers) {
+        let message = "the Content-Type must be application/grpc";
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Some(plain_error(status, "INVALID_ARGUMENT", message));
+    }
+    if parts.version < Version::HTTP_2 {
+        let status = StatusCode::HTTP_VERSION_NOT_SUPPORTED;
+        let mut response = plain_error(status, "UNIMPLEMENTED", "gRPC needs HTTP/2");
+        // What is left of the body would be read as the next request.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        return Some(response);
+    }
+    None
+}
+
+async fn answer(
+    desk: &Desk,
+    agent: &SharedAgent,
+    parts: &Parts,
+    body: Body,
+    deadline: Deadline,
+) -> Parcel {
+    let name = parts.uri.path().strip_prefix(SERVICE).unwrap_or_default();
+    let Some(operation) = Operation::from_name(name) else {
+        let message = "method not found; read A2A §10.3 for those that there are";
+        return Failure::from(&Refusal::new(Code::MethodNotFound, message)).into_parcel();
+    };
+    let bytes = match call::receive(desk, parts, body).await {
+        Ok(bytes) => bytes,
+        Err(failure) => return failure.into_parcel(),
+    };
+    let caller = match intake::caller(desk, &**agent, parts).await {
+        Ok(caller) => caller,
+        Err(denied) => return errors::denied(&**agent, denied),
+    };
+    let activated = intake::activated_extensions(&parts.headers);
+    let request = protobuf::read(schema::request(operation), &bytes)
+        .map_err(|reject| Refusal::new(reject.code, reject.message))
+        .and_then(|params| {
+            intake::check_version(&**agent, parts)?;
+            agent.accept(operation, &activated, Some(&params))
+        });
+    let request = match request {
+        Ok(request) => request,
+        Err(refusal) => return Failure::from(&refusal).into_parcel(),
+    };
+    let incoming = Incoming {
+        binding: Binding::Grpc,
+        caller: &caller,
+        activated: &activated,
+        request,
+        sent: intake::sent(parts, &bytes),
+        resume_after: intake::resume_after(&parts.headers),
+        patience: desk.settings.request_timeout,
+    };
+    let outcome = desk.perform(agent, incoming).await;
+    let (mut response, stamp) = respond(agent, operation, outcome, deadline);
+    answers::echo_extensions(&mut response, &**agent, Binding::Grpc, &activated);
+    (response, stamp)
+}
+
+/// Turns what the desk says into bytes: the only place of the binding that does.
+fn respond(
+    agent: &SharedAgent,
+    operation: Operation,
+    outcome: Outcome,
+    deadline: Deadline,
+) -> Parcel {
+    match outcome {
+        Outcome::Answer(answer) => {
+            let stamp = answers::stamp_answer(&answer);
+            match result(agent, operation, *answer, deadline) {
+                Ok(response) => (response, stamp),
+                Err(fault) => broken(&**agent, &fault),
+            }
+        }
+        Outcome::Denied(denied) => errors::denied(&**agent, denied),
+        Outcome::Protocol(refusal) => Failure::from(&refusal).into_parcel(),
+        Outcome::Profile(refusal) => errors::profile(*refusal),
+        Outcome::Broken(fault) => broken(&**agent, &fault),
+    }
+}
+
+fn broken(agent: &dyn Agent, fault: &Fault) -> Parcel {
+    let (failure, error_id) = errors::broken(agent, fault);
+    let (response, stamp) = failure.into_parcel();
+    (response, Stamp { error_id: Some(error_id), ..stamp })
+}
+
+/// An answer of the protocol itself.
+fn result(
+    agent: &SharedAgent,
+    operation: Operation,
+    answer: Answer,
+    deadline: Deadline,
+) -> Result<Response, Fault> {
+    let document = match answer {
+        Answer::Message(message) | Answer::MessageStream(message) => {
+            document(&Event::Message(message))
+        }
+        Answer::Written(written) => {
+            serde_json::from_str(&written.json).map_err(Fault::on("reading an answer"))
+        }
+        Answer::Begun(task) => document(&Event::Task(task)),
+        Answer::Task(task) => document(&task),
+        Answer::Tasks(page) => Ok(answers::page(&page)),
+        Answer::PushConfig(config) => document(&config),
+        Answer::PushConfigs(configs) => Ok(answers::push_configs(&configs)),
+        Answer::Done => Ok(json!({})),
+        Answer::ExtendedCard(card) => {
+            let response = stream::one_message(message(operation, &card)?);
+            return Ok(answers::private(response));
+        }
+        Answer::Stream(events) => {
+            return Ok(stream::task_events(events, Arc::clone(agent), deadline));
+        }
+    };
+    Ok(stream::one_message(message(operation, &document?)?))
+}
+
+fn document(answer: &impl Serialize) -> Result<Value, Fault> {
+    serde_json::to_value(answer).map_err(Fault::on("writing an answer"))
+}
+
+/// An answer as a message of the operation's type.
+fn message(operation: Operation, document: &Value) -> Result<Vec<u8>, Fault> {
+    protobuf::write(schema::answer(operation), document).map_err(Fault::on("writing an answer"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_names_every_method_and_nothing_that_a_caller_made_up() {
+        for operation in Operation::NAMES {
+            let path = format!("{SERVICE}{operation}");
+            assert_eq!(template(&path), Some(path.as_str()));
+        }
+        assert_eq!(template("/lf.a2a.v1.A2AService/ada@example.com"), None);
+        assert!(ROUTE.starts_with(SERVICE));
+    }
+}

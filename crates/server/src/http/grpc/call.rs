@@ -1,0 +1,158 @@
+//! The call itself: its one message, how it is laid out, and how long its caller waits.
+
+use std::future::Future;
+use std::ops::Deref;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use tokio::time::Instant;
+use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::status::Status;
+
+use super::errors::{self, Failure};
+use crate::desk::Desk;
+use crate::http::intake::{self, Unread, Whole};
+
+/// What stands before a message: whether it is compressed, and how long it is.
+pub(super) const PREFIX: usize = 5;
+
+/// Whether the content is protocol buffers in calls of gRPC.
+pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = value.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    let names = ["application/grpc", "application/grpc+proto"];
+    names.iter().any(|name| essence.eq_ignore_ascii_case(name))
+}
+
+/// Reads the one message of a call, within the limits.
+pub(super) async fn receive<'d>(
+    desk: &'d Desk,
+    parts: &Parts,
+    mut body: Body,
+) -> Result<Message<'d>, Failure> {
+    let limit = desk.settings.max_body_bytes;
+    let invalid = |message: &str| Failure::from(&Refusal::new(Code::InvalidRequest, message));
+    let body = intake::collect(desk, parts, &mut body, limit.saturating_add(PREFIX)).await;
+    let whole = body.map_err(|unread| match unread {
+        Unread::TooLarge(_) => {
+            let message =
+                format!("the message is larger than the {limit} bytes that this agent accepts");
+            let refusal =
+                Refusal::new(Code::InvalidRequest, message).with("maxBytes", limit.to_string());
+            Failure::from(&refusal).with_status(Status::ResourceExhausted)
+        }
+        Unread::Late(_) => Failure::from(&unread.refusal()).with_status(Status::DeadlineExceeded),
+        Unread::OtherType | Unread::Encoded | Unread::Broken | Unread::NoRoom => {
+            Failure::from(&unread.refusal())
+        }
+    })?;
+    let Some((prefix, message)) = whole.split_first_chunk::<PREFIX>() else {
+        return Err(invalid("send exactly one message"));
+    };
+    let [flag, length @ ..] = *prefix;
+    match flag {
+        0 => {}
+        1 => return Err(errors::compressed()),
+        _ => return Err(invalid("the message has an unknown flag")),
+    }
+    match usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX).cmp(&message.len()) {
+        std::cmp::Ordering::Equal => Ok(Message(whole)),
+        std::cmp::Ordering::Less => Err(invalid("send exactly one message")),
+        std::cmp::Ordering::Greater => Err(invalid("the message ended early")),
+    }
+}
+
+/// The one message of a call.
+pub(super) struct Message<'d>(Whole<'d>);
+
+impl Deref for Message<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.get(PREFIX..).unwrap_or_default()
+    }
+}
+
+/// A message with its prefix.
+pub(super) fn framed(message: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(PREFIX + message.len());
+    out.push(0);
+    let length = u32::try_from(message.len())
+        .unwrap_or_else(|_| unreachable!("no answer of ours has four gigabytes"));
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(message);
+    out.into()
+}
+
+/// Until when a caller waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// The deadline that a call sets by `grpc-timeout`: at most eight digits and a unit.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn of(headers: &HeaderMap) -> Result<Self, &'static str> {
+        let Some(value) = headers.get("grpc-timeout") else { return Ok(Self(None)) };
+        let patience = value.to_str().ok().and_then(duration);
+        let patience = patience.ok_or("grpc-timeout must be up to eight digits and a unit")?;
+        Ok(Self(Instant::now().checked_add(patience)))
+    }
+
+    /// What comes of something in time.
+    pub(super) async fn limit<T>(self, work: impl Future<Output = T>) -> Option<T> {
+        match self.0 {
+            Some(until) => tokio::time::timeout_at(until, work).await.ok(),
+            None => Some(work.await),
+        }
+    }
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number: u32 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(3_600) * number,
+        "M" => Duration::from_secs(60) * number,
+        "S" => Duration::from_secs(number.into()),
+        "m" => Duration::from_millis(number.into()),
+        "u" => Duration::from_micros(number.into()),
+        "n" => Duration::from_nanos(number.into()),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_digits_and_a_unit() {
+        assert_eq!(duration("5S"), Some(Duration::from_secs(5)));
+        assert_eq!(duration("99999999H"), Some(Duration::from_secs(359_999_996_400)));
+        assert_eq!(duration("1n"), Some(Duration::from_nanos(1)));
+        for bad in ["", "S", "5", "5s", "-5S", "123456789S", "5 S", "5é"] {
+            assert_eq!(duration(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_content_type_is_grpc_and_not_one_that_begins_like_it() {
+        let is = |value: &str| {
+            is_grpc(&HeaderMap::from_iter([(header::CONTENT_TYPE, value.parse().unwrap())]))
+        };
+        for good in ["application/grpc", "application/grpc+proto", "Application/gRPC; x=y"] {
+            assert!(is(good), "{good}");
+        }
+        for bad in ["application/grpc-web", "application/grpc+json", "application/json", ""] {
+            assert!(!is(bad), "{bad}");
+        }
+    }
+}

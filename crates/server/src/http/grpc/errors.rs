@@ -1,0 +1,288 @@
+//! How this binding says no: a status, a sentence, and the details of the same catalog that the
+//! other bindings render (A2A §10.6).
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use serde_json::{Map, Value, json};
+use tradepost_wire::a2a::error::{Code, Refusal, StatusDetails};
+use tradepost_wire::a2a::status::Status;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::protobuf::{self, schema};
+
+use crate::agent::Binding;
+use crate::agent::{Agent, Blame, PAUSE, ProfileRefusal, Trouble};
+use crate::auth::Denied;
+use crate::fault::Fault;
+use crate::http::answers::{self, Parcel};
+use crate::http::denied;
+use crate::http::observe::Stamp;
+
+const STATUS: HeaderName = HeaderName::from_static("grpc-status");
+const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
+const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
+
+/// What a message of `grpc-message` must not hold as it is.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
+
+/// How long the details may be. Clients take 8 KiB of metadata (gRPC core, grpc-java) and drop a
+/// whole answer that has more; base64 makes three bytes four.
+const MAX_DETAILS: usize = 4_608;
+
+/// A call that failed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    status: Status,
+    message: String,
+    details: Vec<Value>,
+    stamp: Stamp,
+}
+
+impl From<&Refusal> for Failure {
+    fn from(refusal: &Refusal) -> Self {
+        let Ok(Value::Array(details)) = serde_json::to_value(StatusDetails(refusal)) else {
+            unreachable!("details are an array with text keys")
+        };
+        let (status, message) = (refusal.code.into(), refusal.message.clone());
+        Self { status, message, details, stamp: answers::stamp_of(refusal) }
+    }
+}
+
+impl Failure {
+    /// The same under another status, where the catalog's row is about something wider.
+    pub(super) fn with_status(self, status: Status) -> Self {
+        Self { status, ..self }
+    }
+
+    /// Says when to come back.
+    fn with_retry(mut self, wait: Duration) -> Self {
+        // Never early: a part of a millisecond counts as a whole one.
+        let millis = wait.as_nanos().div_ceil(1_000_000);
+        self.details.push(json!({
+            "@type": "type.googleapis.com/google.rpc.RetryInfo",
+            "retryDelay": format!("{}.{:03}s", millis / 1_000, millis % 1_000),
+        }));
+        self
+    }
+
+    /// An answer that is nothing but a status.
+    pub(super) fn into_parcel(self) -> Parcel {
+        let mut response = super::head(Body::empty());
+        let stamp = self.stamp.clone();
+        self.write(response.headers_mut());
+        (response, stamp)
+    }
+
+    /// The end of a stream that began well.
+    pub(super) fn into_trailers(self) -> HeaderMap {
+        let mut trailers = HeaderMap::new();
+        self.write(&mut trailers);
+        trailers
+    }
+
+    fn write(self, headers: &mut HeaderMap) {
+        headers.insert(STATUS, HeaderValue::from(self.status.number()));
+        let message = utf8_percent_encode(&self.message, ESCAPED).to_string();
+        if let Ok(value) = HeaderValue::from_str(&message) {
+            headers.insert(MESSAGE, value);
+        }
+        if !self.details.is_empty()
+            && let Ok(value) = HeaderValue::from_str(&STANDARD_NO_PAD.encode(self.packed()))
+        {
+            headers.insert(DETAILS, value);
+        }
+    }
+
+    /// The details as google.rpc.Status. When there are too many wrong fields to send, the last
+    /// ones stay behind; the message has their number.
+    fn packed(self) -> Vec<u8> {
+        let mut status = json!({
+            "code": self.status.number(), "message": self.message, "details": self.details,
+        });
+        loop {
+            let bytes = protobuf::write(&schema::STATUS, &status)
+                .unwrap_or_else(|_| unreachable!("what catalogs say fits google.rpc.Status"));
+            let fits = bytes.len() <= MAX_DETAILS;
+            if fits || violations(&mut status).and_then(Vec::pop).is_none() {
+                return bytes;
+            }
+        }
+    }
+}
+
+fn violations(status: &mut Value) -> Option<&mut Vec<Value>> {
+    let mut details = status.get_mut("details")?.as_array_mut()?.iter_mut();
+    details.find_map(|detail| detail.get_mut("fieldViolations")?.as_array_mut())
+}
+
+/// The end of a call that went well.
+pub(super) fn ok() -> HeaderMap {
+    HeaderMap::from_iter([(STATUS, HeaderValue::from(Status::Ok.number()))])
+}
+
+/// A service that there is not. It says nothing of who is asked.
+pub(super) fn unknown_service() -> Failure {
+    bare(Status::Unimplemented, "nothing is here")
+}
+
+/// The caller's time was up first.
+pub(super) fn too_late() -> Failure {
+    bare(Status::DeadlineExceeded, "the deadline of the call has passed")
+}
+
+/// A profile's no. Its own document has no place here, where every detail has a type that is known
+/// to both sides beforehand.
+pub(super) fn profile(refusal: ProfileRefusal) -> Parcel {
+    let ProfileRefusal { row, metadata, .. } = &refusal;
+    let metadata = metadata.iter().map(|(name, text)| ((*name).to_owned(), text.as_str().into()));
+    let info = json!({
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": row.name,
+        "domain": row.domain,
+        "metadata": metadata.collect::<Map<_, _>>(),
+    });
+    let status = match refusal.blame {
+        Blame::UsForAMoment => Status::Unavailable,
+        Blame::Caller | Blame::TooOften | Blame::Us => row.grpc,
+    };
+    let (message, challenge) = (refusal.summary.clone(), refusal.challenge.clone());
+    let (extension, wait) = (refusal.extension, refusal.wait);
+    let failure = Failure { status, message, details: vec![info], stamp: answers::stamp(refusal) };
+    let failure = match wait {
+        Some(wait) => failure.with_retry(wait),
+        None => failure,
+    };
+    let (mut response, stamp) = failure.into_parcel();
+    answers::head(&mut response, extension, challenge.as_deref());
+    (response, stamp)
+}
+
+/// What broke on our side: with an error id, and when to come back (E-14).
+pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Failure, String) {
+    let (refusal, error_id) = answers::broken(agent, fault);
+    let failure = Failure::from(&refusal).with_retry(PAUSE);
+    if fault.is_transient() {
+        (failure.with_status(Status::Unavailable), error_id)
+    } else {
+        (failure, error_id)
+    }
+}
+
+/// The process stops while there is more to come (E-14).
+pub(super) fn stopping() -> Failure {
+    bare(Status::Unavailable, "this server stops; read the task, or subscribe to it again")
+}
+
+/// A compressed message.
+pub(super) fn compressed() -> Failure {
+    let message = "this agent reads no compressed messages; send it as it is";
+    let refusal = Refusal::new(Code::InvalidRequest, message).with("acceptEncoding", "identity");
+    Failure::from(&refusal).with_status(Status::Unimplemented)
+}
+
+/// A status of the transport, for which the catalog has no row.
+fn bare(status: Status, message: &str) -> Failure {
+    let stamp = Stamp { code: status.name(), ..Stamp::default() };
+    Failure { status, message: message.to_owned(), details: Vec::new(), stamp }
+}
+
+/// The answer to a caller that is not let in. What a credential must be is in the metadata, as it
+/// is in a header on the other bindings.
+pub(super) fn denied(agent: &dyn Agent, denied: Denied) -> Parcel {
+    if let Some(refusal) = agent.auth().refusal(&denied) {
+        let (mut response, stamp) = Failure::from(&refusal).into_parcel();
+        let challenge = agent.auth().challenge(&denied);
+        if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+        }
+        return (response, stamp);
+    }
+    match denied {
+        Denied::Limited(exceeded) => {
+            match agent.refusal(Binding::Grpc, &Trouble::TooOften(exceeded)) {
+                Some(refusal) => profile(refusal),
+                None => Failure::from(&denied::too_often(exceeded))
+                    .with_retry(exceeded.wait)
+                    .into_parcel(),
+            }
+        }
+        Denied::Unavailable(fault) => {
+            match agent.refusal(Binding::Grpc, &Trouble::Broken(&fault)) {
+                Some(refusal) => profile(refusal),
+                None => super::broken(agent, &fault),
+            }
+        }
+        Denied::Missing
+        | Denied::Invalid { .. }
+        | Denied::Expired
+        | Denied::Page
+        | Denied::Scope { .. } => {
+            unreachable!("these have a row in the protocol's catalog")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::a2a::error::FieldViolation;
+
+    use super::*;
+
+    fn details(failure: Failure) -> (usize, Value) {
+        let trailers = failure.into_trailers();
+        let text = trailers[DETAILS].to_str().unwrap();
+        let bytes = STANDARD_NO_PAD.decode(text).unwrap();
+        let size = trailers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32);
+        (size.sum(), protobuf::read(&schema::STATUS, &bytes).unwrap())
+    }
+
+    #[test]
+    fn every_row_of_the_catalog_has_its_status_and_its_reason() {
+        for code in Code::ALL.iter().copied() {
+            let (_, status) = details(Failure::from(&Refusal::new(code, "no").with("k", "v")));
+            let info = json!({
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": code.name(), "domain": "a2a-protocol.org", "metadata": {"k": "v"},
+            });
+            let number = Status::from_name(code.grpc()).unwrap().number();
+            assert_eq!(status, json!({"code": number, "message": "no", "details": [info]}));
+        }
+    }
+
+    #[test]
+    fn what_clients_would_drop_for_its_length_is_shortened() {
+        let violation = |number: usize| FieldViolation {
+            field: format!("message.parts[{number}]"),
+            description: "must have exactly one of text, raw, url, data".repeat(2),
+        };
+        let mut refusal =
+            Refusal::new(Code::InvalidParams, "Invalid parameters: 60 fields are wrong");
+        refusal.violations = (0..50).map(violation).collect();
+        let (size, status) = details(Failure::from(&refusal));
+        assert!(size < 8_192, "{size}");
+        let listed = status["details"][1]["fieldViolations"].as_array().unwrap();
+        assert!((20..50).contains(&listed.len()), "{}", listed.len());
+        assert_eq!(listed[0]["field"], "message.parts[0]");
+    }
+
+    #[test]
+    fn messages_are_percent_encoded() {
+        let failure = Failure::from(&Refusal::new(Code::InvalidParams, "50 % of \u{e9}\n"));
+        assert_eq!(failure.into_trailers()[MESSAGE], "50 %25 of %C3%A9%0A");
+    }
+
+    #[test]
+    fn who_comes_too_often_is_told_when_to_come_back() {
+        let refusal = Refusal::new(Code::InternalError, "later");
+        let (_, status) =
+            details(Failure::from(&refusal).with_retry(Duration::from_millis(61_005)));
+        let retry = json!({
+            "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "61.005s",
+        });
+        assert_eq!(status["details"][1], retry);
+    }
+}

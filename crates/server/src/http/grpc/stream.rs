@@ -1,0 +1,60 @@
+//! What a call answers: one message, or a task's events one after the other, and the status.
+
+use std::convert::Infallible;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use tradepost_wire::protobuf::{self, schema};
+
+use super::call::{Deadline, framed};
+use super::errors::{self, Failure};
+use crate::agent::{Agent, SharedAgent};
+use crate::fault::Fault;
+use crate::tasks::{Item, TaskStream};
+
+/// A response that brings one message.
+pub(super) fn one_message(message: Vec<u8>) -> Response {
+    let frames = [Frame::data(framed(&message)), Frame::trailers(errors::ok())];
+    response(stream::iter(frames.map(Ok)))
+}
+
+/// A response that brings a task's events until it pauses or ends, or the caller's time is up. The
+/// next event is read when the last one has been taken: who reads slowly keeps nobody waiting and
+/// nothing in memory.
+pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Deadline) -> Response {
+    response(stream::unfold(Some((events, agent)), move |state| async move {
+        let (mut events, agent) = state?;
+        let ended = match deadline.limit(events.next()).await {
+            Some(Ok(Some(item))) => match event(&item) {
+                Ok(message) => {
+                    return Some((Ok(Frame::data(framed(&message))), Some((events, agent))));
+                }
+                Err(fault) => broken(&*agent, &fault).into_trailers(),
+            },
+            Some(Ok(None)) if events.was_cut() => errors::stopping().into_trailers(),
+            Some(Ok(None)) => errors::ok(),
+            Some(Err(fault)) => broken(&*agent, &fault).into_trailers(),
+            None => errors::too_late().into_trailers(),
+        };
+        Some((Ok(Frame::trailers(ended)), None))
+    }))
+}
+
+fn event(item: &Item) -> Result<Vec<u8>, Fault> {
+    let document = serde_json::from_str(&item.json).map_err(Fault::on("reading an event"))?;
+    protobuf::write(&schema::STREAM_RESPONSE, &document).map_err(Fault::on("writing an event"))
+}
+
+fn broken(agent: &dyn Agent, fault: &Fault) -> Failure {
+    errors::broken(agent, fault).0
+}
+
+fn response(
+    frames: impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static,
+) -> Response {
+    super::head(Body::new(StreamBody::new(frames)))
+}

@@ -1,0 +1,98 @@
+//! `GET /`: a person who comes here sees what this is and how to try it, and a program learns where
+//! the card is. Both are told what the card says and nothing else.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use serde_json::{Value, json};
+use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+
+use super::{asks_for, host, json_response, not_found};
+use crate::agent::Agent;
+use crate::card::ENDPOINT_PATH;
+use crate::desk::Desk;
+
+/// What a page of ours may load: its own style, and nothing from anywhere.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'",
+);
+
+/// The page.
+#[derive(Debug, Template)]
+#[template(path = "home.html")]
+struct Page<'c> {
+    name: &'c str,
+    description: &'c str,
+    card: String,
+    provider: Option<(&'c str, &'c str)>,
+    documentation: Option<&'c str>,
+    skills: Vec<(&'c str, &'c str)>,
+    interfaces: Vec<(&'c str, &'c str, &'c str)>,
+    /// An address and a body that get an answer.
+    example: Option<(String, String)>,
+    needs_credential: bool,
+}
+
+pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    let Some(agent) = desk.agent(host(request.uri(), request.headers())) else {
+        return not_found().await;
+    };
+    let card: Value = serde_json::from_slice(&agent.card().body)
+        .unwrap_or_else(|_| unreachable!("a card of ours is JSON"));
+    let page = Page::of(&*agent, &card);
+    let mut response = if asks_for(request.headers(), "text/html") {
+        let text = page.render().unwrap_or_else(|_| unreachable!("the page holds texts alone"));
+        let mut response = Response::new(text.into());
+        for (name, value) in [
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+            (header::CONTENT_SECURITY_POLICY, POLICY),
+            (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        ] {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    } else {
+        let body = json!({"name": page.name, "card": page.card});
+        json_response(StatusCode::OK, body.to_string())
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("accept"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    response
+}
+
+impl<'c> Page<'c> {
+    fn of(agent: &dyn Agent, card: &'c Value) -> Self {
+        let list = |name: &str| card.get(name).and_then(Value::as_array).into_iter().flatten();
+        let skills: Vec<_> =
+            list("skills").map(|skill| (text(skill, "id"), text(skill, "description"))).collect();
+        let interfaces: Vec<_> = list("supportedInterfaces")
+            .map(|one| {
+                (text(one, "protocolBinding"), text(one, "protocolVersion"), text(one, "url"))
+            })
+            .collect();
+        let endpoints = interfaces.iter().filter_map(|(.., url)| url.strip_suffix(ENDPOINT_PATH));
+        let base = endpoints.into_iter().next().unwrap_or_default();
+        let provider = card.get("provider");
+        Self {
+            name: text(card, "name"),
+            description: text(card, "description"),
+            card: format!("{base}{WELL_KNOWN_PATH}"),
+            provider: provider.map(|one| (text(one, "organization"), text(one, "url"))),
+            documentation: card.get("documentationUrl").and_then(Value::as_str),
+            skills,
+            interfaces,
+            example: agent.example(base),
+            needs_credential: card.get("securityRequirements").is_some(),
+        }
+    }
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,240 @@
+//! The JSON-RPC binding: bytes become a request for the desk, and what the desk says becomes
+//! bytes. Errors are HTTP 200 (C-30) except where the transport itself refuses, or the caller may not.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Serialize;
+use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
+use tradepost_wire::a2a::{Event, Operation};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::jsonrpc::{self, Id};
+
+use super::answers::{Dialect, Parcel};
+use super::intake::Unread;
+use super::observe::Stamp;
+use super::{Posted, answers, cors, denied, host, intake, not_found, sse};
+use crate::agent::{
+    Agent, Answer, Binding, Caller, Incoming, Outcome, ProfileRefusal, SharedAgent,
+};
+use crate::desk::Desk;
+use crate::fault::Fault;
+
+/// `POST /a2a`.
+pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let host = host(&parts.uri, &parts.headers);
+    let Some(agent) = &desk.agent(host) else {
+        return not_found().await;
+    };
+    let (mut response, mut stamp) = match intake::receive(&desk, &parts, body).await {
+        Ok(bytes) => {
+            let posted = Posted { desk: &desk, agent, parts: &parts, bytes: &bytes };
+            match agent.posted(posted) {
+                Some(answer) => answer.await,
+                None => admit(posted).await,
+            }
+        }
+        Err(unread) => {
+            let refusal = not_taken(&**agent, unread);
+            let status = Some(unread.status());
+            let (mut response, stamp) = JsonRpc(&Id::null()).protocol(&refusal, status);
+            unread.mark(&mut response);
+            (response, stamp)
+        }
+    };
+    cors::open(&desk, &parts.headers, &mut response);
+    stamp.agent = Some(Arc::clone(agent));
+    response.extensions_mut().insert(stamp);
+    response
+}
+
+/// What is said of a body that was not taken.
+fn not_taken(agent: &dyn Agent, unread: Unread) -> ProtocolRefusal {
+    let refusal = unread.refusal();
+    if unread == Unread::OtherType {
+        return ProtocolRefusal { code: agent.other_media_type(), ..refusal };
+    }
+    refusal
+}
+
+async fn admit(posted: Posted<'_>) -> Parcel {
+    let Posted { desk, agent, parts, bytes } = posted;
+    let caller = match intake::caller(desk, &**agent, parts).await {
+        Ok(caller) => caller,
+        Err(denied) => return denied::respond(&**agent, &JsonRpc(&Id::null()), denied),
+    };
+    match jsonrpc::read(bytes) {
+        Ok(envelope) => answer(posted, &caller, envelope).await,
+        Err(reject) => rejected(&reject),
+    }
+}
+
+/// What is said to bytes that are no request.
+pub fn rejected(reject: &jsonrpc::Reject) -> Parcel {
+    JsonRpc(&reject.id).protocol(&reject.refusal(), None)
+}
+
+/// Has a request of a caller that was let in answered.
+pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
+    let Posted { desk, agent, parts, bytes } = posted;
+    let id = &envelope.id;
+    let activated = intake::activated_extensions(&parts.headers);
+    let request = intake::check_version(&**agent, parts)
+        .and_then(|()| operation(&envelope.method))
+        .and_then(|operation| agent.accept(operation, &activated, envelope.params.as_ref()));
+    let request = match request {
+        Ok(request) => request,
+        Err(refusal) => return JsonRpc(id).protocol(&refusal, None),
+    };
+    let resume_after = intake::resume_after(&parts.headers);
+    let binding = Binding::JsonRpc;
+    let sent = intake::sent(parts, bytes);
+    let patience = desk.settings.request_timeout;
+    let activated = &activated;
+    let incoming = Incoming { binding, caller, activated, request, sent, resume_after, patience };
+    let outcome = desk.perform(agent, incoming).await;
+    let (mut response, stamp) = respond(agent, id, outcome);
+    // Who activates an extension is told which ones are in use (X-04).
+    answers::echo_extensions(&mut response, &**agent, Binding::JsonRpc, activated);
+    (response, stamp)
+}
+
+/// The operation of this name (`E-015`, `E-016`).
+fn operation(method: &str) -> Result<Operation, ProtocolRefusal> {
+    Operation::from_name(method).ok_or_else(|| {
+        let message = if method.contains('/') {
+            "method not found; A2A 1.0 calls it SendMessage"
+        } else {
+            "method not found; use SendMessage"
+        };
+        ProtocolRefusal::new(Code::MethodNotFound, message)
+    })
+}
+
+/// Turns what the desk says into bytes: the only place that does.
+fn respond(agent: &SharedAgent, id: &Id, outcome: Outcome) -> Parcel {
+    let dialect = JsonRpc(id);
+    match outcome {
+        Outcome::Profile(refusal) => dialect.profile(*refusal),
+        Outcome::Denied(denied) => denied::respond(&**agent, &dialect, denied),
+        Outcome::Protocol(refusal) => dialect.protocol(&refusal, None),
+        Outcome::Broken(fault) => {
+            let (refusal, error_id) = answers::broken(&**agent, &fault);
+            let (response, stamp) = dialect.protocol(&refusal, None);
+            (response, Stamp { error_id: Some(error_id), ..stamp })
+        }
+        Outcome::Answer(answer) => {
+            let stamp = answers::stamp_answer(&answer);
+            (result(agent, id, *answer), stamp)
+        }
+    }
+}
+
+/// Errors as members of an envelope with this id. The HTTP status is 200 where none is asked for.
+#[derive(Debug)]
+pub struct JsonRpc<'a>(pub &'a Id);
+
+impl Dialect for JsonRpc<'_> {
+    fn protocol(&self, refusal: &ProtocolRefusal, status: Option<StatusCode>) -> Parcel {
+        let error = error_body(refusal);
+        let mut response = answers::write(&Failure { jsonrpc: "2.0", id: self.0, error });
+        *response.status_mut() = status.unwrap_or(StatusCode::OK);
+        (response, answers::stamp_of(refusal))
+    }
+
+    fn profile(&self, refusal: ProfileRefusal) -> Parcel {
+        let ProfileRefusal { row, summary, document, .. } = &refusal;
+        let error = ErrorBody { code: row.jsonrpc, message: summary, data: Some(document) };
+        let mut response = answers::write(&Failure { jsonrpc: "2.0", id: self.0, error });
+        let status = refusal.jsonrpc_status.and_then(|status| StatusCode::from_u16(status).ok());
+        *response.status_mut() = status.unwrap_or(StatusCode::OK);
+        answers::mark(&mut response, &refusal);
+        (response, answers::stamp(refusal))
+    }
+
+    fn binding(&self) -> Binding {
+        Binding::JsonRpc
+    }
+}
+
+/// An answer of the protocol itself.
+fn result(agent: &SharedAgent, id: &Id, answer: Answer) -> Response {
+    match answer {
+        Answer::Written(written) => {
+            let before = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, id.as_json());
+            answers::written(&before, &written, "}")
+        }
+        Answer::Message(message) => succeed(id, Event::Message(message)),
+        Answer::Task(task) => succeed(id, task),
+        Answer::Begun(task) => succeed(id, Event::Task(task)),
+        Answer::Tasks(page) => succeed(id, answers::page(&page)),
+        Answer::PushConfig(config) => succeed(id, config),
+        Answer::PushConfigs(page) => succeed(id, answers::push_configs(&page)),
+        Answer::Done => succeed(id, serde_json::Value::Null),
+        Answer::ExtendedCard(card) => answers::private(succeed(id, card)),
+        Answer::MessageStream(message) => {
+            let frame = Frame { id: id.clone(), agent: Arc::clone(agent) };
+            sse::one_event(&answers::json(&Event::Message(message)), &frame)
+        }
+        Answer::Stream(events) => {
+            sse::task_events(events, Frame { id: id.clone(), agent: Arc::clone(agent) })
+        }
+    }
+}
+
+/// An event of a stream is a whole JSON-RPC answer (CT-03).
+struct Frame {
+    id: Id,
+    agent: SharedAgent,
+}
+
+impl sse::Frame for Frame {
+    fn event(&self, json: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{json}}}"#, self.id.as_json())
+    }
+
+    fn broken(&self, fault: &Fault) -> String {
+        let (refusal, _) = answers::broken(&*self.agent, fault);
+        let error = error_body(&refusal);
+        let failure = Failure { jsonrpc: "2.0", id: &self.id, error };
+        format!("data: {}\n\n", answers::json(&failure))
+    }
+}
+
+fn error_body(refusal: &ProtocolRefusal) -> ErrorBody<'_, ProtocolRefusal> {
+    ErrorBody {
+        code: refusal.code.jsonrpc(),
+        message: &refusal.message,
+        data: refusal.has_details().then_some(refusal),
+    }
+}
+
+/// A result of the request with this id.
+pub fn succeed(id: &Id, result: impl Serialize) -> Response {
+    answers::write(&Success { jsonrpc: "2.0", id, result })
+}
+
+#[derive(Serialize)]
+struct Success<'a, T> {
+    jsonrpc: &'static str,
+    id: &'a Id,
+    result: T,
+}
+
+#[derive(Serialize)]
+struct Failure<'a, D> {
+    jsonrpc: &'static str,
+    id: &'a Id,
+    error: ErrorBody<'a, D>,
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a, D> {
+    code: i32,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a D>,
+}

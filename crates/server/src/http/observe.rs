@@ -1,0 +1,121 @@
+//! Logs every request once, except for refusals of callers who come too often: of those is said how
+//! many there were. What is never logged: bodies, header values, queries, addresses of customers; of
+//! an error only its code and id.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::response::Response;
+use jiff::SignedDuration;
+use tower::Service as _;
+
+use super::{Site, intake, known_path, name_one_host};
+use crate::agent::SharedAgent;
+use crate::clock::Clock;
+use crate::limit::{Key, Limiter, RateLimit};
+
+/// How many refusals of one address are written, each in a line of its own.
+const WRITTEN: RateLimit = RateLimit { requests: 60, window: SignedDuration::from_mins(1) };
+
+/// How often is said how many were not.
+pub(super) const SUMMARIES: Duration = Duration::from_secs(10);
+
+/// What a binding says about its answer, for the log.
+#[derive(Debug, Clone)]
+pub struct Stamp {
+    /// The agent, where one was meant.
+    pub agent: Option<SharedAgent>,
+    /// The catalog code, or `OK`.
+    pub code: &'static str,
+    /// The skill, where one was called.
+    pub skill: Option<&'static str>,
+    /// The id that an error carries.
+    pub error_id: Option<String>,
+    /// Whether its sender comes too often.
+    pub too_often: bool,
+}
+
+impl Default for Stamp {
+    /// Nothing to say.
+    fn default() -> Self {
+        Self { agent: None, code: "OK", skill: None, error_id: None, too_often: false }
+    }
+}
+
+/// Which refusals are written, and how many were not.
+#[derive(Debug)]
+pub(super) struct Refusals {
+    /// Whether the client's address is taken from the last entry of `X-Forwarded-For`.
+    trust_forwarded_for: bool,
+    written: Limiter,
+    /// By agent and code.
+    unwritten: Mutex<BTreeMap<(String, &'static str), u64>>,
+}
+
+impl Refusals {
+    pub(super) fn new(trust_forwarded_for: bool, clock: Clock) -> Self {
+        let written = Limiter::new(WRITTEN, clock);
+        Self { trust_forwarded_for, written, unwritten: Mutex::default() }
+    }
+
+    /// Whether a refusal is written. One for coming too often never is: callers can have any number
+    /// of them for nothing.
+    fn is_written(&self, caller: &Key, agent: &str, stamp: &Stamp) -> bool {
+        if !stamp.too_often && self.written.admit(caller).is_ok() {
+            return true;
+        }
+        let code = stamp.code;
+        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        *unwritten.entry((agent.to_owned(), code)).or_default() += 1;
+        false
+    }
+
+    /// Says how many were not written since it was said last.
+    pub(super) fn summarize(&self) {
+        self.written.tidy();
+        let unwritten =
+            std::mem::take(&mut *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner));
+        for ((agent, code), requests) in unwritten {
+            tracing::info!(agent, code, requests, "refused, and not written one by one");
+        }
+    }
+}
+
+/// Has a request answered and logs it. This is a function around the router and no layer in it:
+/// axum keeps a layer behind two boxes for each request.
+pub(super) async fn observe(
+    mut site: Site,
+    request: Request,
+    refusals: &Refusals,
+) -> Result<Response, Infallible> {
+    let started = tokio::time::Instant::now();
+    let method = request.method().clone();
+    let path = known_path(request.uri().path(), site.paths);
+    let path = path.as_ref();
+    let (headers, extensions) = (request.headers(), request.extensions());
+    let caller = intake::address_of(refusals.trust_forwarded_for, headers, extensions);
+    // Before everything else, because every route depends on the host.
+    let mut response = match name_one_host(&request) {
+        Ok(()) => site.router.call(request).await?,
+        Err(refused) => *refused,
+    };
+    let status = response.status().as_u16();
+    let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    match response.extensions_mut().remove::<Stamp>() {
+        Some(stamp) => {
+            let agent = stamp.agent.as_ref().map_or("", |agent| agent.id());
+            let (code, skill) = (stamp.code, stamp.skill.unwrap_or_default());
+            let error_id = stamp.error_id.as_deref().unwrap_or_default();
+            if code == "OK" {
+                tracing::debug!(%method, path, status, micros, agent, code, skill, "answered");
+            } else if refusals.is_written(&Key::address(caller), agent, &stamp) {
+                tracing::info!(%method, path, status, micros, agent, code, error_id, "refused");
+            }
+        }
+        None => tracing::debug!(%method, path, status, micros, "answered"),
+    }
+    Ok(response)
+}

@@ -1,0 +1,115 @@
+//! How much of requests that are not yet answered is kept at once. Nobody has to say who they are
+//! before a body is read, so that without a common limit a few connections with a hundred requests
+//! each would fill the memory.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::limit::Key;
+
+/// Which part of the whole one address may have.
+const SHARES: usize = 4;
+
+/// What is kept, in all and by address.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    limit: usize,
+    share: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    total: usize,
+    by_address: HashMap<Key, usize>,
+}
+
+impl Pending {
+    /// At most `limit` bytes in all; one address may have a quarter of them, and at least
+    /// `largest`.
+    #[must_use]
+    pub(crate) fn new(limit: usize, largest: usize) -> Self {
+        // A head belongs to a body, too.
+        const HEAD: usize = 64 * 1024;
+        let share = (limit / SHARES).max(largest.saturating_add(HEAD));
+        Self { limit: limit.max(share), share, kept: Mutex::default() }
+    }
+
+    /// Nothing yet of a request from an address.
+    pub(super) fn hold(&self, address: Key) -> Held<'_> {
+        Held { pending: self, address, bytes: 0 }
+    }
+}
+
+/// What is kept of one request.
+#[derive(Debug)]
+pub(super) struct Held<'p> {
+    pending: &'p Pending,
+    address: Key,
+    bytes: usize,
+}
+
+impl Held<'_> {
+    /// Keeps so much more; `false` when there is no room for it.
+    pub(super) fn grow(&mut self, more: usize) -> bool {
+        let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = kept.by_address.get(&self.address).copied().unwrap_or_default();
+        let fits = |kept: usize, limit: usize| kept.saturating_add(more) <= limit;
+        if !fits(kept.total, self.pending.limit) || !fits(own, self.pending.share) {
+            return false;
+        }
+        kept.total += more;
+        kept.by_address.insert(self.address.clone(), own + more);
+        self.bytes += more;
+        true
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.total -= self.bytes;
+        if let Some(own) = kept.by_address.get_mut(&self.address) {
+            *own -= self.bytes;
+            if *own == 0 {
+                kept.by_address.remove(&self.address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> Key {
+        Key::address([192, 0, 2, last].into())
+    }
+
+    #[test]
+    fn one_address_has_a_share_and_all_have_the_whole_until_it_is_given_back() {
+        let pending = Pending::new(400_000, 10);
+        let mut first = pending.hold(address(1));
+        assert!(first.grow(60_000) && first.grow(40_000));
+        assert!(!first.grow(1), "a quarter is enough for one");
+        assert!(!pending.hold(address(1)).grow(1), "in however many requests");
+        let others: Vec<_> = (2..5)
+            .map(|last| {
+                let mut other = pending.hold(address(last));
+                assert!(other.grow(100_000));
+                other
+            })
+            .collect();
+        assert!(!pending.hold(address(9)).grow(1));
+        drop(others);
+        assert!(pending.hold(address(9)).grow(100_000));
+        drop(first);
+        assert!(pending.kept.lock().unwrap().by_address.is_empty());
+        assert_eq!(pending.kept.lock().unwrap().total, 0);
+    }
+
+    #[test]
+    fn the_largest_body_always_fits() {
+        assert!(Pending::new(1, 1_000_000).hold(address(1)).grow(1_000_000));
+    }
+}

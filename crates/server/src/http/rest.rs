@@ -1,0 +1,248 @@
+//! The HTTP+JSON binding (A2A §11): path, query and body become a request for the desk, and what
+//! the desk says becomes bytes. Whatever goes wrong has the one body of §11.6.
+//!
+//! What the request is in, JSON-RPC's `params`, is put together in [`http_json`] and read by the
+//! same reader. To an agent whose card does not name this binding these paths are unknown ones.
+
+use std::sync::Arc;
+
+use axum::body::{Body, HttpBody as _};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use errors::HttpJson;
+use serde::Serialize;
+use serde_json::json;
+use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::http_json::{self, Target};
+use tradepost_wire::a2a::request::invalid_param;
+use tradepost_wire::a2a::{self, Event, Operation};
+
+use super::answers::{Dialect as _, Parcel};
+use super::intake::{Unread, Whole};
+use super::observe::Stamp;
+use super::{answers, asks_for, denied, host, intake, not_found, sse};
+use crate::agent::{Agent, Answer, Binding, Incoming, Outcome, SharedAgent};
+use crate::card::HTTP_JSON_PATH;
+use crate::desk::Desk;
+use crate::fault::Fault;
+
+mod errors;
+
+/// The binding's own media type (CT-02).
+const A2A_JSON: &str = "application/a2a+json";
+
+/// What older clients call it.
+const JSON: &str = "application/json";
+
+/// Every path and method under `/rest`.
+pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let agent = desk.agent(host(&parts.uri, &parts.headers));
+    let Some(agent) = &agent.filter(|agent| agent.speaks(Binding::HttpJson)) else {
+        return not_found().await;
+    };
+    let (mut response, mut stamp) = answer(&desk, agent, &parts, body).await;
+    let media_type = media_type(&parts.headers);
+    let is_json = |value: &HeaderValue| value == JSON;
+    if response.headers().get(header::CONTENT_TYPE).is_some_and(is_json) {
+        let value = HeaderValue::from_static(media_type);
+        response.headers_mut().insert(header::CONTENT_TYPE, value);
+    }
+    stamp.agent = Some(Arc::clone(agent));
+    response.extensions_mut().insert(stamp);
+    response
+}
+
+/// What a path of ours means.
+fn find(path: &str) -> Option<Target> {
+    http_json::find(path.strip_prefix(HTTP_JSON_PATH)?)
+}
+
+/// A path as the log names it.
+pub(super) fn template(path: &str) -> Option<String> {
+    find(path).map(|target| format!("{HTTP_JSON_PATH}{}", target.template()))
+}
+
+/// Which name of the format the caller wants: the older one only when it asks for nothing else.
+fn media_type(headers: &HeaderMap) -> &'static str {
+    if asks_for(headers, JSON) && !asks_for(headers, A2A_JSON) { JSON } else { A2A_JSON }
+}
+
+async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> Parcel {
+    let Some(target) = find(parts.uri.path()) else {
+        let message = "no operation has this path; read A2A §11.3 for those that do";
+        return HttpJson.protocol(&Refusal::new(Code::MethodNotFound, message), None);
+    };
+    let Some(operation) = target.operation(parts.method.as_str()) else {
+        return wrong_method(&target);
+    };
+    let bytes = match receive(desk, operation, parts, body).await {
+        Ok(bytes) => bytes,
+        Err(unread) => return not_taken(unread),
+    };
+    let caller = match intake::caller(desk, &**agent, parts).await {
+        Ok(caller) => caller,
+        Err(denied) => return denied::respond(&**agent, &HttpJson, denied),
+    };
+    let activated = intake::activated_extensions(&parts.headers);
+    let request = match read(&**agent, parts, &target, operation, &activated, bytes.as_deref()) {
+        Ok(request) => request,
+        Err(refusal) => return HttpJson.protocol(&refusal, None),
+    };
+    let incoming = Incoming {
+        binding: Binding::HttpJson,
+        caller: &caller,
+        activated: &activated,
+        request,
+        sent: intake::sent(parts, bytes.as_deref().unwrap_or_default()),
+        resume_after: intake::resume_after(&parts.headers),
+        patience: desk.settings.request_timeout,
+    };
+    let outcome = desk.perform(agent, incoming).await;
+    let (mut response, stamp) = respond(agent, outcome);
+    answers::echo_extensions(&mut response, &**agent, Binding::HttpJson, &activated);
+    (response, stamp)
+}
+
+/// Reads the body, where the operation has one. It may be left out where the path says all.
+async fn receive<'d>(
+    desk: &'d Desk,
+    operation: Operation,
+    parts: &Parts,
+    body: Body,
+) -> Result<Option<Whole<'d>>, Unread> {
+    if parts.method != axum::http::Method::POST {
+        return Ok(None);
+    }
+    let optional = matches!(operation, Operation::CancelTask | Operation::SubscribeToTask);
+    if optional && body.is_end_stream() {
+        return Ok(None);
+    }
+    let bytes = intake::receive(desk, parts, body).await?;
+    Ok(Some(bytes).filter(|bytes| !(optional && bytes.trim_ascii().is_empty())))
+}
+
+fn read(
+    agent: &dyn Agent,
+    parts: &Parts,
+    target: &Target,
+    operation: Operation,
+    activated: &[String],
+    body: Option<&[u8]>,
+) -> Result<a2a::Request, Refusal> {
+    let (params, conflict) = http_json::params(operation, target, parts.uri.query(), body)?;
+    intake::check_version(agent, parts)?;
+    let request = agent.accept(operation, activated, Some(&params))?;
+    match conflict {
+        Some(field) => Err(invalid_param(field, "must be as in the path, or absent")),
+        None => Ok(request),
+    }
+}
+
+/// A path of ours that this method does nothing with.
+fn wrong_method(target: &Target) -> Parcel {
+    let allowed = target.allowed();
+    let refusal = Refusal::new(Code::MethodNotFound, format!("use {allowed} on this path"));
+    let status = Some(StatusCode::METHOD_NOT_ALLOWED);
+    let (mut response, stamp) = HttpJson.protocol(&refusal, status);
+    if let Ok(value) = HeaderValue::from_str(&allowed) {
+        response.headers_mut().insert(header::ALLOW, value);
+    }
+    (response, stamp)
+}
+
+/// A body that was not taken. Of another media type it is A2A's own error (§1.5 row 9).
+fn not_taken(unread: Unread) -> Parcel {
+    let (mut response, stamp) = if unread == Unread::OtherType {
+        let message = "the Content-Type must be application/a2a+json or application/json";
+        let refusal = Refusal::new(Code::ContentTypeNotSupported, message)
+            .with("supportedMediaTypes", format!("{A2A_JSON}, {JSON}"));
+        HttpJson.protocol(&refusal, None)
+    } else {
+        HttpJson.protocol(&unread.refusal(), Some(unread.status()))
+    };
+    unread.mark(&mut response);
+    (response, stamp)
+}
+
+/// Turns what the desk says into bytes: the only place of the binding that does.
+fn respond(agent: &SharedAgent, outcome: Outcome) -> Parcel {
+    match outcome {
+        Outcome::Profile(refusal) => HttpJson.profile(*refusal),
+        Outcome::Denied(denied) => denied::respond(&**agent, &HttpJson, denied),
+        Outcome::Protocol(refusal) => HttpJson.protocol(&refusal, None),
+        Outcome::Broken(fault) => {
+            let (refusal, error_id) = answers::broken(&**agent, &fault);
+            let (response, stamp) = HttpJson.protocol(&refusal, HttpJson.status_of(&fault));
+            (response, Stamp { error_id: Some(error_id), ..stamp })
+        }
+        Outcome::Answer(answer) => {
+            let stamp = answers::stamp_answer(&answer);
+            (result(agent, *answer), stamp)
+        }
+    }
+}
+
+/// An answer of the protocol itself.
+fn result(agent: &SharedAgent, answer: Answer) -> Response {
+    fn succeed(result: impl Serialize) -> Response {
+        answers::write(&result)
+    }
+    match answer {
+        Answer::Written(written) => answers::written("", &written, ""),
+        Answer::Message(message) => succeed(Event::Message(message)),
+        Answer::Task(task) => succeed(task),
+        Answer::Begun(task) => succeed(Event::Task(task)),
+        Answer::Tasks(page) => succeed(answers::page(&page)),
+        Answer::PushConfig(config) => succeed(config),
+        Answer::PushConfigs(page) => succeed(answers::push_configs(&page)),
+        Answer::Done => succeed(json!({})),
+        Answer::ExtendedCard(card) => answers::private(succeed(card)),
+        Answer::MessageStream(message) => {
+            let frame = Frame { agent: Arc::clone(agent) };
+            sse::one_event(&answers::json(&Event::Message(message)), &frame)
+        }
+        Answer::Stream(events) => sse::task_events(events, Frame { agent: Arc::clone(agent) }),
+    }
+}
+
+/// An event of a stream is a `StreamResponse` and nothing around it (CT-03).
+struct Frame {
+    agent: SharedAgent,
+}
+
+impl sse::Frame for Frame {
+    fn event(&self, json: &str) -> String {
+        json.to_owned()
+    }
+
+    /// The specification has no form for this, so the event has a name by which no client takes
+    /// it for a `StreamResponse` (§1.5 row 4).
+    fn broken(&self, fault: &Fault) -> String {
+        let (refusal, _) = answers::broken(&*self.agent, fault);
+        format!("event: error\ndata: {}\n\n", errors::body(&refusal, None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_older_media_type_is_only_for_those_who_ask_for_nothing_else() {
+        let chosen = |accept: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in accept {
+                headers.append(header::ACCEPT, value.parse().unwrap());
+            }
+            media_type(&headers)
+        };
+        assert_eq!(chosen(&[]), A2A_JSON);
+        assert_eq!(chosen(&["*/*"]), A2A_JSON);
+        assert_eq!(chosen(&["text/html, application/JSON;q=0.8"]), JSON);
+        assert_eq!(chosen(&["application/json, application/a2a+json"]), A2A_JSON);
+        assert_eq!(chosen(&["application/json", "application/a2a+json"]), A2A_JSON);
+    }
+}

@@ -1,0 +1,96 @@
+//! Errors in the shape of google.rpc.Status (A2A §11.6), those of a profile with its own document as
+//! a second detail.
+
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use serde_json::{Map, json};
+use tradepost_wire::a2a::error::{Refusal, StatusDetails};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use crate::agent::{Binding, Blame, PAUSE, ProfileRefusal};
+use crate::http::answers::{self, Dialect, Parcel};
+use crate::http::json_response;
+
+/// Errors of this binding. `error.code` is the HTTP status (E-09).
+pub(super) struct HttpJson;
+
+impl Dialect for HttpJson {
+    fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel {
+        let mut response = json_response(code(refusal, status), body(refusal, status));
+        come_back(&mut response);
+        (response, answers::stamp_of(refusal))
+    }
+
+    fn profile(&self, refusal: ProfileRefusal) -> Parcel {
+        let ProfileRefusal { row, document, document_type, metadata, .. } = &refusal;
+        let status = match refusal.blame {
+            Blame::UsForAMoment => StatusCode::SERVICE_UNAVAILABLE,
+            Blame::Caller | Blame::TooOften | Blame::Us => status_of(row.http),
+        };
+        let mut object = Map::new();
+        object.insert("@type".to_owned(), format!("type.googleapis.com/{document_type}").into());
+        let Ok(document) = serde_json::from_str::<Map<_, _>>(document.get()) else {
+            unreachable!("a profile's document is an object")
+        };
+        object.extend(document);
+        // Its values are texts.
+        let metadata =
+            metadata.iter().map(|(name, text)| ((*name).to_owned(), text.as_str().into()));
+        let info = json!({
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": row.name,
+            "domain": row.domain,
+            "metadata": metadata.collect::<Map<_, _>>(),
+        });
+        let body = json!({"error": {
+            "code": status.as_u16(),
+            "status": grpc(status, row.grpc.name()),
+            "message": refusal.message,
+            "details": [info, object],
+        }});
+        let mut response = json_response(status, body.to_string());
+        answers::mark(&mut response, &refusal);
+        come_back(&mut response);
+        (response, answers::stamp(refusal))
+    }
+
+    fn binding(&self) -> Binding {
+        Binding::HttpJson
+    }
+
+    fn unavailable(&self) -> Option<StatusCode> {
+        Some(StatusCode::SERVICE_UNAVAILABLE)
+    }
+}
+
+/// Says when to ask again, where that helps (E-14).
+fn come_back(response: &mut Response) {
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, PAUSE.as_secs().into());
+    }
+}
+
+/// The name of the status. No row of a catalog is about faults that will be over soon.
+fn grpc(status: StatusCode, usual: &'static str) -> &'static str {
+    if status == StatusCode::SERVICE_UNAVAILABLE { "UNAVAILABLE" } else { usual }
+}
+
+/// The body of a protocol error.
+pub(super) fn body(refusal: &Refusal, status: Option<StatusCode>) -> String {
+    let status = code(refusal, status);
+    let error = json!({
+        "code": status.as_u16(),
+        "status": grpc(status, refusal.code.grpc()),
+        "message": refusal.message,
+        "details": StatusDetails(refusal),
+    });
+    json!({"error": error}).to_string()
+}
+
+fn code(refusal: &Refusal, status: Option<StatusCode>) -> StatusCode {
+    status.unwrap_or_else(|| status_of(refusal.code.http()))
+}
+
+fn status_of(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}

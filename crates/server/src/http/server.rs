@@ -1,0 +1,184 @@
+//! Listening, serving and stopping: connections in, requests to the router, and on the way out
+//! everything that has begun is finished.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderName, StatusCode, header};
+use connection::{Client, Protocol};
+use room::{Place, Room};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::observe::{Refusals, SUMMARIES};
+use super::{Peer, Settings, Site, plain_error_body};
+use crate::background::keep_going;
+use crate::clock::Clock;
+use crate::tls::Identity;
+
+mod connection;
+mod handshake;
+mod room;
+
+/// Where connections come from.
+#[derive(Debug)]
+pub struct Listener {
+    tcp: TcpListener,
+    identity: Option<Arc<Identity>>,
+}
+
+impl Listener {
+    /// Connections over TLS.
+    #[must_use]
+    pub fn over_tls(tcp: TcpListener, identity: Arc<Identity>) -> Self {
+        Self { tcp, identity: Some(identity) }
+    }
+}
+
+impl From<TcpListener> for Listener {
+    /// Connections in clear text.
+    fn from(tcp: TcpListener) -> Self {
+        Self { tcp, identity: None }
+    }
+}
+
+/// Serves until `stop` resolves, and then until every request in progress is answered, at most
+/// `shutdown_grace` long. HTTP/1.1 and HTTP/2 are spoken on the same port.
+pub async fn serve(
+    listener: impl Into<Listener>,
+    site: impl Into<Site>,
+    settings: &Settings,
+    stop: impl Future<Output = ()>,
+) {
+    let Listener { tcp, identity } = listener.into();
+    // Every connection holds a receiver until it has ended.
+    let (stopping, told) = watch::channel(());
+    let host = Host {
+        protocol: Protocol::new(settings.read_timeout),
+        site: site.into(),
+        refusals: Arc::new(Refusals::new(settings.trust_forwarded_for, Clock::system())),
+    };
+    let refusals = Arc::clone(&host.refusals);
+    let summaries = tokio::spawn(keep_going("summaries of the log", move || {
+        let refusals = Arc::clone(&refusals);
+        async move {
+            loop {
+                tokio::time::sleep(SUMMARIES).await;
+                refusals.summarize();
+            }
+        }
+    }));
+    let room = Room::new(settings);
+    tokio::pin!(stop);
+    loop {
+        // Without room, and while everybody in it is busy, the next connection waits in the
+        // system's queue.
+        let accept = async {
+            let (stream, address) = tcp.accept().await?;
+            let place = room.enter(address.ip()).await;
+            Ok::<_, std::io::Error>((stream, address, place))
+        };
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = accept => accepted,
+        };
+        let (stream, address, place) = match accepted {
+            Ok((stream, address, Some(place))) => (stream, address, place),
+            Ok((stream, _, None)) => {
+                if identity.is_none() {
+                    turn_away(&stream);
+                }
+                continue;
+            }
+            Err(error) => {
+                // Out of descriptors, most likely: others have to finish first.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        // Answers are small and complete; waiting to fill a packet only delays them.
+        let _ = stream.set_nodelay(true);
+        let (host, told) = (host.clone(), told.clone());
+        match identity.clone() {
+            None => tokio::spawn(host.welcome(stream, address, place, told)),
+            Some(identity) => {
+                tokio::spawn(host.welcome_over_tls(stream, address, place, told, identity))
+            }
+        };
+    }
+    drop((tcp, told));
+    stopping.send_replace(());
+    if tokio::time::timeout(settings.shutdown_grace, stopping.closed()).await.is_err() {
+        tracing::warn!("some requests were still running when the grace period ended");
+    }
+    summaries.abort();
+    host.refusals.summarize();
+}
+
+/// Tells an address that is busy on all its connections why it gets no further one, as far as that
+/// can be done without waiting.
+fn turn_away(stream: &TcpStream) {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let message = "your address has all the connections that one may have; use those";
+    let body = plain_error_body(status, "RESOURCE_EXHAUSTED", message);
+    let _ =
+        stream.try_write(closing_answer(status, &[(header::RETRY_AFTER, "1")], &body).as_bytes());
+}
+
+/// An answer written by hand, after which the connection is closed.
+fn closing_answer(status: StatusCode, more: &[(HeaderName, &str)], body: &str) -> String {
+    let more: String = more.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!(
+        "HTTP/1.1 {status}\r\n{}: application/json\r\n{}: {}\r\n{}: close\r\n{more}\r\n{body}",
+        header::CONTENT_TYPE,
+        header::CONTENT_LENGTH,
+        body.len(),
+        header::CONNECTION,
+    )
+}
+
+/// What serves a connection.
+#[derive(Debug, Clone)]
+struct Host {
+    protocol: Protocol,
+    site: Site,
+    refusals: Arc<Refusals>,
+}
+
+impl Host {
+    async fn welcome(
+        self,
+        stream: TcpStream,
+        address: SocketAddr,
+        place: Place,
+        told: watch::Receiver<()>,
+    ) {
+        let client = Client { peer: Peer(address), secure: false, certificate: None };
+        self.protocol.serve(stream, client, (self.site, self.refusals), place, told).await;
+    }
+
+    async fn welcome_over_tls(
+        self,
+        stream: TcpStream,
+        address: SocketAddr,
+        place: Place,
+        mut told: watch::Receiver<()>,
+        identity: Arc<Identity>,
+    ) {
+        let peer = Peer(address);
+        // Nothing has been asked yet, so that nothing is lost when the server stops or when somebody
+        // else needs the place.
+        let shaken = tokio::select! {
+            _ = told.changed() => None,
+            () = place.needed() => None,
+            shaken = handshake::shake(stream, peer, &identity, self.protocol.patience) => shaken,
+        };
+        if let Some((stream, certificate)) = shaken {
+            let client = Client { peer, secure: true, certificate };
+            self.protocol.serve(stream, client, (self.site, self.refusals), place, told).await;
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! One connection, in HTTP/1.1 or HTTP/2, from its first byte to its last.
+//!
+//! The version is told by the first bytes: HTTP/2 begins with a preface that no HTTP/1.1 request
+//! has (RFC 9113 §3.4). Over TLS a client that agreed on `h2` sends the same preface.
+
+use std::convert::Infallible;
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::http::{HeaderValue, Request, Response, header};
+use bytes::Bytes;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+use super::room::{Begun, Place, Requests};
+use crate::http::Site;
+use crate::http::observe::{Refusals, observe};
+use crate::http::{Peer, compress};
+use crate::tls::client::ClientCertificate;
+
+/// The largest head of a request: request line or pseudo-headers, and headers together.
+const MAX_HEAD_BYTES: u32 = 32 * 1024;
+
+/// How many requests one HTTP/2 connection may have open. RFC 9113 §6.5.2 recommends no fewer.
+const MAX_STREAMS: u32 = 100;
+
+/// How much of the bodies one HTTP/2 connection may send before somebody reads them: no more than
+/// the protocol begins with (RFC 9113 §6.9.2), because nobody counts it but this.
+const WINDOW: u32 = 65_535;
+
+/// How much of one HTTP/2 answer is kept for a client that is slow to read it.
+const MAX_UNSENT: usize = 256 * 1024;
+
+/// How long an HTTP/2 connection may be silent before it is asked whether it still lives, and how
+/// long it may take to say so.
+const PING: Duration = Duration::from_secs(20);
+
+/// How long an HTTP/2 connection is kept on which nothing is asked. One in HTTP/1.1 is kept as
+/// long as a head may take to arrive.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// For a year nobody should ask in clear text again (RFC 6797, A-09).
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// Who is at the other end.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub peer: Peer,
+    /// Whether TLS is spoken.
+    pub secure: bool,
+    /// The certificate that the client has shown, verified.
+    pub certificate: Option<ClientCertificate>,
+}
+
+/// How connections are served.
+#[derive(Debug, Clone)]
+pub(super) struct Protocol {
+    builder: auto::Builder<TokioExecutor>,
+    /// How long the head of a request may take to arrive.
+    pub(super) patience: Duration,
+}
+
+impl Protocol {
+    /// `patience` is how long the head of a request may take to arrive.
+    pub(super) fn new(patience: Duration) -> Self {
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(patience)
+            .max_buf_size(MAX_HEAD_BYTES as usize);
+        // What remains is hyper's: frames of 16 KiB, and a connection that resets streams faster
+        // than they can be ended is closed (CVE-2023-44487).
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .max_header_list_size(MAX_HEAD_BYTES)
+            .max_concurrent_streams(MAX_STREAMS)
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
+            .max_send_buf_size(MAX_UNSENT)
+            .keep_alive_interval(PING)
+            .keep_alive_timeout(PING);
+        Self { builder, patience }
+    }
+
+    /// Serves a connection until it ends, with what is known about its client. When `stopping` tells
+    /// so, when it is idle too long, or when its place is needed, no new request is taken and those
+    /// in progress are finished.
+    pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        &self,
+        stream: S,
+        client: Client,
+        (site, refusals): (Site, Arc<Refusals>),
+        place: Place,
+        mut stopping: watch::Receiver<()>,
+    ) {
+        let requests = Arc::clone(&place.requests);
+        let counted = Arc::clone(&requests);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(client.peer);
+            if let Some(certificate) = &client.certificate {
+                request.extensions_mut().insert(certificate.clone());
+            }
+            let (site, refusals) = (site.clone(), Arc::clone(&refusals));
+            answer(site, request, refusals, client.secure, Arc::clone(&counted).begin())
+        });
+        let connection = self.builder.serve_connection(TokioIo::new(stream), service);
+        tokio::pin!(connection);
+        let mut idle = Idle { requests: Arc::clone(&requests), seen: 0, patience: self.patience };
+        let (mut ending, mut stopped, mut dismissed) = (false, false, false);
+        loop {
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, "a connection ended badly");
+                    }
+                    return;
+                }
+                // The sender goes away only after it has told.
+                _ = stopping.changed(), if !stopped => {
+                    (stopped, ending) = (true, true);
+                    connection.as_mut().graceful_shutdown();
+                }
+                () = place.needed(), if !dismissed => {
+                    (dismissed, ending) = (true, true);
+                    connection.as_mut().graceful_shutdown();
+                    // What was asked at the last moment is answered; otherwise there is time for a
+                    // goodbye and for nothing else.
+                    if !requests.is_busy() {
+                        poll_fn(|context| {
+                            let _ = connection.as_mut().poll(context);
+                            Poll::Ready(())
+                        })
+                        .await;
+                        return;
+                    }
+                }
+                () = idle.wait() => {
+                    // It had its time to say goodbye.
+                    if ending {
+                        return;
+                    }
+                    ending = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+}
+
+/// Answers a request, which is in progress until its answer is sent.
+async fn answer(
+    site: Site,
+    request: Request<Body>,
+    refusals: Arc<Refusals>,
+    secure: bool,
+    begun: Begun,
+) -> Result<Response<Counted>, Infallible> {
+    let wanted = compress::is_wanted(request.headers());
+    let response = observe(site, request, &refusals).await?;
+    let mut response = if wanted { compress::whole(response).await } else { response };
+    compress::vary(&mut response);
+    if secure {
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
+    }
+    Ok(response.map(|body| Counted { body, _begun: begun }))
+}
+
+/// Tells when nothing has been asked for a while. hyper watches over heads in HTTP/1.1, but not
+/// over the bytes by which the version is told, and not over HTTP/2 at all.
+#[derive(Debug)]
+struct Idle {
+    requests: Arc<Requests>,
+    /// How many requests had begun when the last wait ended.
+    seen: u64,
+    patience: Duration,
+}
+
+impl Idle {
+    /// Resolves after a wait in which no request has begun and at whose end none is in progress.
+    /// What is asked in one wait postpones the end by a whole one.
+    async fn wait(&mut self) {
+        loop {
+            let patience = if self.seen == 0 { self.patience } else { IDLE };
+            tokio::time::sleep(patience).await;
+            let begun = self.requests.begun.load(Ordering::Relaxed);
+            if !self.requests.is_busy() && begun == self.seen {
+                return;
+            }
+            self.seen = begun;
+        }
+    }
+}
+
+/// The body of an answer; the request is in progress as long as it lives.
+struct Counted {
+    body: Body,
+    _begun: Begun,
+}
+
+impl HttpBody for Counted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

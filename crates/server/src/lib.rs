@@ -1,0 +1,39 @@
+#![doc = include_str!("../README.md")]
+
+pub use tradepost_wire::a2a;
+
+pub mod agent;
+pub mod card;
+pub mod tasks;
+
+pub mod desk;
+pub mod http;
+
+pub mod auth;
+pub mod limit;
+pub mod permission;
+pub mod tls;
+
+pub mod egress;
+pub mod outbox;
+
+pub mod memory;
+pub mod seal;
+
+pub mod background;
+pub mod clock;
+pub mod fault;
+
+/// What an agent of one's own needs.
+pub mod prelude {
+    pub use std::future::pending;
+
+    pub use crate::a2a::{Artifact, Message, Part, TaskState};
+    pub use crate::agent::{Agent, BoxFuture, Incoming, Outcome};
+    pub use crate::auth::Authenticator;
+    pub use crate::card::{self, PublishedCard};
+    pub use crate::clock::Clock;
+    pub use crate::desk::Desk;
+    pub use crate::http;
+    pub use crate::tasks::{Plan, Service};
+}

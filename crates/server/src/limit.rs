@@ -1,0 +1,169 @@
+//! How often one caller may call: a token bucket for each credential or address.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use governor::clock::Clock as _;
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::keyed::HashMapStateStore;
+use governor::{Quota, RateLimiter};
+use jiff::SignedDuration;
+
+use crate::clock::Clock;
+
+/// Who calls, as far as limits are concerned.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// Somebody whose credential has this name.
+    Credential(String),
+    /// Nobody in particular, from this address.
+    Address(IpAddr),
+}
+
+impl Key {
+    /// The key of an address.
+    #[must_use]
+    pub fn address(address: IpAddr) -> Self {
+        Self::Address(network(address))
+    }
+}
+
+/// Those who are one as far as limits are concerned: whoever has one IPv6 address has its whole
+/// /64.
+#[must_use]
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+/// How often one caller may call: `requests` in `window`, refilled evenly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// How many at once; 0 switches the limit off.
+    pub requests: u32,
+    /// In how much time.
+    pub window: SignedDuration,
+}
+
+/// A limit that a caller has reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exceeded {
+    /// The time until its next request will pass.
+    pub wait: Duration,
+    /// The limit.
+    pub limit: RateLimit,
+}
+
+/// Counts the requests of callers.
+pub struct Limiter {
+    limit: RateLimit,
+    buckets: Option<RateLimiter<Key, HashMapStateStore<Key>, Ticks, NoOpMiddleware<Nanos>>>,
+}
+
+impl fmt::Debug for Limiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter").field("limit", &self.limit).finish_non_exhaustive()
+    }
+}
+
+impl Limiter {
+    /// Every caller may make `limit.requests` requests at once, and as many in each
+    /// `limit.window`.
+    #[must_use]
+    pub fn new(limit: RateLimit, clock: Clock) -> Self {
+        let quota = NonZeroU32::new(limit.requests).and_then(|requests| {
+            let window = Duration::try_from(limit.window).ok()?;
+            Some(Quota::with_period(window / requests.get())?.allow_burst(requests))
+        });
+        let buckets =
+            quota.map(|quota| RateLimiter::new(quota, HashMapStateStore::default(), Ticks(clock)));
+        Self { limit, buckets }
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// The time until the next request will pass.
+    pub fn admit(&self, key: &Key) -> Result<(), Exceeded> {
+        let Some(buckets) = &self.buckets else {
+            return Ok(());
+        };
+        let clock = buckets.clock();
+        buckets.check_key(key).map_err(|refused| Exceeded {
+            wait: refused.wait_time_from(clock.now()),
+            limit: self.limit,
+        })
+    }
+
+    /// Forgets callers whose buckets are full again.
+    pub fn tidy(&self) {
+        if let Some(buckets) = &self.buckets {
+            buckets.retain_recent();
+            buckets.shrink_to_fit();
+        }
+    }
+}
+
+/// Our clock, as the limiter reads it.
+#[derive(Debug, Clone)]
+struct Ticks(Clock);
+
+impl governor::clock::Clock for Ticks {
+    type Instant = Nanos;
+
+    fn now(&self) -> Nanos {
+        Nanos::new(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_burst_passes_and_then_one_request_for_each_part_of_the_window() {
+        let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let limit = RateLimit { requests: 3, window: SignedDuration::from_secs(60) };
+        let limiter = Limiter::new(limit, clock);
+        let caller = Key::address([192, 0, 2, 1].into());
+        for _ in 0..3 {
+            limiter.admit(&caller).unwrap();
+        }
+        assert_eq!(limiter.admit(&caller).unwrap_err().wait, Duration::from_secs(20));
+        assert!(limiter.admit(&Key::address([192, 0, 2, 2].into())).is_ok());
+        hand.advance(SignedDuration::from_millis(19_999));
+        assert!(limiter.admit(&caller).is_err());
+        hand.advance(SignedDuration::from_millis(1));
+        assert!(limiter.admit(&caller).is_ok());
+        assert!(limiter.admit(&caller).is_err());
+    }
+
+    #[test]
+    fn a_clock_that_was_set_to_another_day_for_a_moment_locks_nobody_out() {
+        let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
+        let limit = RateLimit { requests: 1, window: SignedDuration::from_secs(60) };
+        let limiter = Limiter::new(limit, clock);
+        let caller = Key::Credential("acme".to_owned());
+        hand.set(SignedDuration::from_hours(24));
+        limiter.admit(&caller).unwrap();
+        hand.set(SignedDuration::from_hours(-24));
+        assert_eq!(limiter.admit(&caller).unwrap_err().wait, Duration::from_secs(60));
+        hand.advance(SignedDuration::from_secs(60));
+        assert!(limiter.admit(&caller).is_ok());
+    }
+
+    #[test]
+    fn neighbours_in_an_ipv6_network_share_a_bucket() {
+        let key = |text: &str| Key::address(text.parse().unwrap());
+        assert_eq!(key("2001:db8::1"), key("2001:db8::ffff:2"));
+        assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"));
+        assert_eq!(key("::ffff:192.0.2.1"), key("192.0.2.1"));
+    }
+}

@@ -1,0 +1,506 @@
+//! All that agents keep, in memory: for an agent that may forget everything when its process ends,
+//! and for tests. A job that fails leaves nothing behind, as in a database.
+
+use std::cell::{RefCell, RefMut};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use tradepost_wire::a2a::TaskState;
+
+use crate::auth::key::{ApiKey, Keys};
+use crate::desk::Health;
+use crate::fault::Fault;
+use crate::seal::Secrets;
+use crate::tasks::log::{
+    Done, Entry, EntryKind, Job, Owner, PushBusy, PushKept, PushPlace, PushTarget, PushWriter,
+    TaskFilter, TaskLog, TaskRow, TaskWriter,
+};
+
+/// How many tasks that have ended are kept: the latest.
+const ENDED: usize = 10_000;
+
+/// What is kept in memory. Of tasks that have ended it keeps the latest ten thousand.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// Whoever holds it does a job and tells of it, so that jobs are told of in their order.
+    turn: Mutex<()>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    tasks: BTreeMap<String, KeptTask>,
+    /// Webhooks by key.
+    places: BTreeMap<i64, KeptPlace>,
+    last_key: i64,
+    /// Tasks that have ended, the oldest first.
+    ended: VecDeque<String>,
+    secrets: HashMap<&'static str, Vec<u8>>,
+    keys: HashMap<String, ApiKey>,
+}
+
+#[derive(Debug)]
+struct KeptTask {
+    owner: Owner,
+    row: TaskRow,
+    entries: Vec<Entry>,
+    /// The keys of its webhooks, by the webhooks' ids.
+    places: BTreeMap<String, i64>,
+}
+
+#[derive(Debug, Clone)]
+struct KeptPlace {
+    agent_id: String,
+    place: PushPlace,
+}
+
+impl Memory {
+    /// Gives out a key.
+    pub fn add_key(&self, key: ApiKey) {
+        self.lock().keys.insert(key.id.clone(), key);
+    }
+
+    /// Ends a key. Returns whether there was one.
+    pub fn revoke_key(&self, id: &str, now: Timestamp) -> bool {
+        let mut kept = self.lock();
+        let key = kept.keys.get_mut(id);
+        key.is_some_and(|key| key.revoked_at.replace(now).is_none())
+    }
+
+    /// Webhooks of all agents and callers that were given up.
+    #[must_use]
+    pub fn given_up(&self) -> Vec<PushPlace> {
+        let kept = self.lock();
+        let keys = kept.places.keys().filter_map(|key| kept.place(*key));
+        keys.filter(|place| place.off_at.is_some()).collect()
+    }
+
+    /// Takes webhooks that were given up on again, from where they were. Returns how many.
+    pub fn revive(&self, now: Timestamp) -> usize {
+        let mut kept = self.lock();
+        let off = kept.places.values_mut().map(|kept| &mut kept.place);
+        off.filter(|place| place.off_at.is_some())
+            .map(|place| {
+                (place.failures, place.off_at) = (0, None);
+                place.due_at = Some(in_millis(now));
+            })
+            .count()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Secrets for Memory {
+    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, Fault> {
+        Ok(self.lock().secrets.entry(name).or_insert(fresh).clone())
+    }
+}
+
+impl Keys for Memory {
+    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+        Ok(self.lock().keys.get(id).filter(|key| key.agent_id == agent_id).cloned())
+    }
+
+    fn note_use(&self, id: &str, day: Date) {
+        if let Some(key) = self.lock().keys.get_mut(id) {
+            key.last_used_on = Some(day);
+        }
+    }
+}
+
+impl Health for Memory {
+    fn check(&self) -> BoxFuture<'_, Result<(), &'static str>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn intact(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+impl TaskLog for Memory {
+    fn submit(&self, mut job: Job, done: Done) -> Result<(), Fault> {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = {
+            let mut kept = self.lock();
+            let transaction = Transaction::of(&mut kept);
+            let outcome = catch_unwind(AssertUnwindSafe(|| job(&transaction)))
+                .unwrap_or_else(|_| Err(Fault::new("keeping tasks", "a job panicked")));
+            transaction.end(outcome.is_ok());
+            outcome
+        };
+        done(outcome);
+        drop(turn);
+        Ok(())
+    }
+
+    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+        Ok(self.lock().task_of(owner, task_id).map(|task| task.row.clone()))
+    }
+
+    fn task_entries(
+        &self,
+        task_id: &str,
+        (after, until): (i64, i64),
+        with_artifacts: bool,
+        limit: usize,
+    ) -> Result<Vec<Entry>, Fault> {
+        let kept = self.lock();
+        let entries = kept.tasks.get(task_id).map_or(&[][..], |task| &task.entries);
+        // Entries are numbered from one without gaps.
+        let entries = entries.iter().skip(usize::try_from(after).unwrap_or_default());
+        let found = entries
+            .take_while(|entry| entry.seq <= until)
+            .filter(|entry| with_artifacts || entry.kind != EntryKind::Artifact);
+        Ok(found.take(limit).cloned().collect())
+    }
+
+    fn tasks(
+        &self,
+        owner: &Owner,
+        filter: &TaskFilter,
+        after: Option<(Timestamp, String)>,
+        limit: usize,
+    ) -> Result<(Vec<TaskRow>, usize), Fault> {
+        let kept = self.lock();
+        let fits = |row: &&TaskRow| {
+            filter.context_id.as_ref().is_none_or(|context| row.context_id == *context)
+                && filter.state.is_none_or(|state| row.state == state)
+                && filter.since.is_none_or(|since| row.status_at >= in_millis(since))
+        };
+        let own = kept.tasks.values().filter(|task| task.owner == *owner).map(|task| &task.row);
+        let mut rows: Vec<_> = own.filter(fits).collect();
+        let total = rows.len();
+        rows.sort_unstable_by(|a, b| place_of(b).cmp(&place_of(a)));
+        let is_after = |row: &&TaskRow| {
+            after.as_ref().is_none_or(|(at, id)| place_of(row) < (in_millis(*at), id.as_str()))
+        };
+        Ok((rows.into_iter().filter(is_after).take(limit).cloned().collect(), total))
+    }
+
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+        let kept = self.lock();
+        let left = kept.tasks.values().filter(|task| {
+            let state = task.row.state;
+            task.owner.agent_id == agent_id && !state.terminal() && !state.interrupted()
+        });
+        Ok(left.map(|task| task.row.clone()).collect())
+    }
+
+    fn push_configs(
+        &self,
+        owner: &Owner,
+        task_id: &str,
+        only: Option<&str>,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<PushPlace>, Fault> {
+        let kept = self.lock();
+        let task = kept.task_of(owner, task_id);
+        let places = task.into_iter().flat_map(|task| &task.places);
+        let found = places
+            .filter(|(id, _)| id.as_str() > after && only.is_none_or(|only| only == id.as_str()));
+        Ok(found.take(limit).filter_map(|(_, key)| kept.place(*key)).collect())
+    }
+
+    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, Fault> {
+        Ok(self.lock().place(key).filter(|place| place.off_at.is_none()))
+    }
+
+    fn push_due(
+        &self,
+        agent_id: &str,
+        now: Timestamp,
+        busy: &PushBusy,
+        limit: usize,
+    ) -> Result<Vec<PushPlace>, Fault> {
+        let kept = self.lock();
+        let mut due: Vec<_> = kept
+            .places
+            .values()
+            .filter(|kept| kept.agent_id == agent_id)
+            .map(|kept| &kept.place)
+            .filter(|place| place.due_at.is_some_and(|due| due <= in_millis(now)))
+            .filter(|place| {
+                !busy.keys.contains(&place.key)
+                    && !busy.hosts.contains(&place.target.host)
+                    && !busy.owners.contains(&place.owner)
+            })
+            .map(|place| (place.due_at, place.key))
+            .collect();
+        due.sort_unstable();
+        Ok(due.into_iter().take(limit).filter_map(|(_, key)| kept.place(key)).collect())
+    }
+
+    fn push_next_due(&self, agent_id: &str, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
+        let kept = self.lock();
+        let own = kept.places.values().filter(|kept| kept.agent_id == agent_id);
+        let due = own.filter_map(|kept| kept.place.due_at);
+        Ok(due.filter(|due| *due > in_millis(after)).min())
+    }
+}
+
+/// Where a task stands in the order of lists.
+fn place_of(row: &TaskRow) -> (Timestamp, &str) {
+    (row.status_at, &row.task_id)
+}
+
+/// A moment as page tokens tell it: in whole milliseconds.
+fn in_millis(moment: Timestamp) -> Timestamp {
+    Timestamp::from_millisecond(moment.as_millisecond()).unwrap_or(moment)
+}
+
+impl Kept {
+    fn task_of(&self, owner: &Owner, task_id: &str) -> Option<&KeptTask> {
+        self.tasks.get(task_id).filter(|task| task.owner == *owner)
+    }
+
+    /// A webhook with the last entry of its task.
+    fn place(&self, key: i64) -> Option<PushPlace> {
+        let place = &self.places.get(&key)?.place;
+        let last_seq = self.tasks.get(&place.task_id)?.row.last_seq;
+        Some(PushPlace { last_seq, ..place.clone() })
+    }
+
+    fn forget(&mut self, task_id: &str) {
+        let task = self.tasks.remove(task_id);
+        for key in task.into_iter().flat_map(|task| task.places.into_values()) {
+            self.places.remove(&key);
+        }
+    }
+}
+
+/// What a job does, and how to undo it.
+struct Transaction<'k> {
+    kept: RefCell<&'k mut Kept>,
+    undo: RefCell<Vec<Undo>>,
+    ended: RefCell<Vec<String>>,
+    last_key: i64,
+}
+
+enum Undo {
+    /// A task is new.
+    Task(String),
+    /// A task has one more entry; this was its head.
+    Entry(TaskRow),
+    /// A webhook was this before.
+    Place(i64, Option<Box<KeptPlace>>),
+}
+
+impl<'k> Transaction<'k> {
+    fn of(kept: &'k mut Kept) -> Self {
+        let last_key = kept.last_key;
+        let (undo, ended) = (RefCell::default(), RefCell::default());
+        Self { kept: RefCell::new(kept), undo, ended, last_key }
+    }
+
+    fn kept(&self) -> RefMut<'_, &'k mut Kept> {
+        self.kept.borrow_mut()
+    }
+
+    fn end(self, is_kept: bool) {
+        let kept = self.kept.into_inner();
+        if is_kept {
+            kept.ended.extend(self.ended.into_inner());
+            while kept.ended.len() > ENDED
+                && let Some(oldest) = kept.ended.pop_front()
+            {
+                kept.forget(&oldest);
+            }
+            return;
+        }
+        kept.last_key = self.last_key;
+        for undo in self.undo.into_inner().into_iter().rev() {
+            match undo {
+                Undo::Task(task_id) => kept.forget(&task_id),
+                Undo::Entry(row) => {
+                    if let Some(task) = kept.tasks.get_mut(&row.task_id) {
+                        task.entries.pop();
+                        task.row = row;
+                    }
+                }
+                Undo::Place(key, before) => set_place(kept, key, before.map(|before| *before)),
+            }
+        }
+    }
+
+    /// Changes a webhook.
+    fn set(&self, kept: &mut Kept, key: i64, place: Option<KeptPlace>) {
+        let before = kept.places.get(&key).cloned().map(Box::new);
+        self.undo.borrow_mut().push(Undo::Place(key, before));
+        set_place(kept, key, place);
+    }
+
+    fn change(&self, key: i64, change: impl FnOnce(&mut PushPlace, i64)) {
+        let mut guard = self.kept();
+        let kept: &mut Kept = &mut guard;
+        let Some(mut changed) = kept.places.get(&key).cloned() else { return };
+        let task = kept.tasks.get(&changed.place.task_id);
+        change(&mut changed.place, task.map_or(0, |task| task.row.last_seq));
+        self.set(kept, key, Some(changed));
+    }
+}
+
+fn set_place(kept: &mut Kept, key: i64, place: Option<KeptPlace>) {
+    let before = match &place {
+        Some(place) => kept.places.insert(key, place.clone()),
+        None => kept.places.remove(&key),
+    };
+    let named = place.or(before);
+    let Some(named) = named else { return };
+    let (task_id, id) = (&named.place.task_id, &named.place.target.config_id);
+    let Some(task) = kept.tasks.get_mut(task_id) else { return };
+    if kept.places.contains_key(&key) {
+        task.places.insert(id.clone(), key);
+    } else if task.places.get(id) == Some(&key) {
+        task.places.remove(id);
+    }
+}
+
+impl TaskWriter for Transaction<'_> {
+    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), Fault> {
+        let mut kept = self.kept();
+        if kept.tasks.contains_key(&task.task_id) {
+            return Err(Fault::new("writing a task", "there is one with its id"));
+        }
+        let row = TaskRow { status_at: in_millis(task.status_at), ..task.clone() };
+        let (owner, entries, places) = (owner.clone(), Vec::new(), BTreeMap::new());
+        kept.tasks.insert(task.task_id.clone(), KeptTask { owner, row, entries, places });
+        self.undo.borrow_mut().push(Undo::Task(task.task_id.clone()));
+        Ok(())
+    }
+
+    fn append(
+        &self,
+        task_id: &str,
+        kind: EntryKind,
+        body: &str,
+        status: Option<(TaskState, Timestamp)>,
+    ) -> Result<Option<i64>, Fault> {
+        let mut guard = self.kept();
+        let kept: &mut Kept = &mut guard;
+        let task = kept.tasks.get_mut(task_id);
+        let task = task.ok_or_else(|| Fault::new("reading a task's state", "it is gone"))?;
+        if task.row.state.terminal() {
+            return Ok(None);
+        }
+        self.undo.borrow_mut().push(Undo::Entry(task.row.clone()));
+        let seq = task.row.last_seq + 1;
+        task.entries.push(Entry { seq, kind, body: body.to_owned() });
+        task.row.last_seq = seq;
+        if let Some((state, at)) = status {
+            (task.row.state, task.row.status_at) = (state, in_millis(at));
+        }
+        if task.row.state.terminal() {
+            self.ended.borrow_mut().push(task_id.to_owned());
+        }
+        // The moment of the task's last status is near enough for an order, and no clock is here.
+        let now = task.row.status_at;
+        let keys: Vec<_> = task.places.values().copied().collect();
+        for key in keys {
+            let place = kept.places.get(&key).cloned();
+            let waits =
+                |kept: &KeptPlace| kept.place.due_at.is_none() && kept.place.off_at.is_none();
+            if let Some(mut stirred) = place.filter(waits) {
+                stirred.place.due_at = Some(now);
+                self.set(kept, key, Some(stirred));
+            }
+        }
+        Ok(Some(seq))
+    }
+}
+
+impl PushWriter for Transaction<'_> {
+    fn put_push_config(
+        &self,
+        owner: &Owner,
+        task_id: &str,
+        target: &PushTarget,
+        most: usize,
+        now: Timestamp,
+    ) -> Result<PushKept, Fault> {
+        let mut guard = self.kept();
+        let kept: &mut Kept = &mut guard;
+        let Some(task) = kept.task_of(owner, task_id) else { return Ok(PushKept::NoTask) };
+        let (last_seq, same) = (task.row.last_seq, task.places.get(&target.config_id).copied());
+        if task.places.len() - usize::from(same.is_some()) >= most {
+            return Ok(PushKept::TooMany);
+        }
+        if let Some(same) = same {
+            self.set(kept, same, None);
+        }
+        kept.last_key += 1;
+        let key = kept.last_key;
+        let place = PushPlace {
+            key,
+            task_id: task_id.to_owned(),
+            owner: owner.principal.clone(),
+            target: target.clone(),
+            from_seq: last_seq,
+            sent_seq: None,
+            last_seq,
+            failures: 0,
+            failure: None,
+            due_at: Some(in_millis(now)),
+            off_at: None,
+        };
+        self.set(kept, key, Some(KeptPlace { agent_id: owner.agent_id.clone(), place }));
+        Ok(PushKept::Kept)
+    }
+
+    fn delete_push_config(
+        &self,
+        owner: &Owner,
+        task_id: &str,
+        config_id: &str,
+    ) -> Result<(), Fault> {
+        let mut guard = self.kept();
+        let kept: &mut Kept = &mut guard;
+        let task = kept.task_of(owner, task_id);
+        if let Some(key) = task.and_then(|task| task.places.get(config_id).copied()) {
+            self.set(kept, key, None);
+        }
+        Ok(())
+    }
+
+    fn push_delivered(&self, key: i64, seq: i64) -> Result<(), Fault> {
+        self.change(key, |place, _| {
+            place.sent_seq = Some(place.sent_seq.unwrap_or_default().max(seq));
+            (place.failures, place.failure) = (0, None);
+        });
+        Ok(())
+    }
+
+    fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), Fault> {
+        self.change(key, |place, last_seq| {
+            if place.off_at.is_none() {
+                let has_more = place.sent_seq.is_none_or(|sent| sent < last_seq);
+                place.due_at = has_more.then(|| in_millis(now));
+            }
+        });
+        Ok(())
+    }
+
+    fn push_failed(
+        &self,
+        key: i64,
+        failure: &str,
+        next: Result<Timestamp, Timestamp>,
+    ) -> Result<(), Fault> {
+        self.change(key, |place, _| {
+            place.failures += 1;
+            place.failure = Some(failure.to_owned());
+            (place.due_at, place.off_at) = match next {
+                Ok(again) => (Some(in_millis(again)), None),
+                Err(off_at) => (None, Some(in_millis(off_at))),
+            };
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! A turn at one webhook: what stands after its place in the log, one entry after the other.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use jiff::SignedDuration;
+
+use super::Outbox;
+use super::backoff::Advice;
+use super::sender::{Failed, Notification};
+use crate::fault::Fault;
+use crate::tasks::log::{self, Entry, EntryKind, LogWriter, PushPlace};
+
+/// How many entries a turn delivers before others have theirs.
+const TURN: usize = 64;
+
+/// How many entries are read at once: what a webhook costs in memory.
+const BATCH: usize = 8;
+
+/// A turn.
+pub(super) struct Lane<'a> {
+    outbox: &'a Arc<Outbox>,
+    key: i64,
+    /// Entries after the place, as far as they have been read.
+    read: VecDeque<Entry>,
+}
+
+/// What comes next.
+struct Next {
+    place: PushPlace,
+    /// The entry's number; for the task at the beginning the number that it includes.
+    seq: i64,
+    /// The `StreamResponse`, unless the entry is one that streams do not show.
+    json: Option<String>,
+}
+
+impl<'a> Lane<'a> {
+    pub(super) fn new(outbox: &'a Arc<Outbox>, key: i64) -> Self {
+        Self { outbox, key, read: VecDeque::new() }
+    }
+
+    /// Delivers until there is nothing more, the receiver fails or the turn is over. The webhook
+    /// is looked at before each delivery: nothing is sent once it is deleted (A2A §3.1.10).
+    pub(super) async fn work(mut self) -> Result<(), Fault> {
+        for _ in 0..TURN {
+            if self.outbox.stopping.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            let Some(next) = self.next().await? else { break };
+            let (place, seq) = (next.place, next.seq);
+            if let Some(json) = next.json {
+                let sent = self.outbox.sender.send(notification(&place, seq, json)).await;
+                if let Err(failed) = sent {
+                    return self.failed(&place, failed).await;
+                }
+                self.outbox.counts.delivered.fetch_add(1, Ordering::Relaxed);
+                tracing::debug!(webhook = self.key, task_id = %place.task_id, seq, "delivered");
+            }
+            let key = self.key;
+            self.note(move |tx| tx.push_delivered(key, seq)).await?;
+        }
+        let (key, now) = (self.key, self.outbox.tasks.clock().now());
+        self.note(move |tx| tx.push_rested(key, now)).await
+    }
+
+    /// What comes next; `None` when there is nothing, or the webhook is gone.
+    async fn next(&mut self) -> Result<Option<Next>, Fault> {
+        let key = self.key;
+        let mut read = std::mem::take(&mut self.read);
+        let (next, read) = self
+            .outbox
+            .read(move |outbox| {
+                let log = outbox.tasks.kept();
+                let Some(place) = log.push_place(key)? else { return Ok((None, read)) };
+                let Some(sent) = place.sent_seq else {
+                    let json = Some(outbox.tasks.told_first(&place, &outbox.agent_id)?);
+                    let seq = place.from_seq;
+                    return Ok((Some(Next { place, seq, json }), read));
+                };
+                if read.is_empty() {
+                    let range = (sent, place.last_seq);
+                    read = log.task_entries(&place.task_id, range, true, BATCH)?.into();
+                }
+                let next = read.pop_front().map(|entry| {
+                    let json = match entry.kind {
+                        EntryKind::Message => None,
+                        EntryKind::Status | EntryKind::Artifact => Some(entry.body),
+                    };
+                    Next { place, seq: entry.seq, json }
+                });
+                Ok((next, read))
+            })
+            .await?;
+        self.read = read;
+        Ok(next)
+    }
+
+    async fn failed(&self, place: &PushPlace, failed: Failed) -> Result<(), Fault> {
+        let outbox = self.outbox;
+        let failures = place.failures.saturating_add(1);
+        let now = outbox.tasks.clock().now();
+        let advice = if failed.why.is_final() {
+            Advice::GiveUp
+        } else {
+            outbox.schedule.advise(failures, failed.retry_after, (outbox.edge.random)())
+        };
+        let next = match advice {
+            Advice::Again(pause) => {
+                // A moment that is still to come, so that it is waited for.
+                let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
+                let pause = pause.max(SignedDuration::from_millis(1));
+                Ok(now.checked_add(pause).unwrap_or(jiff::Timestamp::MAX))
+            }
+            Advice::GiveUp => Err(now),
+        };
+        let (key, why) = (self.key, failed.why.to_string());
+        self.note(move |tx| tx.push_failed(key, &why, next)).await?;
+        outbox.counts.failed.fetch_add(1, Ordering::Relaxed);
+        let (task_id, host, why) = (&place.task_id, &place.target.host, failed.why);
+        if next.is_ok() {
+            tracing::info!(webhook = key, %task_id, %host, failures, %why, "a delivery failed");
+        } else {
+            let given_up = outbox.counts.given_up.fetch_add(1, Ordering::Relaxed) + 1;
+            tracing::warn!(
+                webhook = key, %task_id, %host, failures, %why, given_up,
+                "a webhook was given up; tradepost push retry takes it on again"
+            );
+        }
+        Ok(())
+    }
+
+    async fn note(
+        &self,
+        job: impl FnMut(&dyn LogWriter) -> Result<(), Fault> + Send + 'static,
+    ) -> Result<(), Fault> {
+        log::write(self.outbox.tasks.kept(), job).await
+    }
+}
+
+fn notification(place: &PushPlace, seq: i64, body: String) -> Notification {
+    let target = &place.target;
+    let authorization = target.scheme.as_ref().map(|scheme| match &target.credentials {
+        Some(credentials) => format!("{scheme} {credentials}"),
+        None => scheme.clone(),
+    });
+    Notification {
+        url: target.url.clone(),
+        authorization,
+        token: target.token.clone(),
+        id: format!("{}-{seq}", place.task_id),
+        body,
+    }
+}

@@ -1,0 +1,70 @@
+//! Texts that only we can have written: signed with a key of the store, so that they outlive the
+//! process, and bound to what they are good for.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use subtle::ConstantTimeEq as _;
+
+use crate::fault::Fault;
+
+/// Secrets that outlive the process.
+pub trait Secrets: fmt::Debug + Send + Sync {
+    /// A secret by name; `fresh` becomes it when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read or kept.
+    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, Fault>;
+}
+
+/// Signs texts, and knows them again.
+pub struct Seal(Vec<u8>);
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seal")
+    }
+}
+
+impl Seal {
+    /// The store's own key of this name.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open(secrets: &dyn Secrets, name: &'static str) -> Result<Self, Fault> {
+        let fresh = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
+        let fresh = fresh.iter().flat_map(|id| *id.as_bytes()).collect();
+        secrets.secret(name, fresh).map(Self)
+    }
+
+    /// The text with a signature, good for `purpose` alone.
+    #[must_use]
+    pub fn write(&self, purpose: &[&str], text: &str) -> String {
+        format!("{}.{text}", self.sign(purpose, text))
+    }
+
+    /// The text, if we have signed it for `purpose`.
+    #[must_use]
+    pub fn read<'t>(&self, purpose: &[&str], sealed: &'t str) -> Option<&'t str> {
+        let (signature, text) = sealed.split_once('.')?;
+        let right = self.sign(purpose, text);
+        // How long this takes must not tell how much of a guess is right.
+        bool::from(right.as_bytes().ct_eq(signature.as_bytes())).then_some(text)
+    }
+
+    fn sign(&self, purpose: &[&str], text: &str) -> String {
+        use std::fmt::Write as _;
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
+            unreachable!("HMAC takes a key of any length")
+        };
+        for part in purpose.iter().chain([&text]) {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        mac.finalize().into_bytes().iter().take(16).fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! Page tokens: opaque, bound to their owner and filter, and signed, so that nobody can make one.
+
+use jiff::Timestamp;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::log::{Owner, TaskFilter, TaskRow};
+use crate::fault::Fault;
+use crate::seal::{Seal, Secrets};
+
+/// Signs page tokens.
+#[derive(Debug)]
+pub(super) struct Signer(Seal);
+
+impl Signer {
+    /// The log's own key, so that tokens outlive the process.
+    pub(super) fn open(secrets: &dyn Secrets) -> Result<Self, Fault> {
+        Seal::open(secrets, "page-tokens").map(Self)
+    }
+
+    /// The token for what comes after a task.
+    pub(super) fn write(&self, owner: &Owner, filter: &TaskFilter, last: &TaskRow) -> String {
+        let place = format!("{}.{}", last.status_at.as_millisecond(), last.task_id);
+        self.0.write(&texts(&of_tasks(owner, filter)), &place)
+    }
+
+    /// What a token says, if it is one of ours for this owner and filter.
+    pub(super) fn read(
+        &self,
+        owner: &Owner,
+        filter: &TaskFilter,
+        token: &str,
+    ) -> Option<(Timestamp, String)> {
+        let place = self.0.read(&texts(&of_tasks(owner, filter)), token)?;
+        let (at, task_id) = place.split_once('.')?;
+        Some((Timestamp::from_millisecond(at.parse().ok()?).ok()?, task_id.to_owned()))
+    }
+
+    /// The token for what comes after a webhook of a task.
+    pub(super) fn write_push(&self, owner: &Owner, task_id: &str, last: &str) -> String {
+        self.0.write(&texts(&of_webhooks(owner, task_id)), last)
+    }
+
+    /// The webhook after which to go on, if the token is one of ours for this owner and task.
+    pub(super) fn read_push(&self, owner: &Owner, task_id: &str, token: &str) -> Option<String> {
+        self.0.read(&texts(&of_webhooks(owner, task_id)), token).map(str::to_owned)
+    }
+}
+
+fn texts(list: &[String]) -> Vec<&str> {
+    list.iter().map(String::as_str).collect()
+}
+
+/// What a token of a list of tasks is bound to.
+fn of_tasks(owner: &Owner, filter: &TaskFilter) -> [String; 5] {
+    let state = filter.state.map(tradepost_wire::a2a::TaskState::name).unwrap_or_default();
+    let since = filter.since.map(|at| at.to_string()).unwrap_or_default();
+    let context = filter.context_id.clone().unwrap_or_default();
+    [owner.agent_id.clone(), owner.principal.clone(), context, state.to_owned(), since]
+}
+
+/// What a token of a list of webhooks is bound to: nothing that a list of tasks could be, which
+/// names as many things.
+fn of_webhooks(owner: &Owner, task_id: &str) -> [String; 4] {
+    [owner.agent_id.clone(), owner.principal.clone(), "webhooks".to_owned(), task_id.to_owned()]
+}

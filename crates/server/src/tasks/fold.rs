@@ -1,0 +1,126 @@
+//! A task is what its log says: entries folded into the task as it was at any moment.
+
+use jiff::Timestamp;
+use tradepost_wire::a2a::{
+    Artifact, ArtifactUpdate, Event, Message, Part, Role, StatusUpdate, Task, TaskState, TaskStatus,
+};
+
+use super::log::{Entry, EntryKind, TaskLog, TaskRow};
+use crate::fault::Fault;
+
+/// How many entries are read at once.
+const BATCH: usize = 500;
+
+/// The task as it was after entry `until`.
+pub(super) fn task(
+    log: &dyn TaskLog,
+    row: &TaskRow,
+    until: i64,
+    history: Option<u32>,
+    with_artifacts: bool,
+) -> Result<Task, Fault> {
+    let mut folded = Folded::new(row);
+    let mut after = 0;
+    loop {
+        let entries = log.task_entries(&row.task_id, (after, until), with_artifacts, BATCH)?;
+        for entry in &entries {
+            after = entry.seq;
+            folded.add(entry)?;
+        }
+        if entries.len() < BATCH {
+            break;
+        }
+    }
+    let Folded { status, artifacts, history: mut said } = folded;
+    if let Some(most) = history {
+        // The latest ones (O-05); none at all leaves the member out.
+        said.drain(..said.len().saturating_sub(most as usize));
+    }
+    Ok(Task {
+        id: row.task_id.clone(),
+        context_id: row.context_id.clone(),
+        status,
+        artifacts: with_artifacts.then_some(artifacts),
+        history: Some(said).filter(|said| !said.is_empty()),
+        metadata: None,
+    })
+}
+
+struct Folded {
+    status: TaskStatus,
+    artifacts: Vec<Artifact>,
+    history: Vec<Message>,
+}
+
+impl Folded {
+    fn new(row: &TaskRow) -> Self {
+        let status = TaskStatus { state: row.state, message: None, timestamp: row.status_at };
+        Self { status, artifacts: Vec::new(), history: Vec::new() }
+    }
+
+    fn add(&mut self, entry: &Entry) -> Result<(), Fault> {
+        let on = Fault::on::<serde_json::Error>;
+        match entry.kind {
+            EntryKind::Message => {
+                let message = serde_json::from_str(&entry.body).map_err(on("reading a message"))?;
+                self.history.push(message);
+            }
+            EntryKind::Status | EntryKind::Artifact => {
+                let event = serde_json::from_str(&entry.body).map_err(on("reading an event"))?;
+                match event {
+                    Event::StatusUpdate(update) => {
+                        // What the agent said before becomes history (A2A §4.1.1).
+                        let before = std::mem::replace(&mut self.status, update.status);
+                        self.history.extend(before.message);
+                    }
+                    Event::ArtifactUpdate(update) => self.add_artifact(update),
+                    Event::Task(_) | Event::Message(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_artifact(&mut self, update: ArtifactUpdate) {
+        let id = &update.artifact.artifact_id;
+        match self.artifacts.iter_mut().find(|known| known.artifact_id == *id) {
+            Some(known) if update.append => known.parts.extend(update.artifact.parts),
+            Some(known) => *known = update.artifact,
+            None => self.artifacts.push(update.artifact),
+        }
+    }
+}
+
+/// The entry that ends a task as failed.
+pub(super) fn failure(row: &TaskRow, text: &str, now: Timestamp) -> Result<String, Fault> {
+    status_event(row, TaskState::Failed, Some(said(row, text)), now)
+}
+
+/// Something that the agent says about a task.
+pub(super) fn said(row: &TaskRow, text: &str) -> Message {
+    Message {
+        message_id: uuid::Uuid::now_v7().to_string(),
+        context_id: Some(row.context_id.clone()),
+        task_id: Some(row.task_id.clone()),
+        role: Role::Agent,
+        parts: vec![Part::text(text)],
+        metadata: None,
+        extensions: Vec::new(),
+        reference_task_ids: Vec::new(),
+    }
+}
+
+/// A status entry, as it is streamed.
+pub(super) fn status_event(
+    row: &TaskRow,
+    state: TaskState,
+    message: Option<Message>,
+    timestamp: Timestamp,
+) -> Result<String, Fault> {
+    let event = Event::StatusUpdate(StatusUpdate {
+        task_id: row.task_id.clone(),
+        context_id: row.context_id.clone(),
+        status: TaskStatus { state, message, timestamp },
+    });
+    serde_json::to_string(&event).map_err(Fault::on("writing an event"))
+}

@@ -1,0 +1,182 @@
+//! How work reports: every report is an entry of the task's log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tradepost_wire::a2a::{Artifact, ArtifactUpdate, Event, TaskState};
+
+use super::log::{self, EntryKind, LogWriter, TaskRow};
+use super::{Tasks, fold};
+use crate::fault::Fault;
+
+/// How many entries may wait for the disk before work has to wait too.
+const IN_FLIGHT: u32 = 256;
+
+/// The task has ended: whatever was to be reported does not matter any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended;
+
+/// A handle on the task being worked on. Copies are of the same task.
+#[derive(Debug, Clone)]
+pub struct Progress(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    tasks: Arc<Tasks>,
+    row: TaskRow,
+    room: Arc<Semaphore>,
+    /// Whether the last status reported lets the work end.
+    settled: AtomicBool,
+    /// Whether the task has ended without this work.
+    ended: Arc<watch::Sender<bool>>,
+    broken: Arc<AtomicBool>,
+}
+
+impl Progress {
+    pub(super) fn new(tasks: Arc<Tasks>, row: TaskRow, ended: Arc<watch::Sender<bool>>) -> Self {
+        Self(Arc::new(Inner {
+            tasks,
+            row,
+            room: Arc::new(Semaphore::new(IN_FLIGHT as usize)),
+            settled: AtomicBool::new(false),
+            ended,
+            broken: Arc::default(),
+        }))
+    }
+
+    /// The task.
+    #[must_use]
+    pub fn task_id(&self) -> &str {
+        &self.0.row.task_id
+    }
+
+    /// Reports a state, with something to say.
+    ///
+    /// # Errors
+    /// When the task has ended.
+    pub async fn status(&self, state: TaskState, says: Option<&str>) -> Result<(), Ended> {
+        let settled = state.terminal() || state.interrupted();
+        let now = self.0.tasks.clock.now();
+        let message = says.map(|text| fold::said(&self.0.row, text));
+        let Ok(body) = fold::status_event(&self.0.row, state, message, now) else {
+            self.0.broken.store(true, Ordering::SeqCst);
+            return Err(Ended);
+        };
+        self.0.settled.store(settled, Ordering::SeqCst);
+        self.append(EntryKind::Status, body, Some((state, now))).await
+    }
+
+    /// Reports an artifact, or with `append` more of it.
+    ///
+    /// # Errors
+    /// When the task has ended.
+    pub async fn artifact(
+        &self,
+        artifact: Artifact,
+        append: bool,
+        last_chunk: bool,
+    ) -> Result<(), Ended> {
+        let event = Event::ArtifactUpdate(ArtifactUpdate {
+            task_id: self.0.row.task_id.clone(),
+            context_id: self.0.row.context_id.clone(),
+            artifact,
+            append,
+            last_chunk,
+        });
+        let Ok(body) = serde_json::to_string(&event) else {
+            self.0.broken.store(true, Ordering::SeqCst);
+            return Err(Ended);
+        };
+        self.append(EntryKind::Artifact, body, None).await
+    }
+
+    async fn append(
+        &self,
+        kind: EntryKind,
+        body: String,
+        status: Option<(TaskState, jiff::Timestamp)>,
+    ) -> Result<(), Ended> {
+        let inner = &self.0;
+        let Ok(room) = Arc::clone(&inner.room).acquire_owned().await else { return Err(Ended) };
+        let Ok(place) = Arc::clone(&inner.tasks.room).acquire_owned().await else {
+            return Err(Ended);
+        };
+        if *inner.ended.borrow() || inner.broken.load(Ordering::SeqCst) {
+            return Err(Ended);
+        }
+        let (tasks, task_id) = (Arc::clone(&inner.tasks), inner.row.task_id.clone());
+        let ended = Arc::clone(&inner.ended);
+        let broken = Arc::clone(&inner.broken);
+        let receipt = Receipt { broken, stored: false, _room: room, _place: place };
+        let job_id = task_id.clone();
+        let queued = log::submit(
+            &*inner.tasks.log,
+            move |tx| tx.append(&job_id, kind, &body, status),
+            move |appended| {
+                let mut receipt = receipt;
+                receipt.stored = appended.is_ok();
+                match appended {
+                    Ok(Some(seq)) => tasks.committed(&task_id, seq),
+                    Ok(None) => {
+                        ended.send_replace(true);
+                    }
+                    Err(fault) => {
+                        tracing::error!(cause = %fault.chain(), "a task's event is lost");
+                    }
+                }
+            },
+        );
+        queued.map_err(|_| Ended)
+    }
+
+    /// Whether the work may end here: it has settled the task, or somebody else has ended it.
+    pub(super) fn may_be_left(&self) -> bool {
+        self.0.settled.load(Ordering::SeqCst) || *self.0.ended.borrow()
+    }
+
+    /// Waits until somebody else has ended the task.
+    pub(super) async fn stopped(&self) {
+        let mut ended = self.0.ended.subscribe();
+        // The sender is part of this handle, so that it outlives the wait.
+        let _ = ended.wait_for(|ended| *ended).await;
+    }
+
+    /// Waits until everything reported is on disk.
+    pub(super) async fn flush(&self) -> Result<(), Fault> {
+        let _all = self.0.room.acquire_many(IN_FLIGHT).await;
+        if self.0.broken.load(Ordering::SeqCst) {
+            return Err(Fault::new("working on a task", "an event could not be stored"));
+        }
+        Ok(())
+    }
+
+    /// Ends the task as failed, unless it has ended.
+    pub(super) async fn end_as_failed(&self, text: &str) -> Result<(), Fault> {
+        let inner = &self.0;
+        let now = inner.tasks.clock.now();
+        let body = fold::failure(&inner.row, text, now)?;
+        let job_id = inner.row.task_id.clone();
+        let failed = Some((TaskState::Failed, now));
+        let job = move |tx: &dyn LogWriter| tx.append(&job_id, EntryKind::Status, &body, failed);
+        inner.tasks.append(&inner.row.task_id, job).await.map(|_| ())
+    }
+}
+
+/// Room for an entry while it waits for the disk. A batch that cannot even begin drops what waits
+/// in it without a word, so an entry is lost unless the log says otherwise.
+struct Receipt {
+    broken: Arc<AtomicBool>,
+    stored: bool,
+    _room: OwnedSemaphorePermit,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        // Before the room is free: whoever waits for that looks at this next.
+        if !self.stored {
+            self.broken.store(true, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What agents that make tasks of messages do alike: the agent says what is to be done about a
+//! message, and everything that A2A has for tasks follows from that.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::{Message, Part, Request, Role, SendMessage, Task};
+
+use super::log::{Owner, TaskLog};
+use super::{Ended, Outcome, Progress, Tasks, Webhooks, Work};
+use crate::agent::{self, Answer, Incoming};
+use crate::clock::Clock;
+use crate::egress::{Egress, Resolver};
+use crate::fault::Fault;
+use crate::memory::Memory;
+
+/// What an agent does about a message.
+pub enum Plan {
+    /// Answers it at once; no task comes of it.
+    Answer(Vec<Part>),
+    /// Works on it.
+    Work(Work),
+}
+
+impl Plan {
+    /// Work that ends when it has reported a state in which the task pauses or ends, or when the task
+    /// has ended without it.
+    pub fn work<F>(work: impl FnOnce(Progress) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = Result<(), Ended>> + Send + 'static,
+    {
+        Self::Work(Box::new(move |progress| {
+            Box::pin(async move {
+                // That the task was canceled meanwhile is nobody's fault.
+                let _: Result<(), Ended> = work(progress).await;
+                Ok(())
+            })
+        }))
+    }
+}
+
+/// The tasks of an agent and their webhooks, as its callers ask for them.
+#[derive(Debug)]
+pub struct Service {
+    agent_id: String,
+    tasks: Arc<Tasks>,
+    webhooks: Webhooks,
+}
+
+impl Service {
+    /// An agent's tasks in a log, with webhooks at public addresses.
+    ///
+    /// # Errors
+    /// When the log cannot be read or written.
+    pub fn open(log: Arc<dyn TaskLog>, clock: Clock, agent_id: &str) -> Result<Self, Fault> {
+        let tasks = Tasks::open(log, clock, agent_id)?;
+        Ok(Self::of(agent_id, tasks, Egress::new(Resolver::system(), false)))
+    }
+
+    /// The same tasks, with webhooks that go where `egress` permits.
+    #[must_use]
+    pub fn calling(self, egress: Egress) -> Self {
+        Self::of(&self.agent_id, self.tasks, egress)
+    }
+
+    fn of(agent_id: &str, tasks: Arc<Tasks>, egress: Egress) -> Self {
+        let webhooks = Webhooks::new(Arc::clone(&tasks), egress);
+        Self { agent_id: agent_id.to_owned(), tasks, webhooks }
+    }
+
+    /// The tasks.
+    #[must_use]
+    pub fn tasks(&self) -> &Arc<Tasks> {
+        &self.tasks
+    }
+
+    /// An agent's tasks in memory, by the machine's clock.
+    ///
+    /// # Errors
+    /// When the machine has no random numbers.
+    pub fn in_memory(agent_id: &str) -> Result<Self, Fault> {
+        Self::open(Arc::new(Memory::default()), Clock::system(), agent_id)
+    }
+
+    /// Performs a request, for [`Agent::perform`](crate::agent::Agent::perform); as
+    /// [`Self::answer`].
+    pub fn perform<'a>(
+        &'a self,
+        incoming: Incoming<'a>,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send + 'a,
+    ) -> BoxFuture<'a, agent::Outcome> {
+        Box::pin(async move { self.answer(incoming, plan).await.into() })
+    }
+
+    /// Performs a request. `plan` is asked what is to be done about a message, with the task that it
+    /// continues. The card for callers who say who they are is the agent's own affair.
+    ///
+    /// # Errors
+    /// When the log cannot be read or written.
+    pub async fn answer(
+        &self,
+        incoming: Incoming<'_>,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
+    ) -> Outcome<Answer> {
+        let principal = incoming.caller.principal.name.clone();
+        let owner = Owner { agent_id: self.agent_id.clone(), principal };
+        let (tasks, webhooks) = (&self.tasks, &self.webhooks);
+        match incoming.request {
+            Request::SendMessage(send) => self.send(&owner, send, false, plan).await,
+            Request::SendStreamingMessage(send) => self.send(&owner, send, true, plan).await,
+            Request::GetTask { id, history_length } => {
+                Ok(tasks.get(&owner, &id, history_length).await?.map(Answer::Task))
+            }
+            Request::ListTasks(query) => Ok(tasks.list(&owner, query).await?.map(Answer::Tasks)),
+            Request::CancelTask { id } => Ok(tasks.cancel(&owner, &id).await?.map(Answer::Task)),
+            Request::SubscribeToTask { id } => {
+                let stream = tasks.subscribe(&owner, &id, incoming.resume_after).await?;
+                Ok(stream.map(Answer::Stream))
+            }
+            Request::CreatePushConfig(config) => {
+                Ok(webhooks.create(&owner, config).await?.map(Answer::PushConfig))
+            }
+            Request::GetPushConfig { task_id, id } => {
+                Ok(webhooks.get(&owner, &task_id, &id)?.map(Answer::PushConfig))
+            }
+            Request::ListPushConfigs { task_id, page_size, page_token } => {
+                let page = webhooks.list(&owner, &task_id, page_size, page_token.as_deref())?;
+                Ok(page.map(Answer::PushConfigs))
+            }
+            Request::DeletePushConfig { task_id, id } => {
+                let deleted = webhooks.delete(&owner, &task_id, &id).await?;
+                Ok(deleted.map(|()| Answer::Done))
+            }
+            Request::GetExtendedAgentCard => {
+                let code = Code::ExtendedAgentCardNotConfigured;
+                Ok(Err(Refusal::new(code, code.title())))
+            }
+        }
+    }
+
+    async fn send(
+        &self,
+        owner: &Owner,
+        send: SendMessage,
+        streams: bool,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
+    ) -> Outcome<Answer> {
+        let message = &send.message;
+        let webhook = match self.webhooks.of_message(&send) {
+            Ok(webhook) => webhook,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let continues = match self.tasks.addressed(owner, message)? {
+            Ok(continues) => continues,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if let Some(webhook) = &webhook
+            && let Err(refusal) = self.webhooks.admit(owner, continues.as_ref(), webhook).await?
+        {
+            return Ok(Err(refusal));
+        }
+        let earlier = match &continues {
+            Some(row) => self.tasks.get(owner, &row.task_id, None).await?.ok(),
+            None => None,
+        };
+        let work = match plan(message, earlier.as_ref()) {
+            Ok(Plan::Work(work)) => work,
+            Ok(Plan::Answer(parts)) => {
+                let answer = reply(message, parts);
+                return Ok(Ok(if streams {
+                    Answer::MessageStream(answer)
+                } else {
+                    Answer::Message(answer)
+                }));
+            }
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let begun = match self.tasks.begin(owner, continues, message, webhook, work).await? {
+            Ok(begun) => begun,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if streams {
+            let stream = self.tasks.stream_begun(owner, &begun, send.history_length).await?;
+            return Ok(Ok(Answer::Stream(stream)));
+        }
+        let task = if send.return_immediately {
+            self.tasks.get(owner, &begun.task_id, send.history_length).await?
+        } else {
+            self.tasks.settled(owner, &begun, send.history_length).await?
+        };
+        Ok(task.map(Answer::Begun))
+    }
+}
+
+fn reply(question: &Message, parts: Vec<Part>) -> Message {
+    let fresh = || uuid::Uuid::now_v7().to_string();
+    Message {
+        message_id: fresh(),
+        context_id: Some(question.context_id.clone().unwrap_or_else(fresh)),
+        task_id: None,
+        role: Role::Agent,
+        parts,
+        metadata: None,
+        extensions: Vec::new(),
+        reference_task_ids: Vec::new(),
+    }
+}

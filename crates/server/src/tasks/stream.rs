@@ -1,0 +1,166 @@
+//! Following a task: first the task as it was, then every entry after that, in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tradepost_wire::a2a::{Event, StatusUpdate, Task, TaskState};
+
+use super::Tasks;
+use super::log::{Entry, EntryKind};
+use crate::fault::Fault;
+
+/// How many entries are read at once: what one slow reader costs in memory.
+const BATCH: usize = 100;
+
+/// When a stream closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// When the task pauses or ends: the stream of a message that was sent.
+    Pause,
+    /// When the task ends: a subscription (§1.5 row 3).
+    End,
+}
+
+/// What a stream brings: an event as JSON, and the number after which to resume.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The entry's number; for the task at the beginning the number that it includes.
+    pub seq: i64,
+    /// The `StreamResponse`.
+    pub json: String,
+}
+
+/// A stream. Dropping it ends it.
+#[derive(Debug)]
+pub struct TaskStream {
+    watch: Watch,
+    first: Option<Task>,
+    seen: i64,
+    until: Until,
+    read: VecDeque<Entry>,
+    closed: bool,
+    /// Tells when the process stops; it does not matter to a stream that is followed to the end.
+    closing: Option<watch::Receiver<bool>>,
+}
+
+impl TaskStream {
+    pub(super) fn new(watch: Watch, task: Task, seen: i64, until: Until) -> Self {
+        let closing = Some(watch.tasks.closing.subscribe());
+        let read = VecDeque::new();
+        Self { watch, first: Some(task), seen, until, read, closed: false, closing }
+    }
+
+    /// The same stream, which does not end when the process stops.
+    pub(super) fn until_the_end(self) -> Self {
+        Self { closing: None, ..self }
+    }
+
+    /// The next item; waits for it, and is `None` at the end: when the task pauses or ends, or when
+    /// the process stops (see [`Tasks::close_streams`]).
+    ///
+    /// # Errors
+    /// When the log fails.
+    pub async fn next(&mut self) -> Result<Option<Item>, Fault> {
+        if let Some(task) = self.first.take() {
+            self.closed = self.is_over(task.status.state) && !self.lags();
+            let json =
+                serde_json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))?;
+            return Ok(Some(Item { seq: self.seen, json }));
+        }
+        while !self.closed && !self.closing.as_ref().is_some_and(|closing| *closing.borrow()) {
+            if let Some(entry) = self.read.pop_front() {
+                self.seen = entry.seq;
+                if let Some(item) = self.item(entry)? {
+                    return Ok(Some(item));
+                }
+                continue;
+            }
+            let watch = &mut self.watch;
+            let until = *watch.committed.borrow_and_update();
+            if until > self.seen {
+                let range = (self.seen, until);
+                let read = watch.tasks.log.task_entries(&watch.task_id, range, true, BATCH)?;
+                self.read = read.into();
+            }
+            if self.read.is_empty() {
+                let stopped = async {
+                    match &mut self.closing {
+                        Some(closing) => {
+                            let _ = closing.wait_for(|closing| *closing).await;
+                        }
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    changed = watch.committed.changed() => {
+                        // The sender lives as long as somebody follows; without it nothing more
+                        // will come.
+                        self.closed = changed.is_err();
+                    }
+                    () = stopped => {}
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a stream at its end has ended because the process stops, with more to come.
+    #[must_use]
+    pub fn was_cut(&self) -> bool {
+        !self.closed
+    }
+
+    fn lags(&self) -> bool {
+        *self.watch.committed.borrow() > self.seen
+    }
+
+    fn item(&mut self, entry: Entry) -> Result<Option<Item>, Fault> {
+        let item = Item { seq: entry.seq, json: entry.body };
+        match entry.kind {
+            EntryKind::Message => Ok(None),
+            EntryKind::Artifact => Ok(Some(item)),
+            EntryKind::Status => {
+                let event =
+                    serde_json::from_str(&item.json).map_err(Fault::on("reading an event"))?;
+                if let Event::StatusUpdate(StatusUpdate { status, .. }) = event {
+                    self.closed =
+                        self.is_over(status.state) && (status.state.terminal() || !self.has_more());
+                }
+                Ok(Some(item))
+            }
+        }
+    }
+
+    /// Whether entries are known that have not been told.
+    fn has_more(&self) -> bool {
+        !self.read.is_empty() || self.lags()
+    }
+
+    fn is_over(&self, state: TaskState) -> bool {
+        state.terminal() || (self.until == Until::Pause && state.interrupted())
+    }
+}
+
+/// An eye on a task's log. The task is live as long as there is one.
+#[derive(Debug)]
+pub(super) struct Watch {
+    tasks: Arc<Tasks>,
+    task_id: String,
+    committed: watch::Receiver<i64>,
+}
+
+impl Watch {
+    pub(super) fn new(tasks: Arc<Tasks>, task_id: String, committed: watch::Receiver<i64>) -> Self {
+        Self { tasks, task_id, committed }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // The receiver is still counted here; take it out of the count first.
+        let (_, nobody) = watch::channel(0);
+        self.committed = nobody;
+        self.tasks.release(&self.task_id);
+    }
+}

@@ -1,0 +1,288 @@
+//! Webhooks of tasks: who may be called, where, and with which credentials (A2A §3.1.7 to
+//! §3.1.10). What is delivered to them is for the outbox.
+//!
+//! Credentials and tokens go in and never come out: A2A §13.2 calls them secrets, their owner has
+//! them already, and whoever may read a task need not be able to act as its agent. An answer has
+//! the address and the scheme, which are the details that §3.1.8 demands.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tradepost_wire::a2a::error::{Code, FieldViolation, Refusal};
+use tradepost_wire::a2a::request::{invalid_fields, invalid_param};
+use tradepost_wire::a2a::{Authentication, PushConfig, SendMessage};
+use tradepost_wire::problem::clip;
+
+use super::log::{self, LogWriter, Owner, PushKept, PushPlace, PushTarget, TaskRow};
+use super::{Outcome, Tasks, not_found};
+use crate::egress::{Destination, Egress};
+use crate::fault::Fault;
+
+/// How many webhooks a task can have.
+const MOST: usize = 10;
+
+/// How many a page holds when the caller does not say: all of them.
+const PAGE_SIZE: u32 = 50;
+
+/// The longest id of a webhook, in bytes.
+const LONGEST_ID: usize = 128;
+
+/// The longest token or credential, in bytes. A header of a request has to hold it.
+const LONGEST_SECRET: usize = 4_096;
+
+/// The webhooks of an agent's tasks.
+#[derive(Debug)]
+pub struct Webhooks {
+    tasks: Arc<Tasks>,
+    egress: Egress,
+}
+
+/// A webhook that may be kept, as far as that shows without resolving its name.
+#[derive(Debug, Clone)]
+pub struct Webhook {
+    target: PushTarget,
+    destination: Destination,
+    /// Where it stands in the request, for whoever has to be told that it is wrong.
+    prefix: String,
+}
+
+impl Webhook {
+    /// Keeps it with the task, which begins with the entry that is the last one now.
+    pub(super) fn keep(
+        &self,
+        tx: &dyn LogWriter,
+        owner: &Owner,
+        task_id: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        match tx.put_push_config(owner, task_id, &self.target, MOST, now)? {
+            PushKept::Kept => Ok(()),
+            // `admit` has counted them; somebody else was quicker.
+            PushKept::NoTask | PushKept::TooMany => {
+                Err(Fault::new("keeping a webhook", "the task has no room for it any more"))
+            }
+        }
+    }
+}
+
+/// A page of a task's webhooks.
+#[derive(Debug)]
+pub struct PushPage {
+    /// The webhooks, by id.
+    pub configs: Vec<PushConfig>,
+    /// Where to go on; empty at the end.
+    pub next_page_token: String,
+}
+
+impl Webhooks {
+    /// The webhooks of these tasks; only what `egress` permits is kept.
+    #[must_use]
+    pub fn new(tasks: Arc<Tasks>, egress: Egress) -> Self {
+        Self { tasks, egress }
+    }
+
+    /// Adds a webhook to a task, or replaces the one with its id. It is told of the task as it is,
+    /// and of what happens from then on.
+    ///
+    /// # Errors
+    /// When the log fails.
+    pub async fn create(&self, owner: &Owner, config: PushConfig) -> Outcome<PushConfig> {
+        let task_id = config.task_id.clone().unwrap_or_default();
+        let webhook = match self.read(config, "") {
+            Ok(webhook) => webhook,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let Some(row) = self.tasks.log.task(owner, &task_id)? else {
+            return Ok(Err(not_found(&task_id)));
+        };
+        if let Err(refusal) = self.admit(owner, Some(&row), &webhook).await? {
+            return Ok(Err(refusal));
+        }
+        let (job_owner, target, now) =
+            (owner.clone(), webhook.target.clone(), self.tasks.clock.now());
+        let job_task = task_id.clone();
+        let job =
+            move |tx: &dyn LogWriter| tx.put_push_config(&job_owner, &job_task, &target, MOST, now);
+        match log::write(&*self.tasks.log, job).await? {
+            PushKept::NoTask => Ok(Err(not_found(&task_id))),
+            PushKept::TooMany => Ok(Err(too_many("taskId"))),
+            PushKept::Kept => {
+                self.tasks.stir();
+                Ok(Ok(shown(&task_id, webhook.target)))
+            }
+        }
+    }
+
+    /// A webhook of a task.
+    ///
+    /// # Errors
+    /// When the log fails.
+    pub fn get(&self, owner: &Owner, task_id: &str, id: &str) -> Outcome<PushConfig> {
+        let found = self.tasks.log.push_configs(owner, task_id, Some(id), "", 1)?;
+        let found = found.into_iter().next().map(|place| shown(task_id, place.target));
+        // One answer for a task and for a webhook that are not there, or not the caller's.
+        let none = Refusal::new(Code::TaskNotFound, "no task of yours has this webhook");
+        Ok(found.ok_or_else(|| none.with("taskId", clip(task_id))))
+    }
+
+    /// A page of a task's webhooks.
+    ///
+    /// # Errors
+    /// When the log fails.
+    pub fn list(
+        &self,
+        owner: &Owner,
+        task_id: &str,
+        page_size: Option<u32>,
+        page_token: Option<&str>,
+    ) -> Outcome<PushPage> {
+        if self.tasks.log.task(owner, task_id)?.is_none() {
+            return Ok(Err(not_found(task_id)));
+        }
+        let cursors = &self.tasks.cursors;
+        let after = page_token.map(|token| cursors.read_push(owner, task_id, token));
+        let Some(after) = after.unwrap_or_else(|| Some(String::new())) else {
+            return Ok(Err(invalid_param("pageToken", "must be a nextPageToken of the same list")));
+        };
+        let limit = page_size.unwrap_or(PAGE_SIZE) as usize;
+        let mut found = self.tasks.log.push_configs(owner, task_id, None, &after, limit + 1)?;
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let next_page_token = found
+            .last()
+            .filter(|_| more)
+            .map(|last| cursors.write_push(owner, task_id, &last.target.config_id))
+            .unwrap_or_default();
+        let configs = found.into_iter().map(|place| shown(task_id, place.target)).collect();
+        Ok(Ok(PushPage { configs, next_page_token }))
+    }
+
+    /// Removes a webhook from a task. Repeating it changes nothing (E-23).
+    ///
+    /// # Errors
+    /// When the log fails.
+    pub async fn delete(&self, owner: &Owner, task_id: &str, id: &str) -> Outcome<()> {
+        if self.tasks.log.task(owner, task_id)?.is_none() {
+            return Ok(Err(not_found(task_id)));
+        }
+        let (owner, task_id, id) = (owner.clone(), task_id.to_owned(), id.to_owned());
+        let job = move |tx: &dyn LogWriter| tx.delete_push_config(&owner, &task_id, &id);
+        log::write(&*self.tasks.log, job).await?;
+        Ok(Ok(()))
+    }
+
+    /// Reads the webhook that comes with a message.
+    ///
+    /// # Errors
+    /// Every wrong field of it.
+    pub fn of_message(&self, send: &SendMessage) -> Result<Option<Webhook>, Refusal> {
+        const FIELD: &str = "configuration.taskPushNotificationConfig.";
+        let Some(config) = &send.push_config else { return Ok(None) };
+        if config.task_id.is_some() && config.task_id != send.message.task_id {
+            let description = "must be absent, or the task that the message names";
+            return Err(invalid_param(&format!("{FIELD}taskId"), description));
+        }
+        self.read(config.clone(), FIELD).map(Some)
+    }
+
+    /// Whether a webhook may be kept with a task, or with a new one: its name is resolved, and
+    /// there is room.
+    ///
+    /// # Errors
+    /// When the log fails.
+    pub async fn admit(
+        &self,
+        owner: &Owner,
+        task: Option<&TaskRow>,
+        webhook: &Webhook,
+    ) -> Outcome<()> {
+        if let Some(task) = task {
+            let kept = self.tasks.log.push_configs(owner, &task.task_id, None, "", MOST)?;
+            let is_same = |place: &PushPlace| place.target.config_id == webhook.target.config_id;
+            if kept.len() >= MOST && !kept.iter().any(is_same) {
+                return Ok(Err(too_many(&format!("{}taskId", webhook.prefix))));
+            }
+        }
+        let admitted = self.egress.admit(&webhook.destination).await;
+        let field = format!("{}url", webhook.prefix);
+        Ok(admitted.map_err(|objection| invalid_param(&field, objection.0)))
+    }
+
+    fn read(&self, config: PushConfig, prefix: &str) -> Result<Webhook, Refusal> {
+        let mut violations = Vec::new();
+        let mut wrong = |field: &str, description: &str| {
+            let field = format!("{prefix}{field}");
+            violations.push(FieldViolation { field, description: description.to_owned() });
+        };
+        if config.id.as_deref().is_some_and(|id| !is_id(id)) {
+            wrong("id", "must have 1 to 128 bytes and no control characters");
+        }
+        let destination = self.egress.read(&config.url);
+        if let Err(objection) = destination {
+            wrong("url", objection.0);
+        }
+        let secret = "must have at most 4096 visible ASCII characters, with spaces between them";
+        if config.token.as_deref().is_some_and(|token| !is_secret(token)) {
+            wrong("token", secret);
+        }
+        let (scheme, credentials) = match config.authentication {
+            Some(Authentication { scheme, credentials }) => {
+                (Some(scheme), credentials.filter(|text| !text.is_empty()))
+            }
+            None => (None, None),
+        };
+        if scheme.as_deref().is_some_and(|scheme| !is_scheme(scheme)) {
+            wrong("authentication.scheme", "must be the name of an HTTP scheme, such as Bearer");
+        }
+        if credentials.as_deref().is_some_and(|text| !is_secret(text)) {
+            wrong("authentication.credentials", secret);
+        }
+        match destination {
+            Ok(destination) if violations.is_empty() => {
+                let fresh = || uuid::Uuid::now_v7().to_string();
+                let target = PushTarget {
+                    config_id: config.id.unwrap_or_else(fresh),
+                    url: config.url,
+                    host: destination.host.clone(),
+                    token: config.token,
+                    scheme,
+                    credentials,
+                };
+                Ok(Webhook { target, destination, prefix: prefix.to_owned() })
+            }
+            Ok(_) | Err(_) => Err(invalid_fields(violations)),
+        }
+    }
+}
+
+/// A webhook without what is secret.
+fn shown(task_id: &str, target: PushTarget) -> PushConfig {
+    PushConfig {
+        id: Some(target.config_id),
+        task_id: Some(task_id.to_owned()),
+        url: target.url,
+        token: None,
+        authentication: target.scheme.map(|scheme| Authentication { scheme, credentials: None }),
+    }
+}
+
+fn too_many(field: &str) -> Refusal {
+    invalid_param(field, "has 10 webhooks already; delete one first, or replace one by its id")
+}
+
+fn is_id(text: &str) -> bool {
+    (1..=LONGEST_ID).contains(&text.len()) && !text.contains(char::is_control)
+}
+
+/// Whether a header can hold it as it is.
+fn is_secret(text: &str) -> bool {
+    text.len() <= LONGEST_SECRET
+        && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic())
+        && text.trim() == text
+}
+
+/// A token of RFC 9110 §5.6.2.
+fn is_scheme(text: &str) -> bool {
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    (1..=64).contains(&text.len()) && text.bytes().all(is_token)
+}

@@ -1,0 +1,272 @@
+//! TLS of our own: the certificate that we show, and whose certificates we accept (A2A §7.1).
+//!
+//! Versions 1.2 and 1.3, with the cipher suites of rustls and ring; nothing older exists here.
+//! [`Identity`] is what a running server has: it follows the files.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
+use rustls::{Error, InconsistentKeys, RootCertStore, ServerConfig, version};
+
+use crate::auth::FAILURES;
+use crate::clock::Clock;
+use crate::limit::{Key, Limiter};
+
+pub mod client;
+
+mod der;
+
+/// What both ends may agree to speak, the better first (RFC 7301).
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+
+const CERTIFICATE: &str = "server.tls.certificate";
+const KEY: &str = "server.tls.key";
+const CLIENT_CA: &str = "server.tls.client_ca";
+
+/// The files, in PEM; they are read again when they change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    /// The certificate, and after it those between it and the authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// The authorities whose client certificates are accepted; nobody is asked for one when
+    /// `None`.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// Why a file cannot be used. What is in it is never told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// The dotted key of the configuration that names the file.
+    pub key: &'static str,
+    /// What is wrong, and what is needed.
+    pub message: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.message)
+    }
+}
+
+/// The files, read and checked.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What rustls serves with.
+    pub config: Arc<ServerConfig>,
+    /// When our certificate ends, as far as it says so in a way that we read.
+    pub expires_at: Option<jiff::Timestamp>,
+}
+
+/// Reads the files.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let chain = at(CERTIFICATE, &files.certificate, certificates(&files.certificate));
+    let key = at(KEY, &files.key, private_key(&files.key, &provider));
+    let clients = files.client_ca.as_deref().map(|path| {
+        let verifier = authorities(path).and_then(|roots| {
+            let builder =
+                WebPkiClientVerifier::builder_with_provider(roots.into(), Arc::clone(&provider));
+            // Cards are for everybody, so that nobody is turned away for having no certificate
+            // before it has said which agent it is for and what it wants.
+            builder.allow_unauthenticated().build().map_err(|error| error.to_string())
+        });
+        at(CLIENT_CA, path, verifier)
+    });
+    let (chain, key, clients) = match (chain, key, clients.transpose()) {
+        (Ok(chain), Ok(key), Ok(clients)) => (chain, key, clients),
+        (chain, key, clients) => {
+            return Err([chain.err(), key.err(), clients.err()].into_iter().flatten().collect());
+        }
+    };
+    let expires_at = chain.first().and_then(|certificate| der::not_after(certificate));
+    let certified = CertifiedKey::new(chain, key);
+    match certified.keys_match() {
+        // Not every kind of key can tell.
+        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
+        Err(Error::InconsistentKeys(_)) => {
+            let message = format!(
+                "{} is not the key of the certificate in {}",
+                files.key.display(),
+                files.certificate.display()
+            );
+            return Err(vec![Mistake { key: KEY, message }]);
+        }
+        Err(_) => {
+            let message = format!("{} is damaged", files.certificate.display());
+            return Err(vec![Mistake { key: CERTIFICATE, message }]);
+        }
+    }
+    let config = server(provider, certified, clients)
+        .map_err(|error| vec![Mistake { key: "server.tls", message: error.to_string() }])?;
+    Ok(Loaded { config: config.into(), expires_at })
+}
+
+fn server(
+    provider: Arc<CryptoProvider>,
+    certified: CertifiedKey,
+    clients: Option<Arc<dyn ClientCertVerifier>>,
+) -> Result<ServerConfig, Error> {
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&version::TLS13, &version::TLS12])?;
+    let asks = clients.is_some();
+    let builder = match clients {
+        Some(verifier) => builder.with_client_cert_verifier(verifier),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
+    config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
+    if asks {
+        // A session that is resumed brings its certificate along without being verified again.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+    }
+    Ok(config)
+}
+
+fn at<T>(key: &'static str, path: &Path, read: Result<T, String>) -> Result<T, Mistake> {
+    read.map_err(|why| Mistake { key, message: format!("{} {why}", path.display()) })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read = CertificateDer::pem_slice_iter(&read(path)?).collect::<Result<Vec<_>, _>>();
+    let chain = read.map_err(|_| "is not PEM")?;
+    if chain.is_empty() {
+        return Err("has no CERTIFICATE in PEM".to_owned());
+    }
+    let whole = |der: &CertificateDer<'_>| webpki::EndEntityCert::try_from(der).is_ok();
+    match chain.iter().position(|certificate| !whole(certificate)) {
+        None => Ok(chain),
+        Some(index) => Err(format!("is damaged: its certificate {} cannot be read", index + 1)),
+    }
+}
+
+fn private_key(path: &Path, provider: &CryptoProvider) -> Result<Arc<dyn SigningKey>, String> {
+    let bytes = read(path)?;
+    let key = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
+        let encrypted = bytes.windows(9).any(|word| word == b"ENCRYPTED");
+        if encrypted {
+            "is encrypted; the server needs it unencrypted"
+        } else if matches!(error, pem::Error::NoItemsFound) {
+            "has no PRIVATE KEY in PEM"
+        } else {
+            "is not PEM"
+        }
+    })?;
+    let loaded = provider.key_provider.load_private_key(key);
+    loaded.map_err(|_| {
+        "must be an RSA key of 2048 bits or more, or of P-256, P-384 or Ed25519".into()
+    })
+}
+
+fn authorities(path: &Path) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for (index, certificate) in certificates(path)?.into_iter().enumerate() {
+        let added = roots.add(certificate);
+        added.map_err(|_| format!("has no authority as its certificate {}", index + 1))?;
+    }
+    Ok(roots)
+}
+
+/// What tells one state of a file from another; `None` while it is absent.
+type FileState = Option<(Option<SystemTime>, u64)>;
+
+/// Our certificate, as the files have it.
+#[derive(Debug)]
+pub struct Identity {
+    files: Files,
+    held: RwLock<([FileState; 3], Arc<ServerConfig>)>,
+    clock: Clock,
+    failures: Limiter,
+}
+
+impl Identity {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn open(files: Files, clock: &Clock) -> Result<Self, Vec<Mistake>> {
+        // The state first: what is written in between is noticed the next time.
+        let state = state(&files);
+        let loaded = load(&files)?;
+        warn_of_end(&loaded, clock);
+        let failures = Limiter::new(FAILURES, clock.clone());
+        let held = RwLock::new((state, loaded.config));
+        Ok(Self { files, held, clock: clock.clone(), failures })
+    }
+
+    /// What a new connection is served with.
+    #[must_use]
+    pub fn current(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner).1)
+    }
+
+    /// Reads the files again when they have changed. What they say is for new connections; while
+    /// they cannot be used, what they said before stays. To be called now and then, where nobody
+    /// waits: it reads from the disk.
+    pub fn refresh(&self) {
+        self.failures.tidy();
+        if state(&self.files) != self.held.read().unwrap_or_else(PoisonError::into_inner).0 {
+            self.reload();
+        }
+    }
+
+    /// Reads the files again, whether or not they have changed.
+    pub fn reload(&self) {
+        // The state first: what is written in between is noticed the next time.
+        let state = state(&self.files);
+        let loaded = load(&self.files);
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        // What is wrong is said once for each state of the files.
+        held.0 = state;
+        match loaded {
+            Ok(loaded) => {
+                tracing::info!("certificate replaced");
+                warn_of_end(&loaded, &self.clock);
+                held.1 = loaded.config;
+            }
+            Err(mistakes) => {
+                let cause = mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+                tracing::error!(cause, "the certificate stays as it was");
+            }
+        }
+    }
+
+    /// Logs a client whose certificate is not accepted, up to a few times for each address.
+    pub fn record_failure(&self, address: IpAddr, reason: &str) {
+        if self.failures.admit(&Key::address(address)).is_ok() {
+            tracing::warn!(reason, "authentication failed");
+        }
+    }
+}
+
+fn state(files: &Files) -> [FileState; 3] {
+    let paths = [Some(&files.certificate), Some(&files.key), files.client_ca.as_ref()];
+    paths.map(|path| {
+        let metadata = std::fs::metadata(path?).ok()?;
+        Some((metadata.modified().ok(), metadata.len()))
+    })
+}
+
+fn warn_of_end(loaded: &Loaded, clock: &Clock) {
+    if let Some(expires_at) = loaded.expires_at.filter(|end| *end <= clock.now()) {
+        tracing::warn!(%expires_at, "the certificate has expired");
+    }
+}

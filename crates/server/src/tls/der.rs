@@ -1,0 +1,102 @@
+//! The one fact about a certificate that neither rustls nor webpki tells: when it ends (RFC 5280
+//! §4.1.2.5). What is read here has been verified, or is our own.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+const SEQUENCE: u8 = 0x30;
+const VERSION: u8 = 0xa0;
+const UTC_TIME: u8 = 0x17;
+const GENERALIZED_TIME: u8 = 0x18;
+
+/// The end of a certificate's validity, when it has the form that RFC 5280 demands.
+pub(super) fn not_after(certificate: &[u8]) -> Option<Timestamp> {
+    let (_, certificate, _) = element(certificate)?;
+    let (_, mut fields, _) = element(certificate)?;
+    // version, serialNumber, signature, issuer; the version may be left out.
+    let mut skipped = 0;
+    while skipped < 4 {
+        let (tag, _, rest) = element(fields)?;
+        if skipped == 0 && tag != VERSION {
+            skipped = 1;
+        }
+        fields = rest;
+        skipped += 1;
+    }
+    let (tag, validity, _) = element(fields)?;
+    let (_, _, rest) = element(validity).filter(|_| tag == SEQUENCE)?;
+    let (tag, text, _) = element(rest)?;
+    time(tag, std::str::from_utf8(text).ok()?)
+}
+
+/// The first element: its tag, its content, and what follows it.
+fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (&tag, rest) = bytes.split_first()?;
+    let (&first, rest) = rest.split_first()?;
+    let (length, rest) = match first {
+        0..0x80 => (usize::from(first), rest),
+        // No certificate is longer than three bytes can say.
+        0x81..=0x83 => {
+            let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+            (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), rest)
+        }
+        0x80 | 0x84.. => return None,
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    Some((tag, content, rest))
+}
+
+fn time(tag: u8, text: &str) -> Option<Timestamp> {
+    let digits = text.strip_suffix('Z')?;
+    let full = match tag {
+        // Two digits of the year mean 1950 to 2049.
+        UTC_TIME if digits.get(..2)? < "50" => format!("20{digits}"),
+        UTC_TIME => format!("19{digits}"),
+        GENERALIZED_TIME => digits.to_owned(),
+        _ => return None,
+    };
+    let when = DateTime::strptime("%Y%m%d%H%M%S", &full).ok()?;
+    when.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| certificate(2030));
+
+    fn certificate(year: i32) -> Vec<u8> {
+        let mut params = rcgen::CertificateParams::new(vec!["a.example".to_owned()]).unwrap();
+        params.not_after = rcgen::date_time_ymd(year, 3, 2);
+        let key = rcgen::KeyPair::generate().unwrap();
+        params.self_signed(&key).unwrap().der().to_vec()
+    }
+
+    #[test]
+    fn the_end_is_read_from_either_form_of_time() {
+        for (year, end) in [
+            (1975, "1975-03-02T00:00:00Z"),
+            (2049, "2049-03-02T00:00:00Z"),
+            (2050, "2050-03-02T00:00:00Z"),
+            (4096, "4096-03-02T00:00:00Z"),
+        ] {
+            assert_eq!(not_after(&certificate(year)), Some(end.parse().unwrap()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damage_is_survived(at in 0..400_usize, byte: u8, cut in 0..400_usize) {
+            let mut bytes = WHOLE.clone();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            let _ = not_after(&bytes);
+            let _ = not_after(&bytes[..cut.min(bytes.len())]);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A client of all three bindings that knows nothing but HTTP/2 and the published messages.
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tradepost_server::a2a::Operation;
+use tradepost_server::agent::Binding;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::protobuf::{self, schema};
+
+/// A connection.
+pub struct Client {
+    address: SocketAddr,
+    sender: SendRequest<Full<Bytes>>,
+}
+
+/// What came back: the events of a stream or the one answer, or the error as this binding calls it.
+pub type Answer = Result<Vec<Value>, String>;
+
+impl Client {
+    pub async fn connect(address: SocketAddr) -> Self {
+        let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
+        let (sender, connection) = handshake(TokioExecutor::new(), stream).await.unwrap();
+        tokio::spawn(connection);
+        Self { address, sender }
+    }
+
+    /// Asks for an operation in the words of a binding.
+    pub async fn ask(&self, binding: Binding, operation: Operation, params: Value) -> Answer {
+        match binding {
+            Binding::JsonRpc => self.json_rpc(operation, params).await,
+            Binding::HttpJson => self.http_json(operation, params).await,
+            Binding::Grpc => self.grpc(operation, params).await,
+        }
+    }
+
+    async fn send(
+        &self,
+        (method, path): (Method, &str),
+        media_type: &str,
+        body: impl Into<Bytes>,
+    ) -> (Response<()>, Bytes, Option<hyper::HeaderMap>) {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address))
+            .header("content-type", media_type)
+            .header("te", "trailers")
+            .header("a2a-version", "1.0")
+            .body(Full::new(body.into()))
+            .unwrap();
+        let response = self.sender.clone().send_request(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap();
+        let trailers = body.trailers().cloned();
+        (Response::from_parts(parts, ()), body.to_bytes(), trailers)
+    }
+
+    /// A document of this address.
+    pub async fn get(&self, path: &str) -> (u16, Value) {
+        let (head, body, _) = self.send((Method::GET, path), "application/json", "").await;
+        (head.status().as_u16(), serde_json::from_slice(&body).unwrap())
+    }
+
+    async fn json_rpc(&self, operation: Operation, params: Value) -> Answer {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": operation.name(), "params": params});
+        let post = (Method::POST, "/a2a");
+        let (head, bytes, _) = self.send(post, "application/json", body.to_string()).await;
+        documents(&head, &bytes)
+            .into_iter()
+            .map(|answer| match answer.get("error") {
+                Some(error) => Err(error["code"].to_string()),
+                None => Ok(answer["result"].clone()),
+            })
+            .collect()
+    }
+
+    async fn http_json(&self, operation: Operation, params: Value) -> Answer {
+        let id = params.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let sends = params.get("message").is_some();
+        let (method, path) = match operation.name() {
+            "SendMessage" => (Method::POST, "/rest/message:send".to_owned()),
+            "SendStreamingMessage" => (Method::POST, "/rest/message:stream".to_owned()),
+            "GetTask" => (Method::GET, format!("/rest/tasks/{id}")),
+            "CancelTask" => (Method::POST, format!("/rest/tasks/{id}:cancel")),
+            other => panic!("{other} is not asked for here"),
+        };
+        let body = if sends { params.to_string() } else { String::new() };
+        let (head, bytes, _) = self.send((method, &path), "application/a2a+json", body).await;
+        if head.status() != 200 {
+            let error: Value = serde_json::from_slice(&bytes).unwrap();
+            return Err(error["error"]["code"].to_string());
+        }
+        Ok(documents(&head, &bytes))
+    }
+
+    async fn grpc(&self, operation: Operation, params: Value) -> Answer {
+        let message = protobuf::write(schema::request(operation), &params).unwrap();
+        let path = format!("/lf.a2a.v1.A2AService/{}", operation.name());
+        let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+        let framed = [&[0], length.as_slice(), &message].concat();
+        let (head, bytes, trailers) =
+            self.send((Method::POST, &path), "application/grpc", framed).await;
+        let status = trailers.as_ref().unwrap_or(head.headers())["grpc-status"].to_str().unwrap();
+        if status != "0" {
+            return Err(status.to_owned());
+        }
+        let mut rest = &bytes[..];
+        let mut answers = Vec::new();
+        while let Some((prefix, after)) = rest.split_first_chunk::<5>() {
+            let [_, length @ ..] = *prefix;
+            let (message, others) = after.split_at(u32::from_be_bytes(length) as usize);
+            answers.push(protobuf::read(schema::answer(operation), message).unwrap());
+            rest = others;
+        }
+        Ok(answers)
+    }
+}
+
+/// The documents of an answer: the data of its events, when it is a stream.
+fn documents(head: &Response<()>, bytes: &[u8]) -> Vec<Value> {
+    if head.headers()["content-type"] != "text/event-stream" {
+        return vec![serde_json::from_slice(bytes).unwrap()];
+    }
+    let text = std::str::from_utf8(bytes).unwrap();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|json| serde_json::from_str(json).unwrap()).collect()
+}

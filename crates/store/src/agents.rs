@@ -1,0 +1,117 @@
+//! What the server asks of a store: who has which key, secrets, whether something new can be taken,
+//! and the tasks of agents.
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use tradepost_server::auth::key::Keys;
+use tradepost_server::desk::Health;
+use tradepost_server::seal::Secrets;
+use tradepost_server::tasks::log::{Done, Job};
+use tradepost_wire::fault::Fault;
+
+use super::{ApiKey, Entry, Owner, PushBusy, PushPlace, Store, TaskFilter, TaskLog, TaskRow};
+
+impl Keys for Store {
+    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+        let reader = self.key_reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        reader.api_key(agent_id, id)
+    }
+
+    fn note_use(&self, id: &str, day: Date) {
+        let id = id.to_owned();
+        let submitted = self.writer.submit(
+            move |tx| tx.note_api_key_use(&id, day),
+            |outcome| {
+                if let Err(fault) = outcome {
+                    tracing::warn!(cause = %fault.chain(), "the use of a key was not noted");
+                }
+            },
+        );
+        if let Err(fault) = submitted {
+            tracing::warn!(cause = %fault.chain(), "the use of a key was not noted");
+        }
+    }
+}
+
+impl Health for Store {
+    fn check(&self) -> BoxFuture<'_, Result<(), &'static str>> {
+        Box::pin(async {
+            self.health.check(&self.writer).await.map_err(|why| why.trouble.message())
+        })
+    }
+
+    /// Says so in the log when the files are not those that were opened.
+    fn intact(&self) -> Result<(), Fault> {
+        self.health.intact()
+    }
+}
+
+impl Secrets for Store {
+    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, Fault> {
+        self.write_blocking(move |tx| tx.secret(name, &fresh))
+    }
+}
+
+impl TaskLog for Store {
+    fn submit(&self, mut job: Job, done: Done) -> Result<(), Fault> {
+        self.writer.submit(move |tx| job(tx), done)
+    }
+
+    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+        self.read(|db| db.task(owner, task_id))
+    }
+
+    fn task_entries(
+        &self,
+        task_id: &str,
+        range: (i64, i64),
+        with_artifacts: bool,
+        limit: usize,
+    ) -> Result<Vec<Entry>, Fault> {
+        self.read(|db| db.task_entries(task_id, range, with_artifacts, limit))
+    }
+
+    fn tasks(
+        &self,
+        owner: &Owner,
+        filter: &TaskFilter,
+        after: Option<(Timestamp, String)>,
+        limit: usize,
+    ) -> Result<(Vec<TaskRow>, usize), Fault> {
+        self.read(|db| db.tasks(owner, filter, after, limit))
+    }
+
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+        self.read(|db| db.unfinished_tasks(agent_id))
+    }
+
+    fn push_configs(
+        &self,
+        owner: &Owner,
+        task_id: &str,
+        only: Option<&str>,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<PushPlace>, Fault> {
+        self.read(|db| db.push_configs(owner, task_id, only, after, limit))
+    }
+
+    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, Fault> {
+        self.read(|db| db.push_place(key))
+    }
+
+    fn push_due(
+        &self,
+        agent_id: &str,
+        now: Timestamp,
+        busy: &PushBusy,
+        limit: usize,
+    ) -> Result<Vec<PushPlace>, Fault> {
+        self.read(|db| db.push_due(agent_id, now, busy, limit))
+    }
+
+    fn push_next_due(&self, agent_id: &str, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
+        self.read(|db| db.push_next_due(agent_id, after))
+    }
+}

@@ -1,0 +1,268 @@
+//! Whether the store can be trusted with something new: whether its files are still those that were
+//! opened, whether commits succeed, and whether there is room.
+//!
+//! A file that was deleted or replaced is still written to, without an error and for nothing: it is
+//! gone with the process. So every commit is followed by a look at the files before anybody is told
+//! of it, and what was found once holds until the process is started again.
+
+use std::error::Error;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rusqlite::ErrorCode;
+use tokio::time::Instant;
+use tradepost_server::background::piece;
+use tradepost_wire::fault::Fault;
+
+use super::sqlite;
+use super::writer::Writer;
+
+/// How long whoever asks may have to wait, whatever the store is doing.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// For how long an answer is as good as a new one: each costs a write.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// How much is written to find out whether commits succeed again: more than a lead needs. A row alone
+/// finds room in the database's log when nothing else does.
+const ROOM: i64 = 512 * 1024;
+
+/// Why nothing new can be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// The files were deleted or replaced.
+    Gone,
+    /// What is in them cannot be read any more.
+    Damaged,
+    /// There is too little room.
+    Full,
+    /// The last commit failed.
+    Failing,
+    /// It does not answer.
+    Silent,
+}
+
+impl Trouble {
+    /// What anybody may know.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::Gone => "the database was deleted or replaced; nothing is taken until a restart",
+            Self::Damaged => "the database is damaged; nothing is taken until a restart",
+            Self::Full => "there is too little free space",
+            Self::Failing => "the store cannot be written",
+            Self::Silent => "the store does not answer",
+        }
+    }
+}
+
+/// Why nothing new can be taken, and the cause, which is for the log.
+#[derive(Debug, Clone)]
+pub struct NotReady {
+    /// Why.
+    pub trouble: Trouble,
+    /// The cause.
+    pub cause: Arc<Fault>,
+}
+
+impl NotReady {
+    fn new(trouble: Trouble, cause: impl Into<Arc<Fault>>) -> Self {
+        Self { trouble, cause: cause.into() }
+    }
+}
+
+/// A file, whatever its name is by now: its device and its number there.
+type Identity = (u64, u64);
+
+/// What is known of the store.
+#[derive(Debug)]
+pub(super) struct Health {
+    database: PathBuf,
+    files: Vec<(PathBuf, Identity)>,
+    /// What holds until a restart.
+    lost: OnceLock<Trouble>,
+    /// Why the last commit failed.
+    failed: Mutex<Option<Arc<Fault>>>,
+    /// How much room has to be left, in bytes.
+    least_free: AtomicU64,
+    /// The last answer; whoever holds it is asking.
+    asked: tokio::sync::Mutex<Option<(Instant, Result<(), NotReady>)>>,
+}
+
+impl Health {
+    /// Of an open database.
+    pub(super) fn of(database: &Path) -> Self {
+        let known = |path: PathBuf| identity(&path).ok().map(|identity| (path, identity));
+        Self {
+            database: database.to_owned(),
+            files: files_of(database).into_iter().filter_map(known).collect(),
+            lost: OnceLock::new(),
+            failed: Mutex::default(),
+            least_free: AtomicU64::new(0),
+            asked: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(super) fn keep_free(&self, bytes: u64) {
+        self.least_free.store(bytes, Ordering::Relaxed);
+    }
+
+    /// That the files are those that were opened.
+    ///
+    /// # Errors
+    /// That they are not, or were not at some time, or are damaged.
+    pub(super) fn intact(&self) -> Result<(), Fault> {
+        let changed =
+            |(path, known): &(PathBuf, Identity)| !identity(path).is_ok_and(|i| i == *known);
+        if self.lost.get().is_none() && self.files.iter().any(changed) {
+            self.lose(Trouble::Gone);
+        }
+        match self.lost.get() {
+            None => Ok(()),
+            Some(trouble) => Err(Fault::new("using the store", trouble.message())),
+        }
+    }
+
+    fn lose(&self, trouble: Trouble) {
+        if self.lost.set(trouble).is_ok() {
+            tracing::error!(cause = trouble.message(), "the store is lost");
+        }
+    }
+
+    /// That there is room for something new.
+    ///
+    /// # Errors
+    /// That there is not.
+    pub(super) fn has_room(&self) -> Result<(), Fault> {
+        const WHAT: &str = "looking for free space";
+        let least = self.least_free.load(Ordering::Relaxed);
+        let folder = self.database.parent().unwrap_or(Path::new("."));
+        let space = rustix::fs::statvfs(folder).map_err(Fault::on(WHAT))?;
+        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        if free < least {
+            let cause = format!("{free} bytes are left, and server.min_free_space is {least}");
+            return Err(Fault::new(WHAT, cause).transient());
+        }
+        Ok(())
+    }
+
+    /// Remembers how a commit ended.
+    pub(super) fn committed(&self, outcome: Result<(), &Arc<Fault>>) {
+        let failed = outcome.err().cloned();
+        if let Some(fault) = &failed {
+            self.note(fault);
+            tracing::error!(cause = %fault.chain(), "the store could not commit");
+        }
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+    }
+
+    /// Remembers what a fault in the middle of a job says about the files.
+    pub(super) fn note(&self, fault: &Fault) {
+        let is_one_of = |codes: &[ErrorCode]| code_of(fault).is_some_and(|c| codes.contains(&c));
+        if is_one_of(&[ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase]) {
+            self.lose(Trouble::Damaged);
+        } else if is_one_of(&[ErrorCode::DiskFull, ErrorCode::SystemIoFailure]) {
+            let failed = Arc::new(Fault::new("writing", fault.chain()));
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
+        }
+    }
+
+    fn lost_or_failed(&self) -> Result<(), NotReady> {
+        if let Some(trouble) = self.lost.get() {
+            return Err(NotReady::new(*trouble, Fault::new("using the store", trouble.message())));
+        }
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        failed.map_or(Ok(()), |fault| Err(NotReady::new(Trouble::Failing, fault)))
+    }
+
+    /// Whether something new can be taken: found out by writing, at most once a second.
+    pub(super) async fn check(self: &Arc<Self>, writer: &Writer) -> Result<(), NotReady> {
+        let silent = |_| {
+            let cause = format!("it has said nothing for {} ms", PATIENCE.as_millis());
+            Err(NotReady::new(Trouble::Silent, Fault::new("asking the store", cause).transient()))
+        };
+        tokio::time::timeout(PATIENCE, self.ask(writer)).await.unwrap_or_else(silent)
+    }
+
+    async fn ask(self: &Arc<Self>, writer: &Writer) -> Result<(), NotReady> {
+        let mut asked = self.asked.lock().await;
+        // What has failed since it was found out counts more than that all was well.
+        let is_current = |(at, answer): &&(Instant, Result<(), NotReady>)| {
+            at.elapsed() < FRESH && (answer.is_err() || self.lost_or_failed().is_ok())
+        };
+        if let Some((_, answer)) = asked.as_ref().filter(is_current) {
+            return answer.clone();
+        }
+        let answer = self.find_out(writer).await;
+        if let Err(NotReady { trouble, cause }) = &answer {
+            tracing::error!(why = trouble.message(), cause = %cause.chain(), "not ready");
+        }
+        *asked = Some((Instant::now(), answer.clone()));
+        answer
+    }
+
+    async fn find_out(self: &Arc<Self>, writer: &Writer) -> Result<(), NotReady> {
+        let health = Arc::clone(self);
+        let look = move || {
+            if health.intact().is_ok()
+                && let Err(fault) = sqlite::health::peek(&health.database)
+            {
+                health.note(&fault);
+            }
+            health.has_room()
+        };
+        let room = piece("looking at the store", look).await.unwrap_or(Ok(()));
+        self.lost_or_failed().or_else(|why| match why.trouble {
+            Trouble::Failing => Ok(()),
+            Trouble::Gone | Trouble::Damaged | Trouble::Full | Trouble::Silent => Err(why),
+        })?;
+        room.map_err(|fault| NotReady::new(Trouble::Full, fault))?;
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let bytes = if self.lost_or_failed().is_ok() { 0 } else { ROOM };
+        let written = writer.submit(
+            move |tx| tx.touch(bytes),
+            move |outcome| {
+                let _ = sender.send(outcome);
+            },
+        );
+        let written = match written {
+            Ok(()) => receiver
+                .await
+                .unwrap_or_else(|error| Err(Fault::new("waiting for the writer", error))),
+            Err(fault) => Err(fault),
+        };
+        written.map_err(|fault| match self.lost.get() {
+            Some(trouble) => NotReady::new(*trouble, fault),
+            None => NotReady::new(Trouble::Failing, fault),
+        })
+    }
+}
+
+/// What SQLite calls the cause of a fault.
+pub(super) fn code_of(fault: &Fault) -> Option<ErrorCode> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(fault);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
+            return error.sqlite_error_code();
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// A database's files: itself, its log and the index of its log.
+pub(super) fn files_of(database: &Path) -> [PathBuf; 3] {
+    ["", "-wal", "-shm"].map(|end| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(end);
+        name.into()
+    })
+}
+
+fn identity(path: &Path) -> std::io::Result<Identity> {
+    fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}

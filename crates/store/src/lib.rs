@@ -1,0 +1,408 @@
+//! What must survive a crash: listings, leads, appointments, idempotency keys and cards. Every
+//! query is named for its intent; SQL is in `sqlite` and below, and in `inbox`, only.
+//!
+//! One thread writes. It takes the jobs that wait, runs each in a savepoint of one transaction,
+//! commits once for all of them, and only then tells anybody that anything happened.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_buyer::signed::replay::Used;
+use tradepost_dealer::consent::{ConsentCheck, Hash};
+use tradepost_dealer::import::Unit;
+use tradepost_dealer::inventory::Tombstone;
+use tradepost_dealer::record::{LeadHistory, LeadRecord};
+use tradepost_publisher::shelf::Shelf;
+use tradepost_wire::aap::Vehicle;
+use tradepost_wire::fault::Fault;
+
+mod agents;
+mod health;
+pub mod inbox;
+mod sqlite;
+mod writer;
+
+pub use health::{NotReady, Trouble};
+pub use sqlite::Transaction;
+pub use sqlite::inventory::Replacement;
+pub use tradepost_server::auth::key::ApiKey;
+pub use tradepost_server::card::CardIdentity;
+pub use tradepost_server::tasks::log::{
+    Entry, EntryKind, Owner, PushBusy, PushKept, PushPlace, PushTarget, TaskFilter, TaskLog,
+    TaskRow,
+};
+
+/// How many old leads are erased in one transaction.
+const ERASED_AT_ONCE: u32 = 100;
+
+/// The database's name in the data folder.
+const FILE: &str = "tradepost.sqlite";
+
+/// The store. One writer, any number of readers; cheap to share behind an `Arc`.
+#[derive(Debug)]
+pub struct Store {
+    writer: writer::Writer,
+    reader: Mutex<sqlite::Database>,
+    /// Every request with a key reads it, and must not wait for somebody who reads an inventory.
+    key_reader: Mutex<sqlite::Database>,
+    /// Publishers read for each request, too.
+    shelf_reader: Mutex<sqlite::Database>,
+    health: Arc<health::Health>,
+}
+
+impl Store {
+    /// Opens or creates the store in a folder, and brings it up to date when it is of an older
+    /// version. Whoever does so keeps other servers away first.
+    ///
+    /// # Errors
+    /// When the folder or the database in it cannot be used.
+    pub fn open(directory: &Path) -> Result<Self, Fault> {
+        Self::open_as(directory, sqlite::Schema::Migrate)
+    }
+
+    /// Opens or creates the store in a folder beside a server that may be using it.
+    ///
+    /// # Errors
+    /// When the folder or the database in it cannot be used, or it is of another version.
+    pub fn attach(directory: &Path) -> Result<Self, Fault> {
+        Self::open_as(directory, sqlite::Schema::Keep)
+    }
+
+    fn open_as(directory: &Path, schema: sqlite::Schema) -> Result<Self, Fault> {
+        create_private(directory).map_err(Fault::on("creating the data folder"))?;
+        let path = directory.join(FILE);
+        restrict(&path).map_err(Fault::on("creating the database"))?;
+        let database = sqlite::Database::open(&path, schema)?;
+        let reader = || Ok(Mutex::new(sqlite::Database::open(&path, sqlite::Schema::Keep)?));
+        let (reader, key_reader, shelf_reader) = (reader()?, reader()?, reader()?);
+        let health = Arc::new(health::Health::of(&path));
+        let writer = writer::Writer::start(database, Arc::clone(&health))?;
+        Ok(Self { writer, reader, key_reader, shelf_reader, health })
+    }
+
+    /// Nothing new is taken from now on when there are fewer bytes left than that.
+    pub fn keep_free(&self, bytes: u64) {
+        self.health.keep_free(bytes);
+    }
+
+    /// Whether a folder holds a store.
+    #[must_use]
+    pub fn exists(directory: &Path) -> bool {
+        directory.join(FILE).is_file()
+    }
+
+    /// Runs `job` in a transaction and returns when it is on disk. When `job` fails or panics, or
+    /// the commit fails, nothing has changed.
+    ///
+    /// # Errors
+    /// What the job returned, or that the database failed.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.writer.submit(job, move |outcome| {
+            // The caller may have gone; its work is done all the same.
+            let _ = sender.send(outcome);
+        })?;
+        receiver.await.map_err(Fault::on("waiting for the writer"))?
+    }
+
+    /// The same for callers without an executor.
+    ///
+    /// # Errors
+    /// What the job returned, or that the database failed.
+    pub fn write_blocking<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        self.writer.submit(job, move |outcome| {
+            let _ = sender.send(outcome);
+        })?;
+        receiver.recv().map_err(Fault::on("waiting for the writer"))?
+    }
+
+    /// The same for what is new and takes room: while there is too little of it, nothing is done.
+    ///
+    /// # Errors
+    /// What the job returned, that the database failed, or that there is too little room.
+    pub async fn take<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let health = Arc::clone(&self.health);
+        self.write(move |tx| health.has_room().and_then(|()| job(tx))).await
+    }
+
+    fn read<T>(&self, job: impl FnOnce(&sqlite::Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        let reader = self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        job(&reader).inspect_err(|fault| self.health.note(fault))
+    }
+
+    /// Lets a job read what a publisher keeps, in one consistent state.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn read_shelf(
+        &self,
+        publisher: &str,
+        job: &mut dyn FnMut(&dyn Shelf),
+    ) -> Result<(), Fault> {
+        let reader = self.shelf_reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        reader.read_shelf(publisher, job)
+    }
+
+    /// Makes `units` the whole inventory of a dealer, or with `dry_run` only says what would
+    /// change. All or nothing.
+    ///
+    /// # Errors
+    /// When the database fails; nothing has changed then.
+    pub fn replace_inventory(
+        &self,
+        dealer_id: &str,
+        units: &[Unit],
+        now: Timestamp,
+        dry_run: bool,
+    ) -> Result<Replacement, Fault> {
+        let dealer_id = dealer_id.to_owned();
+        let rows = units.iter().map(sqlite::inventory::Row::new).collect::<Result<Vec<_>, _>>()?;
+        self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &rows, now, dry_run))
+    }
+
+    /// The signatures that were used at a publisher and still hold.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn used_signatures(&self, publisher: &str, now: Timestamp) -> Result<Vec<Used>, Fault> {
+        self.read(|db| db.used_signatures(publisher, now))
+    }
+
+    /// A dealer's listings, and the tombstones that are younger than `lifetime`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn inventory(
+        &self,
+        dealer_id: &str,
+        now: Timestamp,
+        lifetime: SignedDuration,
+    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
+        self.read(|db| db.inventory(dealer_id, now, lifetime))
+    }
+
+    /// A number that grows whenever the dealer's inventory is replaced, by whatever process.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn inventory_generation(&self, dealer_id: &str) -> Result<i64, Fault> {
+        self.read(|db| db.inventory_generation(dealer_id))
+    }
+
+    /// The identity of a dealer's card with this content hash: a new one exactly when the content
+    /// differs from what was published last. `fresh_id` is taken for a new one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn card_identity(
+        &self,
+        dealer_id: &str,
+        content_hash: &str,
+        fresh_id: String,
+        now: Timestamp,
+    ) -> Result<CardIdentity, Fault> {
+        let (dealer_id, content_hash) = (dealer_id.to_owned(), content_hash.to_owned());
+        self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, fresh_id, now))
+    }
+
+    /// Every key, the newest last; of one dealer when `dealer_id` is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn api_keys(&self, dealer_id: Option<&str>) -> Result<Vec<ApiKey>, Fault> {
+        self.read(|db| db.api_keys(dealer_id))
+    }
+
+    /// Keeps a new key. Without `same_caller` its name must be new to the dealer, whatever became
+    /// of other keys: who has a name owns what belongs to it. Returns whether it was kept.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn add_api_key(&self, key: ApiKey, same_caller: bool) -> Result<bool, Fault> {
+        self.write_blocking(move |tx| tx.add_api_key(&key, same_caller))
+    }
+
+    /// Ends a key now. Returns it, as it was before; `None` when there is no such key.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn revoke_api_key(&self, id: &str, now: Timestamp) -> Result<Option<ApiKey>, Fault> {
+        let id = id.to_owned();
+        self.write_blocking(move |tx| tx.revoke_api_key(&id, now))
+    }
+
+    /// Queues `job` and returns at once; `done` is called after the commit, in the order of the
+    /// queue.
+    ///
+    /// # Errors
+    /// When the writer is gone.
+    pub fn submit<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+        done: impl FnOnce(Result<T, Fault>) + Send + 'static,
+    ) -> Result<(), Fault> {
+        self.writer.submit(job, done)
+    }
+
+    /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
+    /// last attempt failed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
+        self.read(|db| db.push_troubled(waiting))
+    }
+
+    /// Takes webhooks that were given up on again, from where they were: all of them, those of a
+    /// task, or one. Returns how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn revive_push_configs(
+        &self,
+        task_id: Option<String>,
+        config_id: Option<String>,
+        now: Timestamp,
+    ) -> Result<usize, Fault> {
+        self.write_blocking(move |tx| {
+            tx.revive_push_configs(task_id.as_deref(), config_id.as_deref(), now)
+        })
+    }
+
+    /// Leads as they are now, newest first; of one dealer when `dealer_id` is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
+        self.read(|db| db.leads(dealer_id))
+    }
+
+    /// A lead with all that is known of it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, Fault> {
+        self.read(|db| db.lead_history(lead_id))
+    }
+
+    /// Notes that customers have withdrawn the consent of a lead. Returns whether there was one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn revoke_consent(&self, lead_id: String, now: Timestamp) -> Result<bool, Fault> {
+        self.write_blocking(move |tx| tx.revoke_consent(&lead_id, now))
+    }
+
+    /// Erases what is kept of a customer, known by `email:…` or `phone:…`. Returns the leads.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn erase_customer(
+        &self,
+        dealer_id: Option<&str>,
+        contact: &str,
+        now: Timestamp,
+    ) -> Result<Vec<String>, Fault> {
+        let leads = self.read(|db| db.leads_of_contact(dealer_id, contact))?;
+        self.erase(leads, now)
+    }
+
+    /// Erases a dealer's leads that have not changed since a moment, a limited number at once.
+    /// Returns how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn erase_old_leads(
+        &self,
+        dealer_id: &str,
+        unchanged_since: Timestamp,
+        now: Timestamp,
+    ) -> Result<usize, Fault> {
+        let leads =
+            self.read(|db| db.leads_unchanged_since(dealer_id, unchanged_since, ERASED_AT_ONCE))?;
+        Ok(self.erase(leads, now)?.len())
+    }
+
+    fn erase(&self, leads: Vec<String>, now: Timestamp) -> Result<Vec<String>, Fault> {
+        if leads.is_empty() {
+            return Ok(leads);
+        }
+        let erased = self.write_blocking(move |tx| {
+            let mut erased = Vec::with_capacity(leads.len());
+            for lead_id in leads {
+                if tx.erase_lead(&lead_id, now)? {
+                    erased.push(lead_id);
+                }
+            }
+            Ok(erased)
+        })?;
+        self.read(|db| db.empty_log())?;
+        Ok(erased)
+    }
+
+    /// Looks through the chains of consents: of every dealer, or of one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn check_consents(
+        &self,
+        dealer_id: Option<&str>,
+        expected: Option<Hash>,
+    ) -> Result<Vec<ConsentCheck>, Fault> {
+        self.read(|db| db.check_consents(dealer_id, expected))
+    }
+
+    /// Releases a lead that is held back. Returns whether there was one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn release_lead(&self, lead_id: String, now: Timestamp) -> Result<bool, Fault> {
+        self.write_blocking(move |tx| tx.release_lead(&lead_id, now))
+    }
+}
+
+/// Creates a folder that only its owner can read: it holds personal data.
+///
+/// # Errors
+/// When it cannot be created.
+pub fn create_private(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+/// Creates a database's file, which only its owner can read, and takes the files that are there from
+/// everybody else, whatever the folder permits. SQLite gives its other files the mode of the first.
+fn restrict(database: &Path) -> io::Result<()> {
+    // A file that is there must not be opened here: closing it again would end the locks that SQLite
+    // has on it (sqlite.org/howtocorrupt.html §2.2).
+    match File::options().write(true).create_new(true).mode(0o600).open(database) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(_) | Err(_) => {}
+    }
+    for file in health::files_of(database) {
+        let mode = fs::metadata(&file).map(|metadata| metadata.permissions().mode() & 0o777);
+        // Where it is another's, only that one can change it.
+        if mode.is_ok_and(|mode| mode != 0o600)
+            && let Err(error) = fs::set_permissions(&file, Permissions::from_mode(0o600))
+        {
+            tracing::warn!(%error, "a file of the data folder can be read by others");
+        }
+    }
+    Ok(())
+}

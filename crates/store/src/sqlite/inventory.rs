@@ -1,0 +1,263 @@
+//! Listings and tombstones.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{OptionalExtension as _, params};
+use tradepost_dealer::import::Unit;
+use tradepost_dealer::inventory::Tombstone;
+use tradepost_wire::aap::Version;
+use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::problem::{At, Problems};
+
+use super::{Database, Transaction, moment};
+
+/// What a unit that is sold has for a status.
+const SOLD: &str = "sold";
+
+/// What a replacement of the inventory did, or would do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Replacement {
+    /// Units that are new on offer.
+    pub added: usize,
+    /// Units whose listing changed.
+    pub changed: usize,
+    /// Units as they were; their `updated_at` is confirmed.
+    pub unchanged: usize,
+    /// Units that were on offer and are no longer in the feed, or are sold: now tombstones.
+    pub removed: usize,
+    /// Units on offer before.
+    pub before: usize,
+}
+
+/// A unit as it is stored. `updated_at` stands beside the JSON, so that confirming a listing that
+/// has not changed rewrites no JSON.
+pub(crate) struct Row {
+    vehicle_id: String,
+    vin: Option<String>,
+    stock: Option<String>,
+    make: Option<String>,
+    model: Option<String>,
+    status: &'static str,
+    body: String,
+    updated_at: Timestamp,
+}
+
+impl Row {
+    /// Writes a unit once.
+    pub(crate) fn new(unit: &Unit) -> Result<Self, Fault> {
+        let vehicle = &unit.vehicle;
+        let (Some(vehicle_id), Some(status), Some(updated_at)) =
+            (&vehicle.vehicle_id, vehicle.status, vehicle.updated_at)
+        else {
+            return Err(Fault::new("storing a unit", "it lacks vehicle_id, status or updated_at"));
+        };
+        let bare = Vehicle { updated_at: None, ..vehicle.clone() };
+        Ok(Self {
+            vehicle_id: vehicle_id.clone(),
+            vin: vehicle.vin.clone(),
+            stock: vehicle.stock.clone(),
+            make: vehicle.make.clone(),
+            model: vehicle.model.clone(),
+            status: if unit.sold { SOLD } else { status.name() },
+            body: serde_json::to_string(&bare).map_err(Fault::on("writing a listing"))?,
+            updated_at,
+        })
+    }
+}
+
+/// What is stored of a unit before a replacement.
+struct Before {
+    body: String,
+    status: String,
+    removed: bool,
+}
+
+impl Transaction<'_> {
+    pub(crate) fn replace_inventory(
+        &self,
+        dealer_id: &str,
+        rows: &[Row],
+        now: Timestamp,
+        dry_run: bool,
+    ) -> Result<Replacement, Fault> {
+        let on = Fault::on::<rusqlite::Error>;
+        let before = self.stored(dealer_id)?;
+        let mut done = Replacement {
+            before: before.values().filter(|unit| !unit.removed).count(),
+            ..Replacement::default()
+        };
+        let mut upsert = self
+            .0
+            .prepare(
+                "INSERT INTO listings (dealer_id, vehicle_id, vin, stock, make, model, status, body,
+                                       updated_at, removed_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+                 ON CONFLICT DO UPDATE SET vin = excluded.vin, stock = excluded.stock,
+                     make = excluded.make, model = excluded.model, status = excluded.status,
+                     body = excluded.body, updated_at = excluded.updated_at,
+                     removed_at = excluded.removed_at",
+            )
+            .map_err(on("preparing to write listings"))?;
+        let mut confirm = self
+            .0
+            .prepare("UPDATE listings SET updated_at = ?3 WHERE dealer_id = ?1 AND vehicle_id = ?2")
+            .map_err(on("preparing to confirm listings"))?;
+        let mut seen = HashSet::with_capacity(rows.len());
+        for row in rows {
+            seen.insert(row.vehicle_id.as_str());
+            let known = before.get(&row.vehicle_id);
+            let on_offer = known.is_some_and(|unit| !unit.removed);
+            let sold = row.status == SOLD;
+            match (sold, known) {
+                // It is a tombstone already, and stays as old as it is.
+                (true, Some(unit)) if unit.removed && unit.status == SOLD => continue,
+                (true, _) => done.removed += usize::from(on_offer),
+                (false, Some(unit)) if on_offer && unit.body == row.body => {
+                    done.unchanged += 1;
+                    if !dry_run {
+                        confirm
+                            .execute(params![
+                                dealer_id,
+                                row.vehicle_id,
+                                row.updated_at.as_millisecond()
+                            ])
+                            .map_err(on("confirming a listing"))?;
+                    }
+                    continue;
+                }
+                (false, _) if on_offer => done.changed += 1,
+                (false, _) => done.added += 1,
+            }
+            if !dry_run {
+                upsert
+                    .execute(params![
+                        dealer_id,
+                        row.vehicle_id,
+                        row.vin,
+                        row.stock,
+                        row.make,
+                        row.model,
+                        row.status,
+                        row.body,
+                        row.updated_at.as_millisecond(),
+                        sold.then(|| now.as_millisecond()),
+                    ])
+                    .map_err(on("writing a listing"))?;
+            }
+        }
+        let mut bury = self
+            .0
+            .prepare("UPDATE listings SET removed_at = ?3 WHERE dealer_id = ?1 AND vehicle_id = ?2")
+            .map_err(on("preparing to remove listings"))?;
+        for (vehicle_id, _) in
+            before.iter().filter(|(id, unit)| !unit.removed && !seen.contains(id.as_str()))
+        {
+            done.removed += 1;
+            if !dry_run {
+                bury.execute(params![dealer_id, vehicle_id, now.as_millisecond()])
+                    .map_err(on("removing a listing"))?;
+            }
+        }
+        if !dry_run {
+            self.0
+                .execute(
+                    "INSERT INTO inventories (dealer_id, generation) VALUES (?1, 1)
+                     ON CONFLICT DO UPDATE SET generation = generation + 1",
+                    params![dealer_id],
+                )
+                .map_err(on("counting the replacement"))?;
+        }
+        Ok(done)
+    }
+
+    fn stored(&self, dealer_id: &str) -> Result<HashMap<String, Before>, Fault> {
+        let on = Fault::on::<rusqlite::Error>;
+        let mut statement = self
+            .0
+            .prepare(
+                "SELECT vehicle_id, body, status, removed_at IS NOT NULL FROM listings
+                 WHERE dealer_id = ?1",
+            )
+            .map_err(on("preparing to read listings"))?;
+        statement
+            .query_map(params![dealer_id], |row| {
+                let unit = Before { body: row.get(1)?, status: row.get(2)?, removed: row.get(3)? };
+                Ok((row.get(0)?, unit))
+            })
+            .and_then(Iterator::collect)
+            .map_err(on("reading listings"))
+    }
+}
+
+impl Database {
+    pub(crate) fn inventory_generation(&self, dealer_id: &str) -> Result<i64, Fault> {
+        self.0
+            .query_row(
+                "SELECT generation FROM inventories WHERE dealer_id = ?1",
+                params![dealer_id],
+                |row| row.get(0),
+            )
+            .optional()
+            .map(Option::unwrap_or_default)
+            .map_err(Fault::on("reading the inventory's generation"))
+    }
+
+    pub(crate) fn inventory(
+        &self,
+        dealer_id: &str,
+        now: Timestamp,
+        lifetime: SignedDuration,
+    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
+        let on = Fault::on::<rusqlite::Error>;
+        let oldest = now.saturating_sub(lifetime).unwrap_or(Timestamp::MIN);
+        let mut statement = self
+            .0
+            .prepare(
+                "SELECT vehicle_id, vin, stock, make, model, status, body, updated_at, removed_at
+                 FROM listings WHERE dealer_id = ?1 AND (removed_at IS NULL OR removed_at > ?2)",
+            )
+            .map_err(on("preparing to read the inventory"))?;
+        let mut rows = statement
+            .query(params![dealer_id, oldest.as_millisecond()])
+            .map_err(on("reading the inventory"))?;
+        let (mut listings, mut gone) = (Vec::new(), Vec::new());
+        while let Some(row) = rows.next().map_err(on("reading the inventory"))? {
+            let get = || -> rusqlite::Result<_> {
+                let make_model =
+                    row.get::<_, Option<String>>(3)?.zip(row.get::<_, Option<String>>(4)?);
+                let tombstone = Tombstone {
+                    vehicle_id: row.get(0)?,
+                    vin: row.get(1)?,
+                    stock: row.get(2)?,
+                    make_model,
+                    last_status: row.get(5)?,
+                    removed_at: moment(row.get::<_, Option<i64>>(8)?.unwrap_or_default()),
+                };
+                let removed = row.get::<_, Option<i64>>(8)?.is_some();
+                Ok((tombstone, removed, row.get::<_, String>(6)?, moment(row.get(7)?)))
+            };
+            let (tombstone, removed, body, updated_at) = get().map_err(on("reading a listing"))?;
+            if removed {
+                gone.push(tombstone);
+            } else {
+                listings.push(listing(&body, updated_at)?);
+            }
+        }
+        Ok((listings, gone))
+    }
+}
+
+fn listing(body: &str, updated_at: Timestamp) -> Result<Vehicle, Fault> {
+    let value = serde_json::from_str(body).map_err(Fault::on("reading a listing's JSON"))?;
+    let mut problems = Problems::new();
+    let version = Version::V1_1;
+    let vehicle = Vehicle::read(&value, &At::Root, &mut problems, version, Vocabularies::Sale);
+    let vehicle = problems.into_result(vehicle).map_err(|problems| {
+        let first = problems.listed().first().map(|p| format!("{} {}", p.pointer, p.message));
+        Fault::new("reading a listing", first.unwrap_or_default())
+    })?;
+    Ok(Vehicle { updated_at: Some(updated_at), ..vehicle })
+}

@@ -1,0 +1,222 @@
+//! Leads as they are read; how they are taken is in [`taking`].
+
+use rusqlite::{OptionalExtension as _, Row, params};
+use tradepost_dealer::record::{
+    AppointmentRecord, LeadEvent, LeadHistory, LeadRecord, SubmissionRecord,
+};
+use tradepost_wire::aap::Version;
+use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::fault::Fault;
+
+use super::{Database, moment};
+
+mod schema;
+mod taking;
+#[cfg(test)]
+mod tests;
+
+pub(super) use schema::SCHEMA;
+
+/// How many other leads of a person are named.
+const SAME_PERSON: u32 = 50;
+
+/// An appointment's columns, of the table with this alias.
+macro_rules! appointment {
+    ($alias:literal) => {
+        concat!(
+            $alias,
+            ".appointment_id, ",
+            $alias,
+            ".kind, ",
+            $alias,
+            ".state, ",
+            $alias,
+            ".requested_at, ",
+            $alias,
+            ".starts_at, ",
+            $alias,
+            ".ends_at, ",
+            $alias,
+            ".proposed"
+        )
+    };
+}
+
+/// Those of a submission, with its appointment.
+macro_rules! submission {
+    () => {
+        concat!(
+            "s.received_at, s.version, s.principal, s.address, s.payload, s.rooftop, s.listing, ",
+            appointment!("b")
+        )
+    };
+}
+
+/// Those of a lead, with its current appointment and its latest submission.
+const LEAD: &str = concat!(
+    "SELECT l.lead_id, l.dealer_id, l.received_at, l.changed_at, l.state, l.held_for, l.person,
+         l.time_zone, ",
+    appointment!("a"),
+    ", ",
+    submission!(),
+    " FROM leads l JOIN lead_submissions s ON s.seq = l.submission
+      LEFT JOIN appointments a ON a.appointment_id = l.appointment_id
+      LEFT JOIN appointments b ON b.submission = s.seq"
+);
+
+impl Database {
+    pub(crate) fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
+        self.0
+            .prepare(&format!(
+                "{LEAD} WHERE ?1 IS NULL OR l.dealer_id = ?1
+                 ORDER BY l.received_at DESC, l.seq DESC"
+            ))
+            .and_then(|mut statement| {
+                statement.query_map(params![dealer_id], lead_record).and_then(Iterator::collect)
+            })
+            .map_err(Fault::on("reading leads"))
+    }
+
+    pub(crate) fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, Fault> {
+        let lead = self
+            .0
+            .prepare_cached(&format!("{LEAD} WHERE l.lead_id = ?1"))
+            .and_then(|mut statement| statement.query_row([lead_id], lead_record).optional())
+            .map_err(Fault::on("reading a lead"))?;
+        let Some(lead) = lead else {
+            return Ok(None);
+        };
+        let submissions = self.submissions(lead_id)?;
+        let events = self.lead_events(lead_id)?;
+        let same_person = self.same_person(&lead)?;
+        let consents = self.consents_of(lead_id)?;
+        Ok(Some(LeadHistory { lead, submissions, events, same_person, consents }))
+    }
+
+    fn submissions(&self, lead_id: &str) -> Result<Vec<SubmissionRecord>, Fault> {
+        self.0
+            .prepare_cached(concat!(
+                "SELECT ",
+                submission!(),
+                " FROM lead_submissions s LEFT JOIN appointments b ON b.submission = s.seq
+                  WHERE s.lead_id = ?1 ORDER BY s.seq"
+            ))
+            .and_then(|mut statement| {
+                let rows = statement.query_map([lead_id], |row| submission_record(row, 0))?;
+                rows.collect()
+            })
+            .map_err(Fault::on("reading a lead's submissions"))
+    }
+
+    fn lead_events(&self, lead_id: &str) -> Result<Vec<LeadEvent>, Fault> {
+        self.0
+            .prepare_cached(concat!(
+                "SELECT e.seq, e.at, e.kind, e.state, e.appointment_state,
+                     (SELECT count(*) FROM lead_submissions s
+                      WHERE s.lead_id = e.lead_id AND s.seq < e.submission), ",
+                appointment!("a"),
+                " FROM lead_events e LEFT JOIN appointments a
+                      ON a.appointment_id = e.appointment_id
+                  WHERE e.lead_id = ?1 ORDER BY e.seq"
+            ))
+            .and_then(|mut statement| {
+                let rows = statement.query_map([lead_id], |row| {
+                    let mut appointment = appointment_record(row, 6)?;
+                    if let Some(appointment) = &mut appointment {
+                        appointment.state = word(row, 4)?;
+                    }
+                    Ok(LeadEvent {
+                        seq: row.get(0)?,
+                        at: moment(row.get(1)?),
+                        kind: word(row, 2)?,
+                        state: word(row, 3)?,
+                        appointment,
+                        submission: row.get(5)?,
+                    })
+                })?;
+                rows.collect()
+            })
+            .map_err(Fault::on("reading a lead's events"))
+    }
+
+    fn same_person(&self, lead: &LeadRecord) -> Result<Vec<String>, Fault> {
+        self.0
+            .prepare_cached(
+                "SELECT lead_id FROM leads WHERE dealer_id = ?1 AND person = ?2 AND lead_id <> ?3
+                 ORDER BY seq LIMIT ?4",
+            )
+            .and_then(|mut statement| {
+                let values = params![lead.dealer_id, lead.person, lead.lead_id, SAME_PERSON];
+                statement.query_map(values, |row| row.get(0)).and_then(Iterator::collect)
+            })
+            .map_err(Fault::on("reading the leads of a person"))
+    }
+}
+
+fn lead_record(row: &Row<'_>) -> rusqlite::Result<LeadRecord> {
+    Ok(LeadRecord {
+        lead_id: row.get(0)?,
+        dealer_id: row.get(1)?,
+        received_at: moment(row.get(2)?),
+        changed_at: moment(row.get(3)?),
+        state: word(row, 4)?,
+        held_for: row.get::<_, Option<String>>(5)?.map(|_| word(row, 5)).transpose()?,
+        person: row.get(6)?,
+        time_zone: row.get(7)?,
+        appointment: appointment_record(row, 8)?,
+        submission: submission_record(row, 15)?,
+    })
+}
+
+fn submission_record(row: &Row<'_>, first: usize) -> rusqlite::Result<SubmissionRecord> {
+    let version: String = row.get(first + 1)?;
+    let listing: Option<String> = row.get(first + 6)?;
+    Ok(SubmissionRecord {
+        received_at: moment(row.get(first)?),
+        version: Version::from_name(&version).unwrap_or(Version::V1_1),
+        principal: row.get(first + 2)?,
+        address: row.get(first + 3)?,
+        payload: json(&row.get::<_, String>(first + 4)?, first + 4)?,
+        rooftop: row.get(first + 5)?,
+        listing: listing.map(|text| json(&text, first + 6)).transpose()?,
+        appointment: appointment_record(row, first + 7)?,
+    })
+}
+
+fn appointment_record(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<AppointmentRecord>> {
+    let Some(appointment_id) = row.get::<_, Option<String>>(first)? else {
+        return Ok(None);
+    };
+    let time = |index| row.get::<_, Option<i64>>(index).map(|at| at.map(moment));
+    let proposed: Vec<i64> = json(&row.get::<_, String>(first + 6)?, first + 6)?;
+    Ok(Some(AppointmentRecord {
+        appointment_id,
+        kind: word(row, first + 1)?,
+        state: word(row, first + 2)?,
+        requested_at: time(first + 3)?,
+        starts_at: time(first + 4)?,
+        ends_at: time(first + 5)?,
+        proposed: proposed.into_iter().map(moment).collect(),
+    }))
+}
+
+/// A column that holds a word of a vocabulary.
+pub(super) fn word<T: Vocabulary>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let name: String = row.get(column)?;
+    T::from_name(&name).ok_or_else(|| {
+        let cause = format!("{name} is none of {}", T::NAMES.join(", "));
+        unreadable(column, cause)
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(text: &str, column: usize) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(|error| unreadable(column, error))
+}
+
+fn unreadable(
+    column: usize,
+    cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> rusqlite::Error {
+    let text = rusqlite::types::Type::Text;
+    rusqlite::Error::FromSqlConversionFailure(column, text, cause.into())
+}

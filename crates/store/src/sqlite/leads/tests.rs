@@ -1,0 +1,148 @@
+//! What a database of before has after the migration.
+
+use jiff::Timestamp;
+use rusqlite::Connection;
+use serde_json::json;
+use tradepost_dealer::lot::{Claim, KnownLead, Lot as _};
+use tradepost_dealer::record::{AppointmentState, LeadEventKind, LeadState};
+
+use super::*;
+use crate::sqlite::{MIGRATIONS, Schema};
+
+/// How many steps there were when a lead was the list of its submissions.
+const BEFORE: usize = 5;
+
+fn old(path: &std::path::Path) {
+    let database = Connection::open(path).unwrap();
+    MIGRATIONS[..BEFORE].iter().for_each(|step| database.execute_batch(step).unwrap());
+    database.pragma_update(None, "user_version", BEFORE as i64).unwrap();
+    let payload = |email: &str, agent: serde_json::Value, key: &str| {
+        let customer = json!({"email": email, "phone": "+14155550101"});
+        json!({"customer": customer, "source_agent": agent, "idempotency_key": key}).to_string()
+    };
+    let ada = payload("ADA@example.com", json!({"name": "helper"}), "k-1");
+    let again = payload("ada@example.com", json!("helper of v1.0"), "k-2");
+    let grace = json!({"customer": {"email": "grace@example.com"}}).to_string();
+    // A lead that was proposed a time and then booked one; one of a caller with a name, which has
+    // booked a time and then asked for another in vain; and one of probably the first one's person.
+    database
+        .execute_batch(&format!(
+            "INSERT INTO leads VALUES
+                 (1, 'lead_1', 'd', 1000, 0, '1.1', 'anonymous', '{ada}', 'Downtown', NULL),
+                 (2, 'lead_2', 'd', 1500, 0, '1.1', 'acme', '{grace}', 'Downtown', '{{\"vin\": 1}}'),
+                 (3, 'lead_1', 'd', 2000, 1, '1.0', 'anonymous', '{again}', 'Downtown', NULL),
+                 (4, 'lead_2', 'd', 2500, 1, '1.1', 'acme', '{grace}', 'Downtown', NULL),
+                 (5, 'lead_3', 'd', 3000, 0, '1.1', 'anonymous', '{ada}', NULL, NULL);
+             INSERT INTO appointments VALUES
+                 ('appt_1', 1, 'd', 'Downtown', 'sales', 'sales', 'proposed', 9, NULL, NULL, '[10, 20]'),
+                 ('appt_2', 2, 'd', 'Downtown', 'sales', 'test_drive', 'confirmed', 10, 10, 20, '[]'),
+                 ('appt_3', 3, 'd', 'Downtown', 'sales', 'sales', 'confirmed', 20, 20, 30, '[]'),
+                 ('appt_4', 4, 'd', 'Downtown', 'sales', 'test_drive', 'proposed', 20, NULL, NULL, '[40]');
+             INSERT INTO lead_subjects VALUES
+                 ('d', 'email:ada@example.com', 'anonymous' || char(10) || 'vin:1' || char(10) || 'sales', 1000, 'lead_1'),
+                 ('d', 'phone:+14155550101', 'anonymous' || char(10) || 'vin:1' || char(10) || 'sales', 1000, 'lead_1'),
+                 ('d', 'phone:+14155550101', 'anonymous' || char(10) || char(10), 3000, 'lead_3'),
+                 ('d', 'email:grace@example.com', 'acme' || char(10) || 'vin:2' || char(10) || 'test_drive', 1500, 'lead_2');
+             INSERT INTO idempotency_keys VALUES
+                 ('d', 'anonymous', 'k-1', x'01', '[{{\"lead_id\": \"lead_1\"}}, \"\"]', 1000),
+                 ('d', 'anonymous', 'k-2', x'02', '[{{\"lead_id\": \"lead_1\"}}, \"\"]', 2000),
+                 ('d', 'acme', 'k-1', x'03', '[{{\"lead_id\": \"lead_2\"}}, \"\"]', 1500);"
+        ))
+        .unwrap();
+}
+
+#[test]
+fn what_was_there_stays_and_has_one_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    old(&path);
+    let database = Database::open(&path, Schema::Migrate).unwrap();
+    let shown: Vec<_> = database
+        .leads(None)
+        .unwrap()
+        .into_iter()
+        .map(|lead| {
+            let current = lead.appointment.as_ref();
+            assert_eq!((lead.state, lead.held_for), (LeadState::Received, None));
+            (
+                lead.lead_id,
+                lead.received_at.as_millisecond(),
+                lead.changed_at.as_millisecond(),
+                lead.person,
+                current.map(|current| (current.appointment_id.clone(), current.state)),
+            )
+        })
+        .collect();
+    let confirmed = |id: &str| Some((id.to_owned(), AppointmentState::Confirmed));
+    let row = |id: &str, received, changed, person: &str, current| {
+        (id.to_owned(), received, changed, person.to_owned(), current)
+    };
+    assert_eq!(
+        shown,
+        [
+            row("lead_3", 3000, 3000, "lead_1", None),
+            row("lead_2", 1500, 2500, "lead_2", confirmed("appt_2")),
+            row("lead_1", 1000, 2000, "lead_1", confirmed("appt_3")),
+        ]
+    );
+    let history = database.lead_history("lead_1").unwrap().unwrap();
+    assert_eq!(history.submissions.len(), 2);
+    assert_eq!(history.lead.submission.payload["source_agent"], "helper of v1.0");
+    assert_eq!(history.same_person, ["lead_3"]);
+    let events: Vec<_> = history
+        .events
+        .iter()
+        .map(|event| {
+            (event.seq, event.kind, event.submission, event.appointment.clone().unwrap().state)
+        })
+        .collect();
+    assert_eq!(
+        events,
+        [
+            (1, LeadEventKind::Received, 0, AppointmentState::Proposed),
+            (3, LeadEventKind::Resubmitted, 1, AppointmentState::Confirmed),
+        ]
+    );
+    let second = database.lead_history("lead_2").unwrap().unwrap().lead;
+    assert_eq!(second.asked_besides().unwrap().appointment_id, "appt_4");
+    assert!(database.lead_history("lead_9").unwrap().is_none());
+}
+
+#[test]
+fn keys_and_equivalent_leads_stay_known_to_those_who_can_be_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    old(&path);
+    let database = Database::open(&path, Schema::Migrate).unwrap();
+    let since = Timestamp::UNIX_EPOCH;
+    database
+        .transaction(|tx| {
+            for (scope, key, hash) in [
+                ("agent:helper\nemail:ada@example.com", "k-1", Some(1)),
+                ("agent:helper\nphone:+14155550101", "k-1", Some(1)),
+                ("agent:helper of v1.0\nemail:ada@example.com", "k-2", Some(2)),
+                ("agent:helper\nemail:ada@example.com", "k-2", None),
+                ("caller:acme", "k-1", Some(3)),
+                ("caller:acme", "k-2", None),
+                ("anonymous", "k-1", None),
+            ] {
+                let scopes = [scope.to_owned()];
+                let claim = Claim { dealer_id: "d", scopes: &scopes, key, since };
+                let replies = tx.claimed_replies(&claim)?;
+                let found = replies.first().map(|reply| reply.payload_hash[0]);
+                assert_eq!(found, hash, "{scope} {key}");
+            }
+            for (proof, contact, subject, expected) in [
+                ("caller:acme", "email:grace@example.com", "vin:2\ntest_drive", Some("lead_2")),
+                ("caller:anonymous", "email:ada@example.com", "vin:1\nsales", None),
+            ] {
+                let (proofs, contacts) = ([proof.to_owned()], [contact.to_owned()]);
+                let (proofs, contacts) = (proofs.as_slice(), contacts.as_slice());
+                let known = KnownLead { dealer_id: "d", proofs, contacts, subject, since };
+                let found = tx.known_lead(&known)?.map(|lead| lead.lead_id);
+                assert_eq!(found.as_deref(), expected, "{proof}");
+            }
+            Ok(())
+        })
+        .unwrap();
+}

@@ -1,0 +1,79 @@
+//! A dealer's answers and refusals as what a binding writes.
+
+use tradepost_server::agent::{Answer, Blame, ProfileRefusal, Row, Written};
+use tradepost_wire::a2a;
+use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::{DataPart, MessageResult, Role};
+use tradepost_wire::aap::error::{Code, DOMAIN, ErrorObject, TYPE};
+use tradepost_wire::aap::{Reply, ReplyData, Version};
+use tradepost_wire::catalog::Vocabulary as _;
+
+/// A reply as a message in a version of the profile.
+pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Answer {
+    const SIZE_OF_MESSAGE: usize = 1024;
+    let (skill, size) = (reply.skill, size_of(&reply.data));
+    let message = a2a::Answer {
+        message_id: uuid::Uuid::now_v7().to_string(),
+        context_id,
+        role: Role::Agent,
+        parts: [DataPart { media_type: skill.response_media_type(), data: reply }],
+        extensions: vec![version.uri()],
+    };
+    // A buffer that has to grow is copied.
+    let mut bytes = Vec::with_capacity(SIZE_OF_MESSAGE + size);
+    let written = serde_json::to_writer(&mut bytes, &MessageResult { message });
+    let json = written.ok().and_then(|()| String::from_utf8(bytes).ok());
+    let json = json.unwrap_or_else(|| unreachable!("our own replies have text keys and no NaN"));
+    Answer::Written(Written { json, extension: version.uri(), skill: skill.name() })
+}
+
+/// About how long a reply's data is, as far as that is known without writing it.
+fn size_of(data: &ReplyData) -> usize {
+    match data {
+        ReplyData::Page(page) => {
+            page.vehicles.iter().map(|vehicle| vehicle.as_json().len() + 1).sum()
+        }
+        ReplyData::Vehicle(vehicle) => vehicle.as_json().len(),
+        ReplyData::Dealer(_) | ReplyData::Facets(_) | ReplyData::Lead(_) => 0,
+    }
+}
+
+/// A refusal with its identity, as what each binding needs. `http_429` is whether whoever comes too
+/// often hears so in the status of JSON-RPC, too (C-30).
+pub(super) fn refusal(
+    version: Version,
+    error: ErrorObject,
+    http_429: bool,
+    blame: Blame,
+) -> ProfileRefusal {
+    const TOO_MANY_REQUESTS: u16 = 429;
+    let summary = error.jsonrpc_message();
+    let document = serde_json::value::to_raw_value(&error)
+        .unwrap_or_else(|_| unreachable!("an error object has text keys and no NaN"));
+    let ErrorObject { error_id, refusal, .. } = error;
+    let code = refusal.code;
+    let row = Row {
+        name: code.name(),
+        domain: DOMAIN,
+        jsonrpc: code.jsonrpc(),
+        http: code.http(),
+        grpc: Status::from_name(code.grpc()).unwrap_or(Status::Unknown),
+    };
+    let limited = code == Code::RateLimited;
+    let metadata =
+        vec![("error_id", error_id.clone()), ("retryable", code.retryable().to_string())];
+    ProfileRefusal {
+        row,
+        message: refusal.message,
+        summary,
+        document,
+        document_type: TYPE,
+        metadata,
+        error_id: Some(error_id),
+        wait: refusal.wait,
+        jsonrpc_status: (limited && http_429).then_some(TOO_MANY_REQUESTS),
+        challenge: None,
+        extension: Some(version.uri()),
+        blame: if limited { Blame::TooOften } else { blame },
+    }
+}

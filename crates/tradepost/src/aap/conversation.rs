@@ -1,0 +1,70 @@
+//! Conversations: the `contextId` that an answer gives to a message without one. Nobody can guess
+//! it, so whoever names it later is whoever got it. One that a caller made up is only repeated:
+//! it proves nothing, because others may make up the same.
+
+use tradepost_dealer::lead::Conversation;
+use tradepost_server::fault::Fault;
+use tradepost_server::seal::Seal;
+use tradepost_store::Store;
+
+/// Begins conversations, and knows them again.
+#[derive(Debug)]
+pub struct Conversations {
+    seal: Seal,
+    dealer_id: String,
+}
+
+impl Conversations {
+    /// Those of a dealer: one dealer's mean nothing to another.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open(store: &Store, dealer_id: &str) -> Result<Self, Fault> {
+        let seal = Seal::open(store, "conversations")?;
+        Ok(Self { seal, dealer_id: dealer_id.to_owned() })
+    }
+
+    /// The conversation that a message names, or a new one.
+    #[must_use]
+    pub fn of(&self, named: Option<&str>) -> Conversation {
+        let purpose = [self.dealer_id.as_str()];
+        match named {
+            Some(id) => {
+                let is_ours = self.seal.read(&purpose, id).is_some();
+                Conversation { id: id.to_owned(), is_ours }
+            }
+            None => {
+                // Of a version 7 id the first half is the time, and ids of one moment follow each
+                // other.
+                let fresh = uuid::Uuid::new_v4().simple().to_string();
+                Conversation { id: self.seal.write(&purpose, &fresh), is_ours: true }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_we_have_given_to_a_callers_of_this_dealer_is_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let ours = Conversations::open(&store, "one").unwrap();
+        let (first, second) = (ours.of(None), ours.of(None));
+        assert!(first.is_ours && second.is_ours && first.id != second.id);
+        assert_eq!(ours.of(Some(&first.id)), first);
+        let again = Conversations::open(&store, "one").unwrap();
+        assert!(again.of(Some(&first.id)).is_ours, "also after a restart");
+        assert!(!Conversations::open(&store, "two").unwrap().of(Some(&first.id)).is_ours);
+        let (signature, text) = first.id.split_once('.').unwrap();
+        let (_, other) = second.id.split_once('.').unwrap();
+        for made_up in ["c-1", "", ".", text, &format!("{signature}.{other}"), &format!(".{text}")]
+        {
+            let conversation = ours.of(Some(made_up));
+            assert!(!conversation.is_ours, "{made_up}");
+            assert_eq!(conversation.id, made_up, "A2A §3.4.1: what is accepted is kept");
+        }
+    }
+}

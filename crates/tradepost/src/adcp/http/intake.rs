@@ -1,0 +1,82 @@
+//! Who calls a publisher: a signature counts before every other credential.
+
+use axum::http::request::Parts;
+use tradepost_server::agent::{Agent as _, Caller};
+use tradepost_server::auth::Denied;
+use tradepost_server::desk::Desk;
+use tradepost_server::http::intake;
+use tradepost_wire::adcp::signing::Fault;
+
+use crate::adcp::identity::{Received, Standing, Unbelieved};
+use crate::adcp::seller::{self, PublisherAgent};
+
+/// Why a caller is not let in.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// Its signature is not believed, or it has none and needs one (RFC 9421).
+    Signature(Fault),
+    /// For another reason.
+    Denied(Denied),
+}
+
+impl From<Unbelieved> for Refused {
+    fn from(unbelieved: Unbelieved) -> Self {
+        match unbelieved {
+            Unbelieved::Signature(fault) => Self::Signature(fault),
+            Unbelieved::Unavailable(fault) => Self::Denied(Denied::unavailable(fault)),
+        }
+    }
+}
+
+/// Who calls a publisher. A signature is looked at first: one that is there and wrong ends the
+/// request, whatever other credential it has. `is_open` is for what everybody may ask.
+pub(super) async fn caller(
+    desk: &Desk,
+    publisher: &PublisherAgent,
+    parts: &Parts,
+    body: &[u8],
+    is_open: bool,
+) -> Result<Caller, Refused> {
+    let needed = match signed(desk, publisher, parts, body).await? {
+        Standing::Signed(signer) => {
+            let principal = seller::signer(&signer);
+            return Ok(Caller { address: intake::address(desk, parts), principal });
+        }
+        Standing::Unsigned { needed } => needed,
+    };
+    let caller = match is_open {
+        true => intake::visitor(desk, publisher, parts).await,
+        false => intake::caller(desk, publisher, parts).await,
+    };
+    match caller {
+        Ok(caller) if needed && caller.principal.is_anonymous() => {
+            Err(Refused::Signature(Fault::Required))
+        }
+        Err(Denied::Missing | Denied::Invalid { .. } | Denied::Expired) if needed => {
+            Err(Refused::Signature(Fault::Required))
+        }
+        decided => decided.map_err(Refused::Denied),
+    }
+}
+
+/// Who has signed a request to a publisher.
+pub(super) async fn signed(
+    desk: &Desk,
+    publisher: &PublisherAgent,
+    parts: &Parts,
+    body: &[u8],
+) -> Result<Standing, Refused> {
+    let Some(identity) = &publisher.identity else {
+        return Ok(Standing::Unsigned { needed: false });
+    };
+    let received =
+        Received { method: &parts.method, uri: &parts.uri, headers: &parts.headers, body };
+    let judge = identity.judge(&received, desk.clock.now());
+    let judged = intake::in_time(desk, judge).await.map_err(Refused::Denied)?;
+    judged.map_err(Refused::from).inspect_err(|refused| {
+        // Not counted against the address: the code is what a signer finds its mistake by.
+        if let Refused::Signature(fault) = refused {
+            tracing::info!(agent = publisher.id(), code = %fault, "a signature was not believed");
+        }
+    })
+}

@@ -1,0 +1,37 @@
+//! What receivers of a publisher's webhooks find its keys by: the key set and `brand.json`.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use tradepost_server::desk::Desk;
+use tradepost_server::http::{host, json_response, not_found};
+
+use crate::adcp::seller::Documents;
+
+/// For how long a receiver need not ask again: no longer than it may go on with a key that was
+/// withdrawn.
+const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+pub(super) async fn jwks(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    match found(&desk, &request, |documents| documents.jwks.clone()) {
+        Some(response) => response,
+        None => not_found().await,
+    }
+}
+
+pub(super) async fn brand(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    match found(&desk, &request, |documents| documents.brand.clone()) {
+        Some(response) => response,
+        None => not_found().await,
+    }
+}
+
+fn found(desk: &Desk, request: &Request, read: fn(&Documents) -> String) -> Option<Response> {
+    let publisher = super::publisher(desk.agent(host(request.uri(), request.headers()))?)?;
+    let documents = publisher.documents.as_ref()?;
+    let mut response = json_response(StatusCode::OK, read(documents));
+    response.headers_mut().insert(header::CACHE_CONTROL, CACHE_CONTROL);
+    Some(response)
+}

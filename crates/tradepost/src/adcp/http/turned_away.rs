@@ -1,0 +1,163 @@
+//! What a publisher's callers hear when a request is turned away before it reaches a tool: a
+//! JSON-RPC error of the numbers that AdCP reserves, with the error object in `data` (AdCP transport
+//! errors, "MCP Binding"), and the HTTP status that says the same. Both bindings say it alike.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+use tradepost_publisher::order;
+use tradepost_publisher::refuse;
+use tradepost_publisher::world::Broken;
+use tradepost_publisher::world::Wait;
+use tradepost_server::agent::{Blame, ProfileRefusal, Row};
+use tradepost_server::auth::Denied;
+use tradepost_server::http::answers::{Dialect as _, Parcel};
+use tradepost_server::http::jsonrpc::JsonRpc;
+use tradepost_server::limit::Exceeded;
+use tradepost_wire::a2a::status::Status;
+use tradepost_wire::adcp::error::{Code, Error, Release};
+use tradepost_wire::adcp::signing::Fault;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::jsonrpc::Id;
+
+use super::intake::Refused;
+use crate::adcp::identity;
+use crate::adcp::seller::PublisherAgent;
+
+/// The number of an error for which AdCP reserves none: JSON-RPC leaves it to the server.
+const SERVER_ERROR: i32 = -32000;
+
+/// Whose codes these are.
+const DOMAIN: &str = "adcontextprotocol.org";
+
+/// An answer in place of a tool's.
+pub(super) struct TurnedAway {
+    status: StatusCode,
+    number: i32,
+    error: Error,
+    challenge: Option<String>,
+    error_id: Option<String>,
+}
+
+impl TurnedAway {
+    fn new(status: StatusCode, error: Error) -> Self {
+        let row = error.code.known();
+        let number = row.and_then(Code::jsonrpc).unwrap_or(SERVER_ERROR);
+        Self { status, number, error, challenge: None, error_id: None }
+    }
+
+    /// Somebody who is not let in.
+    pub(super) fn refused(agent: &PublisherAgent, refused: Refused) -> Self {
+        match refused {
+            Refused::Denied(denied) => Self::denied(agent, denied),
+            Refused::Signature(fault) => {
+                let (code, message) = if fault == Fault::Required {
+                    let message = "this has to be signed (RFC 9421); sign it with a key that your \
+                                   operator publishes, or send another credential where one is \
+                                   enough";
+                    (Code::AuthMissing, message)
+                } else {
+                    let message = "the request's signature is not believed; WWW-Authenticate says \
+                                   what is wrong: sign the request anew";
+                    (Code::AuthInvalid, message)
+                };
+                // The code and nothing else, as it is published.
+                let challenge = Some(identity::challenge(fault));
+                let error = refuse::error(code, message);
+                Self { challenge, ..Self::new(StatusCode::UNAUTHORIZED, error) }
+            }
+        }
+    }
+
+    fn denied(agent: &PublisherAgent, denied: Denied) -> Self {
+        let challenge = agent.auth.challenge(&denied);
+        let unauthenticated = |code, message| Self {
+            challenge,
+            ..Self::new(StatusCode::UNAUTHORIZED, refuse::error(code, message))
+        };
+        match denied {
+            Denied::Missing => {
+                let message = "this needs a credential; send one in the Authorization header";
+                unauthenticated(Code::AuthMissing, message)
+            }
+            Denied::Invalid { .. } => {
+                let message = "the credential is not accepted; ask the seller for a valid one";
+                unauthenticated(Code::AuthInvalid, message)
+            }
+            Denied::Expired => {
+                let message = "the credential has expired; get a new one";
+                unauthenticated(Code::AuthInvalid, message)
+            }
+            Denied::Scope { .. } | Denied::Page => {
+                let message = "the credential does not permit this";
+                let error = refuse::error(Code::PermissionDenied, message);
+                Self::new(StatusCode::FORBIDDEN, error)
+            }
+            Denied::Limited(Exceeded { wait, .. }) => {
+                // Never early: a part of a second counts as a whole one.
+                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+                let mut error = refuse::error(
+                    Code::RateLimited,
+                    "too many attempts with credentials that are not accepted; wait and send a \
+                     valid one",
+                );
+                let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+                error.retry_after = Some(seconds.clamp(1, 3600));
+                Self::new(StatusCode::TOO_MANY_REQUESTS, error)
+            }
+            Denied::Unavailable(fault) => {
+                let broken = Broken::new("finding out who calls", fault.chain());
+                let error_id = agent.publisher.world.report(&broken);
+                let error = refuse::with(refuse::broke(), "error_id", error_id.clone());
+                Self {
+                    error_id: Some(error_id),
+                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
+                }
+            }
+        }
+    }
+
+    /// Somebody who comes too often for what reaches no tool.
+    pub(super) fn too_often(wait: Wait) -> Self {
+        let error = refuse::rate_limited(wait, "account");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, error)
+    }
+
+    /// The answer to a request with this id and these arguments: the code is one that the named
+    /// release has (`D-6`), and the context comes back (`X-2`).
+    pub(super) fn respond(mut self, id: &Id, arguments: Option<&Map<String, Value>>) -> Parcel {
+        self.error.pin(arguments.map_or(Release::V3_1, order::release));
+        let context = arguments.and_then(|arguments| arguments.get("context"));
+        let mut document = Map::new();
+        document.insert("adcp_error".to_owned(), json!(self.error));
+        if let Some(context) = context.filter(|context| order::may_be_repeated(context)) {
+            document.insert("context".to_owned(), context.clone());
+        }
+        let document = serde_json::value::to_raw_value(&document)
+            .unwrap_or_else(|_| unreachable!("an object has text keys and no NaN"));
+        let code = self.error.code.known();
+        let row = Row {
+            name: code.map_or("OK", Code::name),
+            domain: DOMAIN,
+            jsonrpc: self.number,
+            http: self.status.as_u16(),
+            grpc: Status::Unknown,
+        };
+        let limited = code == Some(Code::RateLimited);
+        JsonRpc(id).profile(ProfileRefusal {
+            row,
+            message: self.error.message.clone(),
+            summary: self.error.message,
+            document,
+            document_type: "adcp_error",
+            metadata: Vec::new(),
+            error_id: self.error_id,
+            wait: self.error.retry_after.map(|seconds| Duration::from_secs(seconds.into())),
+            jsonrpc_status: Some(self.status.as_u16()),
+            challenge: self.challenge,
+            extension: None,
+            blame: if limited { Blame::TooOften } else { Blame::Caller },
+        })
+    }
+}

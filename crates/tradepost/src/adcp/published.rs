@@ -1,0 +1,67 @@
+//! Fetching what agents and their operators publish, where the guard permits it.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tradepost_buyer::signed::signers::{Fetching, MAX_DOCUMENT, Published, Unread};
+use tradepost_buyer::transport::{Limits, Transport};
+use tradepost_server::clock::Clock;
+use tradepost_server::egress::{Egress, client};
+use tradepost_server::fault::Fault;
+use tradepost_wire::adcp::signing::Fault as No;
+
+/// What fetching may cost.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The web behind the guard.
+#[derive(Debug)]
+pub struct Web {
+    egress: Egress,
+    clock: Clock,
+    plain: OnceLock<Transport>,
+    secure: OnceLock<Transport>,
+}
+
+impl Web {
+    /// Goes where `egress` permits.
+    #[must_use]
+    pub fn new(egress: Egress, clock: Clock) -> Self {
+        Self { egress, clock, plain: OnceLock::new(), secure: OnceLock::new() }
+    }
+
+    /// Made at the first use: a machine without certificates can still call itself.
+    fn transport(&self, secure: bool) -> Result<&Transport, Fault> {
+        let slot = if secure { &self.secure } else { &self.plain };
+        if let Some(transport) = slot.get() {
+            return Ok(transport);
+        }
+        let client = client::build(&self.egress, PATIENCE, secure)?;
+        let limits = Limits { timeout: PATIENCE, connect: PATIENCE, max_body: MAX_DOCUMENT };
+        Ok(slot.get_or_init(|| Transport::over(client.clone(), client, limits)))
+    }
+
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, Unread> {
+        let url = self.egress.read(url).map_err(|_| Unread::Forbidden)?.url;
+        let transport = self.transport(url.scheme() == "https").map_err(|_| Unread::Unreached)?;
+        let response = transport.get(&url, None).await.map_err(|_| Unread::Unreached)?;
+        match response.status {
+            404 => Err(Unread::Absent),
+            _ if response.is_success() => Ok(response.body),
+            _ => Err(Unread::Unreached),
+        }
+    }
+}
+
+impl Published for Web {
+    fn get<'a>(&'a self, url: &'a str) -> Fetching<'a> {
+        Box::pin(self.fetch(url))
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock.elapsed()
+    }
+
+    fn failed(&self, agent: &str, why: No) {
+        tracing::warn!(%agent, %why, "a signer's keys could not be fetched");
+    }
+}

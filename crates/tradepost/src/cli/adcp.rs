@@ -1,0 +1,308 @@
+//! `tradepost adcp`: what a seller of AdCP offers, and its tasks, over A2A 1.0 or 0.3 or over MCP.
+
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+use tradepost_buyer::Transport;
+use tradepost_buyer::adcp::{AdcpClient, Offered, RequestSigner};
+use tradepost_buyer::client::random_ids;
+use tradepost_buyer::discover::discover;
+use tradepost_buyer::failure;
+use tradepost_buyer::refusal::By;
+use tradepost_keys::SigningKey;
+use tradepost_server::clock::Clock;
+use tradepost_wire::adcp::task::{Effect, Task};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::call::token_variable;
+use super::card::trust::{self, Report};
+use super::course::{Log, gave_up, recoverer_with};
+use super::discover::{block_on, transport};
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
+use super::{Context, Outcome};
+
+mod show;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the tasks that a seller says it offers.
+    Tools(Tools),
+    /// Have a seller carry out a task.
+    Call(Box<Call>),
+}
+
+#[derive(Debug, clap::Args)]
+struct Tools {
+    #[command(flatten)]
+    seller: Seller,
+}
+
+/// Which seller, and how it is spoken to.
+#[derive(Debug, clap::Args)]
+struct Seller {
+    /// The seller's base address, that of its card, or that of its MCP server.
+    url: String,
+    /// The address is that of an MCP server; without this, one that ends in /mcp is, and one that
+    /// has no agent card.
+    #[arg(long)]
+    mcp: bool,
+    /// A bearer token; better in the environment variable TRADEPOST_TOKEN, which other users of
+    /// this machine cannot see.
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// The private key with which requests are signed (RFC 9421): PKCS#8 in PEM, or a JWK.
+    #[arg(long, value_name = "FILE")]
+    sign_key: Option<PathBuf>,
+    /// The name under which the seller knows the key, when it is not in the file.
+    #[arg(long, value_name = "NAME", requires = "sign_key")]
+    sign_key_id: Option<String>,
+    /// Leave the body out of the signature, for sellers that forbid it (covers_content_digest).
+    #[arg(long, requires = "sign_key")]
+    sign_without_digest: bool,
+    /// The public keys that you trust, a JWK set or one JWK: the card must be signed by one of them.
+    #[arg(long, value_name = "FILE", conflicts_with = "mcp")]
+    keys: Option<PathBuf>,
+    /// How many seconds an answer may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+}
+
+#[derive(Debug, clap::Args)]
+struct Call {
+    #[command(flatten)]
+    seller: Seller,
+    /// The task, such as get_products.
+    tool: String,
+    /// Its arguments: JSON, @FILE, or - for standard input. A task that wants an idempotency_key
+    /// and has none gets one.
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true, default_value = "{}")]
+    args: String,
+    /// Send the arguments even when they are not as published.
+    #[arg(long)]
+    no_check: bool,
+    /// When the failure may pass, wait and send the same request again: at most four requests
+    /// within the time of --overall, none earlier than the seller says. Rows that failed and may
+    /// succeed are sent again by themselves.
+    #[arg(long)]
+    retry: bool,
+    /// With --retry, how many seconds all requests may take together with the pauses between them.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "retry",
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    overall: u64,
+    /// Append a line of JSON to this file for every request and every row that failed.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// What went wrong, with the exit code.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    match arguments.command {
+        Command::Tools(arguments) => tools(&arguments, context),
+        Command::Call(arguments) => call(*arguments, context),
+    }
+}
+
+fn tools(arguments: &Tools, context: &Context) -> Outcome {
+    let (offered, via) = block_on(async {
+        let client = arguments.seller.client(context).await?;
+        // A list can be asked for as often as one likes.
+        let offered = client.offered().await;
+        let offered = offered.map_err(|failure| Failure::from(failure).without_effect())?;
+        Ok::<_, Failure>((offered, client.via()))
+    })?;
+    if context.output.is_json() {
+        let tools: Vec<_> = offered.iter().map(document).collect();
+        context.output.document(&json!({"via": via, "tools": tools}));
+        return Ok(());
+    }
+    context.output.line(shown(&offered, Fit::Terminal));
+    Ok(())
+}
+
+/// What sending a task twice would do, by the table of tasks.
+fn effect(name: &str) -> Option<&'static str> {
+    Some(match Task::from_name(name)?.effect() {
+        Effect::Read => "reads",
+        Effect::Keyed => "changes",
+        Effect::Once => "changes, without a key",
+    })
+}
+
+fn document(offered: &Offered) -> Value {
+    json!({"name": offered.name, "effect": effect(&offered.name),
+        "description": offered.description})
+}
+
+fn shown(offered: &[Offered], fit: Fit) -> String {
+    if offered.is_empty() {
+        return "the seller lists nothing".to_owned();
+    }
+    let columns = [Column::Text("task"), Column::Text("effect"), Column::Text("description")];
+    let row = |offered: &Offered| {
+        let effect = effect(&offered.name).unwrap_or("not of AdCP 3.1").to_owned();
+        vec![offered.name.clone(), effect, offered.description.clone()]
+    };
+    table::rows(fit, &columns, &offered.iter().map(row).collect::<Vec<_>>())
+}
+
+fn call(arguments: Call, context: &Context) -> Outcome {
+    let args = read(&arguments.args)?;
+    let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
+    let log = arguments.log.as_deref().map(|path| {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        file.map_err(|error| {
+            Failure::usage(format!("cannot write the log {}: {error}", path.display()))
+        })
+    });
+    let log = log.transpose()?.map(|file| {
+        let (file, clock) = (Mutex::new(file), Clock::system());
+        let write = move |record: &tradepost_buyer::record::Record| {
+            let line = record.line(clock.now()) + "\n";
+            if let Ok(mut file) = file.lock() {
+                let _ = file.write_all(line.as_bytes());
+            }
+        };
+        Box::new(write) as Log
+    });
+    let recovered = block_on(async {
+        let mut client = arguments.seller.client(context).await?;
+        if arguments.no_check {
+            client = client.unchecked();
+        }
+        let recoverer = recoverer_with(overall, context.output, log)?;
+        let called = client.call_with_recovery(&arguments.tool, args, &recoverer, |_, _, _| false);
+        called.await.map_err(|failed| gave_up(overall.is_some(), *failed))
+    })?;
+    show::answered(recovered, overall.is_some(), context.output)
+}
+
+/// Reads `--args`. A mistake is described without any of what was read.
+fn read(args: &str) -> Result<Map<String, Value>, Failure> {
+    let text = if args == "-" {
+        let mut text = String::new();
+        std::io::stdin().lock().read_to_string(&mut text).map_err(|error| {
+            Failure::usage(format!("--args: cannot read standard input: {error}"))
+        })?;
+        text
+    } else if let Some(path) = args.strip_prefix('@') {
+        std::fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("--args: cannot read {path}: {error}")))?
+    } else {
+        args.to_owned()
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    match serde_json::from_str(text) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(Failure::usage("--args must be a JSON object")),
+        Err(error) => Err(Failure::usage(format!("--args is not valid JSON: {error}"))),
+    }
+}
+
+impl Seller {
+    async fn client(&self, context: &Context) -> Result<AdcpClient, Failure> {
+        let mut client = self.reached(transport(self.timeout)).await?;
+        if let Some(token) = self.token.clone().or_else(|| token_variable(context)) {
+            client = client.with_token(&token)?;
+        }
+        if let Some(path) = &self.sign_key {
+            let key = SigningKey::load(path, self.sign_key_id.as_deref())
+                .map_err(|why| Failure::usage(why.to_string()))?;
+            let clock = Clock::system();
+            let signer = RequestSigner::new(key, move || clock.now());
+            client = client.signing(match self.sign_without_digest {
+                true => signer.without_digest(),
+                false => signer,
+            });
+        }
+        Ok(client)
+    }
+
+    /// By its card, or as an MCP server.
+    async fn reached(&self, transport: Transport) -> Result<AdcpClient, Failure> {
+        let keys = self.keys.as_deref().map(trust::keys).transpose()?;
+        let path = self.url.trim_end_matches('/');
+        if self.mcp || keys.is_none() && path.ends_with("/mcp") {
+            return Ok(AdcpClient::mcp(transport, &self.url, random_ids())?);
+        }
+        let found = match discover(&transport, &self.url, None).await {
+            Ok(found) => found,
+            // Nothing but the card was asked for.
+            Err(failure) if keys.is_none() && has_no_card(&failure) => {
+                return Ok(AdcpClient::mcp(transport, &self.url, random_ids())?);
+            }
+            Err(failure) => return Err(Failure::from(failure).without_effect()),
+        };
+        if let Some(keys) = keys {
+            let signed = trust::signed(found.card.raw.get())?;
+            Report::offline(&signed, &keys, Clock::system().now()).judge()?;
+        }
+        Ok(AdcpClient::a2a(transport, &found, random_ids())?)
+    }
+}
+
+/// Whether somebody answers there who knows of no card.
+fn has_no_card(failure: &failure::Failure) -> bool {
+    let failure::Failure::Refused(refused) = failure else { return false };
+    matches!(refused.by, By::Http(404 | 405))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        use clap::{CommandFactory as _, Parser as _};
+        CommandLine::command().debug_assert();
+        for wrong in [&["--overall", "60"][..], &["--sign-key-id", "k"], &["--timeout", "0"]] {
+            let line = ["adcp", "call", "localhost:1", "get_products"];
+            assert!(CommandLine::try_parse_from(line.iter().chain(wrong)).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_an_object() {
+        assert_eq!(read("{\"a\":1.0}").unwrap()["a"].to_string(), "1.0");
+        for wrong in ["[]", "s3cret", "@/nowhere/at/all"] {
+            let failure = read(wrong).unwrap_err();
+            assert_eq!(failure.exit, 2);
+            assert!(!failure.message.contains("s3cret"), "{}", failure.message);
+        }
+    }
+
+    #[test]
+    fn what_is_offered_is_listed_with_what_it_changes() {
+        let offered = |name: &str| Offered { name: name.into(), description: "Does\nit.".into() };
+        let offered = ["get_products", "create_media_buy", "horo\u{1b}scope"].map(offered);
+        expect![[r#"
+            TASK              EFFECT           DESCRIPTION
+            get_products      reads            Does it.
+            create_media_buy  changes          Does it.
+            horoscope         not of AdCP 3.1  Does it."#]]
+        .assert_eq(&shown(&offered, Fit::Unbounded));
+    }
+}

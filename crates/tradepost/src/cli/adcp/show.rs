@@ -1,0 +1,143 @@
+//! What a seller of AdCP answered: the payload as it came, and on standard error what stands
+//! beside it: how far the task is, warnings, and rows that failed with what to do about them.
+
+use serde_json::{Map, Value, json};
+use tradepost_buyer::adcp::Answered;
+use tradepost_buyer::outcome::{Row, Standing};
+use tradepost_buyer::record::of_code;
+use tradepost_buyer::recovery::{Attempt, Budget};
+use tradepost_buyer::retry::{Limits, Recovered};
+use tradepost_buyer::text::{SENTENCE, WORD, bounded, plain};
+use tradepost_wire::adcp::error::Error;
+use tradepost_wire::catalog::Open;
+
+use super::super::Outcome;
+use super::super::course::{KEY, gave_up};
+use super::super::output::{Failure, GOES_ON, Output, WAITS};
+
+/// The exit code when rows failed.
+const ROWS: u8 = 9;
+
+/// The longest message of a seller that is shown, in bytes (AdCP `Z-3`).
+const MESSAGE: usize = 256;
+
+/// Shows the answer and says what comes next: with the exit code, when anything does.
+pub(super) fn answered(recovered: Recovered<Answered>, retries: bool, output: Output) -> Outcome {
+    let Recovered { mut answer, key, doubt, .. } = recovered;
+    let lost = answer.gave_up.take();
+    let failed: Vec<_> = answer.failed_rows().map(row).collect();
+    let next = next(&answer);
+    if !output.is_json() {
+        // Data is data whatever became of the rest.
+        output.document(&answer.payload);
+        for again in &answer.again {
+            output.document(&again.payload);
+        }
+        for warning in &answer.outcome.warnings {
+            output.talk(format!("warning: {}", said(warning)));
+        }
+    }
+    let mut facts = Map::new();
+    facts.insert("payload".into(), answer.payload.clone());
+    let again: Vec<_> = answer.again.iter().map(|again| again.payload.clone()).collect();
+    facts.insert("again".into(), again.into());
+    facts.insert("status".into(), standing(&answer).into());
+    let rows: Vec<_> = answer.failed_rows().map(document).collect();
+    facts.insert("failed_rows".into(), rows.into());
+    facts.insert("warnings".into(), json!(answer.outcome.warnings));
+    facts.insert("a2a_task_id".into(), answer.a2a_task_id.clone().into());
+    facts.insert("context_id".into(), answer.context_id.clone().into());
+    facts.insert(KEY.into(), key.into());
+    facts.insert("may_have_acted".into(), doubt.may_have_acted().into());
+    // What is left over of an earlier request says the failure itself, when there is one.
+    let left = (lost.is_none() && doubt.may_have_acted()).then(|| doubt.to_string());
+    let failure = match (lost, next, failed.is_empty()) {
+        (Some(lost), _, _) => Some(gave_up(retries, *lost)),
+        (None, Some(next), _) => Some(next),
+        (None, None, false) => {
+            let message = match failed.len() {
+                1 => "1 row failed".to_owned(),
+                count => format!("{count} rows failed"),
+            };
+            Some(Failure::new(ROWS, message).hint("act on each row; the others stand"))
+        }
+        (None, None, true) => None,
+    };
+    match failure {
+        Some(mut failure) => {
+            failure.lines.extend(failed);
+            if let Some(left) = left {
+                let hint = failure.hint.clone().map(|hint| format!("{hint}; ")).unwrap_or_default();
+                failure = failure.hint(format!("{hint}{left}"));
+            }
+            Err(failure.with_facts(facts))
+        }
+        None => {
+            if output.is_json() {
+                output.document(&Value::Object(facts));
+            } else if let Some(left) = left {
+                output.talk(format!("warning: {left}"));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn standing(answered: &Answered) -> Option<String> {
+    answered.outcome.standing.as_ref().map(|standing| standing.name().to_owned())
+}
+
+/// Why the task is not done, when it is not.
+fn next(answered: &Answered) -> Option<Failure> {
+    let (exit, message, hint) = match &answered.outcome.standing {
+        None | Some(Open::Known(Standing::Completed)) => return None,
+        Some(Open::Known(Standing::Submitted | Standing::Working)) => {
+            let hint = match answered.task_id() {
+                Some(id) => format!("ask with get_task_status for the task {}", plain(id, WORD)),
+                None => "ask the seller how far it is".to_owned(),
+            };
+            (GOES_ON, "the task goes on".to_owned(), hint)
+        }
+        Some(Open::Known(Standing::InputRequired)) => {
+            let hint = "send the task again with what the payload asks for".to_owned();
+            (WAITS, "the seller wants to know more".to_owned(), hint)
+        }
+        Some(Open::Known(Standing::AuthRequired)) => {
+            let hint = "do what the payload asks for, or give a token with --token".to_owned();
+            (WAITS, "the seller wants a credential".to_owned(), hint)
+        }
+        Some(
+            standing @ (Open::Known(
+                Standing::Canceled | Standing::Failed | Standing::Rejected | Standing::Unknown,
+            )
+            | Open::Other(_)),
+        ) => {
+            let hint = "act on what the payload says".to_owned();
+            (ROWS, format!("the task is {}", plain(standing.name(), WORD)), hint)
+        }
+    };
+    Some(Failure::new(exit, message).hint(hint))
+}
+
+/// An error, for people: the code with the seller's words, and what it means.
+fn said(error: &Error) -> String {
+    let code = plain(error.code.name(), WORD);
+    format!("{code}: {} ({})", bounded(&error.message, MESSAGE), of_code(error))
+}
+
+/// What to do about a row in general.
+fn advice(row: &Row) -> Option<String> {
+    let limits = Limits::default();
+    let budget = Budget { attempts: limits.attempts, time: limits.elapsed, tokens: 1 };
+    row.advise(&Attempt::default(), &budget).map(|advice| advice.to_string())
+}
+
+fn row(row: &Row) -> String {
+    let errors: Vec<_> = row.errors.iter().map(said).collect();
+    let advice = advice(row).map(|advice| format!("; {advice}")).unwrap_or_default();
+    format!("{}: {}{}", plain(&row.pointer, 2 * WORD), errors.join("; "), plain(&advice, SENTENCE))
+}
+
+fn document(row: &Row) -> Value {
+    json!({"pointer": row.pointer, "errors": row.errors, "advice": advice(row)})
+}

@@ -1,0 +1,254 @@
+//! `tradepost call URL --text "…"`: say something to an agent of any kind, follow the task that
+//! comes of it, and show what it needs next.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tradepost_buyer::agent::{
+    AgentClient, End, Followed, Follower, Message, Outgoing, Reply, Task,
+};
+use tradepost_buyer::client::random_ids;
+use tradepost_buyer::discover::Discovered;
+use tradepost_wire::a2a::TaskState;
+use tradepost_wire::catalog::Open;
+
+use super::super::course::{gave_up, recoverer};
+use super::super::discover::{block_on, transport};
+use super::super::output::{Failure, GOES_ON, INTERRUPTED, WAITS};
+use super::super::{Context, Outcome};
+use super::{Arguments, token_variable};
+
+mod show;
+
+/// The exit code for a task that ended without a result and does not say why.
+const OTHER: u8 = 9;
+
+/// What to say.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct Words {
+    /// What to say to an agent of any kind, or - for standard input. --data goes with it.
+    #[arg(long, conflicts_with = "skill", allow_hyphen_values = true, help_heading = "Any agent")]
+    text: Option<String>,
+    /// Go on with this task: with --text answer what it asked for, without follow it.
+    #[arg(long, value_name = "ID", conflicts_with = "skill", help_heading = "Any agent")]
+    task: Option<String>,
+    /// How many seconds to follow a task.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, conflicts_with = "skill",
+        help_heading = "Any agent", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    follow: u64,
+    /// Ask for the task again and again, even when the agent could stream.
+    #[arg(long, conflicts_with = "skill", help_heading = "Any agent")]
+    poll: bool,
+}
+
+/// Who was spoken to, and how.
+struct Spoken {
+    url: String,
+    agent: String,
+    endpoint: String,
+    binding: &'static str,
+    release: &'static str,
+    followed: Followed,
+}
+
+/// Runs it.
+pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
+    let said = outgoing(arguments)?;
+    let output = context.output;
+    let token = arguments.token.clone().or_else(|| token_variable(context));
+    let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
+    let spoken = block_on(async {
+        let transport = transport(arguments.timeout);
+        let found: Discovered = arguments.discover(&transport).await?;
+        let mut client = AgentClient::new(transport, &found, random_ids())?;
+        if let Some(token) = token {
+            client = client.with_token(&token)?;
+        }
+        if arguments.words.poll {
+            client = client.polling();
+        }
+        let recoverer = recoverer(overall, output)?;
+        let patience = Duration::from_secs(arguments.words.follow);
+        let follower = Follower { recoverer: &recoverer, patience };
+        let mut last = String::new();
+        let watch = |task: &Task| {
+            // How it stands at the end is told at the end.
+            let line = show::progress(task);
+            if !task.is_settled() && line != last {
+                output.talk(&line);
+                last = line;
+            }
+        };
+        let followed = match (&said, &arguments.words.task) {
+            (Some(said), _) => client.converse(said, &follower, watch).await,
+            (None, Some(task)) => client.follow(task, &follower, watch).await,
+            (None, None) => return Err(Failure::usage("there is nothing to say")),
+        };
+        Ok(Spoken {
+            url: arguments.url.clone(),
+            agent: found.card.name,
+            endpoint: client.endpoint().to_string(),
+            binding: client.binding(),
+            release: client.release(),
+            followed: followed.map_err(|failed| gave_up(overall.is_some(), *failed))?,
+        })
+    })?;
+    tell(spoken, overall.is_some(), context)
+}
+
+/// What there is to say, if anything.
+fn outgoing(arguments: &Arguments) -> Result<Option<Outgoing>, Failure> {
+    let mut stdin = std::io::stdin().lock();
+    let text = match arguments.words.text.as_deref() {
+        Some("-") => {
+            let mut text = String::new();
+            stdin.read_to_string(&mut text).map_err(|error| {
+                Failure::usage(format!("--text: cannot read standard input: {error}"))
+            })?;
+            Some(text)
+        }
+        text => text.map(ToOwned::to_owned),
+    };
+    if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(Failure::usage("--text is empty"));
+    }
+    let data = arguments.payload.data(&mut stdin)?;
+    let said = match (text, data) {
+        (Some(text), Some(data)) => Outgoing::text(text).with_data(data),
+        (Some(text), None) => Outgoing::text(text),
+        (None, Some(data)) => Outgoing::data(data),
+        (None, None) => return Ok(None),
+    };
+    let said = match &arguments.conversation {
+        Some(conversation) => said.within(conversation),
+        None => said,
+    };
+    Ok(Some(match &arguments.words.task {
+        Some(task) => said.answering(task),
+        None => said,
+    }))
+}
+
+/// Shows the answer and says what comes next: with the exit code, when anything does.
+fn tell(spoken: Spoken, retries: bool, context: &Context) -> Outcome {
+    let Spoken { url, agent, endpoint, binding, release, followed } = spoken;
+    let Followed { reply, end, .. } = followed;
+    let next = next(&url, &reply, &end);
+    let failure = failure(&reply, end, retries, next.as_ref());
+    let output = context.output;
+    if !output.is_json() {
+        let shown = show::reply(&reply);
+        match (shown.is_empty(), &failure) {
+            (false, _) => output.line(shown),
+            (true, None) => output.talk("done; the agent says nothing about it"),
+            (true, Some(_)) => {}
+        }
+        return match failure {
+            Some(failure) => Err(failure),
+            None => {
+                if let Some(id) = reply.context_id() {
+                    output.talk(format!("to go on: --conversation {}", show::argument(id)));
+                }
+                Ok(())
+            }
+        };
+    }
+    let mut document = Map::new();
+    let about = json!({"name": agent, "url": endpoint, "binding": binding, "a2a_version": release});
+    document.insert("agent".into(), about);
+    match &reply {
+        Reply::Message(message) => document.insert("message".into(), message.document()),
+        Reply::Task(task) => document.insert("task".into(), task.document()),
+    };
+    let next = next.map(|next| json!({"action": next.action, "command": next.command}));
+    document.insert("next".into(), next.into());
+    match failure {
+        // Programs get the task in both cases.
+        Some(failure) => Err(failure.with_facts(document)),
+        None => {
+            output.document(&Value::Object(document));
+            Ok(())
+        }
+    }
+}
+
+/// What the caller can do next.
+struct Next {
+    action: &'static str,
+    command: String,
+}
+
+fn next(url: &str, reply: &Reply, end: &End) -> Option<Next> {
+    let Reply::Task(task) = reply else { return None };
+    let follow = |more: &str| {
+        let (url, id) = (show::argument(url), show::argument(&task.id));
+        let conversation = task.context_id.as_deref().filter(|_| !more.is_empty());
+        let conversation = conversation.map(|id| format!(" --conversation {}", show::argument(id)));
+        format!("tradepost call {url} --task {id}{}{more}", conversation.unwrap_or_default())
+    };
+    let (action, command) = match (end, task.state.known()) {
+        (End::TimeUp | End::Stopped | End::Lost(_), _) => ("follow", follow("")),
+        (End::Settled, Some(TaskState::InputRequired)) => ("answer", follow(" --text \"…\"")),
+        (End::Settled, Some(TaskState::AuthRequired)) => ("authorize", follow("")),
+        (End::Settled, _) => return None,
+    };
+    Some(Next { action, command })
+}
+
+/// Why the command does not end with 0, if it does not.
+fn failure(reply: &Reply, end: End, retries: bool, next: Option<&Next>) -> Option<Failure> {
+    let Reply::Task(task) = reply else { return None };
+    let command = next.map(|next| next.command.as_str()).unwrap_or_default();
+    let waits = |exit, message: &str, hint: String| {
+        Some(Failure::new(exit, format!("{message}{}", show::said(task))).hint(hint))
+    };
+    match end {
+        End::Lost(failed) => {
+            let failure = gave_up(retries, *failed);
+            // Whatever happened, happened to a question about the task.
+            let failure = failure.without_effect();
+            let hint = failure.hint.clone().map(|hint| format!("{hint}; ")).unwrap_or_default();
+            Some(failure.hint(format!("{hint}the task may go on; follow it with {command}")))
+        }
+        End::TimeUp => waits(GOES_ON, "the task goes on", format!("follow it with {command}")),
+        End::Stopped => {
+            waits(INTERRUPTED, "stopped; the task goes on", format!("follow it with {command}"))
+        }
+        End::Settled => match task.state {
+            Open::Known(TaskState::Completed) => None,
+            Open::Known(TaskState::InputRequired) => {
+                waits(WAITS, "the agent waits for an answer", format!("answer with {command}"))
+            }
+            Open::Known(TaskState::AuthRequired) => {
+                let hint = format!("do what it asks for, then follow the task with {command}");
+                waits(WAITS, "the agent waits for a credential or a permission", hint)
+            }
+            Open::Known(
+                TaskState::Failed
+                | TaskState::Rejected
+                | TaskState::Canceled
+                | TaskState::Submitted
+                | TaskState::Working,
+            )
+            | Open::Other(_) => Some(ended(task)),
+        },
+    }
+}
+
+/// A task that ended without a result.
+fn ended(task: &Task) -> Failure {
+    let failure = match task.failure() {
+        Some(failure) => Failure::from(failure),
+        None => Failure::new(OTHER, format!("the task is {}", show::state(task)))
+            .hint("act on what the agent says"),
+    };
+    let mut lines = failure.lines.clone();
+    lines.push(format!("task {}: {}", show::argument(&task.id), show::state(task)));
+    Failure { lines, ..failure }
+}
+
+/// What a message says, for people.
+fn words(message: &Message) -> String {
+    show::parts(&message.parts)
+}

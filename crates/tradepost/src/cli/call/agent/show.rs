@@ -1,0 +1,116 @@
+//! What an agent of any kind says, for people. It may say anything: everything goes through
+//! [`paragraphs`] or [`plain`], or is escaped.
+
+use tradepost_buyer::agent::{Artifact, File, Part, Reply, Task};
+use tradepost_buyer::text::{SENTENCE, WORD, escape_json, paragraphs, plain};
+
+/// How many characters of one text are shown.
+const LONG: usize = 100_000;
+
+/// How many parts of one answer are shown.
+const MAX_PARTS: usize = 200;
+
+/// An answer: what was said, or what came of a task; and what was said of one that has no result.
+pub(super) fn reply(reply: &Reply) -> String {
+    match reply {
+        Reply::Message(message) => super::words(message),
+        Reply::Task(task) => {
+            let mut blocks: Vec<_> = task.artifacts.iter().map(artifact).collect();
+            if let Some(said) = &task.said {
+                blocks.push(super::words(said));
+            }
+            blocks.retain(|block| !block.is_empty());
+            blocks.join("\n\n")
+        }
+    }
+}
+
+fn artifact(artifact: &Artifact) -> String {
+    let (name, shown) = (plain(&artifact.name, WORD), parts(&artifact.parts));
+    if name.is_empty() || shown.is_empty() { shown } else { format!("{name}:\n{shown}") }
+}
+
+/// Parts, each on lines of its own.
+pub(super) fn parts(parts: &[Part]) -> String {
+    let mut shown: Vec<_> = parts.iter().take(MAX_PARTS).map(part).collect();
+    if parts.len() > MAX_PARTS {
+        shown.push(format!("and {} more", parts.len() - MAX_PARTS));
+    }
+    shown.retain(|part| !part.is_empty());
+    shown.join("\n")
+}
+
+fn part(part: &Part) -> String {
+    if let Some(text) = part.text() {
+        return paragraphs(text, LONG);
+    }
+    if let Some(data) = part.data() {
+        let pretty = serde_json::to_string_pretty(data).unwrap_or_default();
+        return paragraphs(&escape_json(&pretty), LONG);
+    }
+    match part.file() {
+        Some(file) => of_file(file),
+        None => format!("a part of another kind: {}", plain(&part.raw().to_string(), SENTENCE)),
+    }
+}
+
+fn of_file(file: File<'_>) -> String {
+    let mut out = "file".to_owned();
+    for text in [file.name, file.media_type] {
+        let text = plain(text, WORD);
+        if !text.is_empty() {
+            out.push_str(&format!(" {text}"));
+        }
+    }
+    match file.url {
+        Some(url) => out.push_str(&format!(": {}", plain(url, SENTENCE))),
+        None => out.push_str(&format!(
+            ": about {} bytes, which --json writes in base64",
+            file.base64.len() / 4 * 3
+        )),
+    }
+    out
+}
+
+/// How a task stands, in a word: that of A2A 1.0 without its prefix.
+pub(super) fn state(task: &Task) -> String {
+    let name = task.state.name();
+    let name = name.strip_prefix("TASK_STATE_").unwrap_or(name);
+    plain(&name.to_ascii_lowercase().replace('_', "-"), WORD)
+}
+
+/// How a task stands, on the way.
+pub(super) fn progress(task: &Task) -> String {
+    format!("{}{}", state(task), said(task))
+}
+
+/// What the agent says about how a task stands, after a colon.
+pub(super) fn said(task: &Task) -> String {
+    let said = task.said.iter().flat_map(|said| &said.parts).find_map(Part::text);
+    let said = plain(said.unwrap_or_default(), SENTENCE);
+    if said.is_empty() { said } else { format!(": {said}") }
+}
+
+/// Text as an argument of a shell: what an agent calls its task is not to run anything.
+pub(super) fn argument(text: &str) -> String {
+    let text = plain(text, SENTENCE);
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.:/@%+=,".contains(&b);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_calls_its_task_runs_nothing() {
+        assert_eq!(argument("task-1"), "task-1");
+        assert_eq!(argument("x; rm -rf ~"), "'x; rm -rf ~'");
+        assert_eq!(argument("a'$(b)\u{1b}"), "'a'\\''$(b)'");
+        assert_eq!(argument(""), "''");
+    }
+}

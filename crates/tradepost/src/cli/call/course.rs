@@ -1,0 +1,55 @@
+//! The course of a skill's call. A lead has its key before it is sent.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tradepost_buyer::Answer;
+use tradepost_buyer::client::{Client, uncorrected};
+use tradepost_wire::aap::Skill;
+use uuid::Uuid;
+
+use super::super::course::{KEY, gave_up, recoverer};
+use super::super::output::{Failure, Output};
+
+/// Gives a lead an idempotency key, when it has none: without one nobody could say how to send it
+/// again.
+pub(super) fn give_key(skill: Skill, payload: &mut Value) {
+    if skill == Skill::LeadSubmit
+        && let Some(members) = payload.as_object_mut()
+    {
+        members.entry(KEY).or_insert_with(|| Uuid::new_v4().to_string().into());
+    }
+}
+
+/// Calls a skill, again and again when there is a time for it.
+pub(super) async fn call(
+    client: &Client,
+    skill: Skill,
+    payload: Value,
+    overall: Option<Duration>,
+    output: Output,
+) -> Result<Answer, Failure> {
+    let recoverer = recoverer(overall, output)?;
+    let called = client.call_with_recovery(skill, payload, &recoverer, uncorrected).await;
+    called.map(|recovered| recovered.answer).map_err(|failed| gave_up(overall.is_some(), *failed))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_lead_gets_a_key_and_keeps_its_own() {
+        let mut lead = json!({});
+        give_key(Skill::LeadSubmit, &mut lead);
+        assert_eq!(lead[KEY].as_str().map(str::len), Some(36));
+        let mut lead = json!({KEY: "mine"});
+        give_key(Skill::LeadSubmit, &mut lead);
+        assert_eq!(lead, json!({KEY: "mine"}));
+        let mut search = json!({});
+        give_key(Skill::InventorySearch, &mut search);
+        assert_eq!(search, json!({}));
+    }
+}

@@ -1,0 +1,126 @@
+//! How a call takes its course: one request, or with `--retry` as many as it takes. What may have
+//! happened at the other end is said about all of them together, also when a person ends it with
+//! Ctrl-C.
+
+use std::time::Duration;
+
+use serde_json::Map;
+use tokio::sync::watch;
+use tradepost_buyer::client::random_ids;
+use tradepost_buyer::record::Record;
+use tradepost_buyer::retry::{GaveUp, Limits, Machine, Recoverer, Sizes, World};
+
+use super::output::{Failure, INTERRUPTED, Output};
+use super::serve::stop_signal;
+
+/// The member of a request by which the other side recognises it.
+pub(super) const KEY: &str = "idempotency_key";
+
+/// What is told of every failure.
+pub(super) type Log = Box<dyn Fn(&Record) + Send + Sync>;
+
+/// The loop of one command, which Ctrl-C stops: one request, or as many as there is time for.
+///
+/// # Errors
+/// When this machine does not tell of signals.
+pub(super) fn recoverer(
+    overall: Option<Duration>,
+    output: Output,
+) -> Result<Recoverer<Spoken>, Failure> {
+    recoverer_with(overall, output, None)
+}
+
+/// The same with a log of failures.
+///
+/// # Errors
+/// When this machine does not tell of signals.
+pub(super) fn recoverer_with(
+    overall: Option<Duration>,
+    output: Output,
+    log: Option<Log>,
+) -> Result<Recoverer<Spoken>, Failure> {
+    let limits = match overall {
+        Some(elapsed) => Limits { elapsed, ..Limits::default() },
+        None => Limits { attempts: 1, elapsed: Duration::MAX },
+    };
+    let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
+    let (asked, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        stop.await;
+        asked.send_replace(true);
+    });
+    let machine = Machine::new(random_ids());
+    let world = Spoken { machine, stopped, output, log };
+    Ok(Recoverer::new(world, limits, Sizes::default()))
+}
+
+/// The failure, with what is left to do as its hint.
+pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> Failure {
+    let GaveUp { failure, advice, spent, outage: _, key, doubt, stopped } = gave_up;
+    let mut out = Failure::from(failure);
+    let left = (retries || stopped).then(|| advice.to_string());
+    let left: Vec<_> =
+        left.into_iter().chain(doubt.may_have_acted().then(|| doubt.to_string())).collect();
+    if !left.is_empty() {
+        out = out.hint(left.join("; "));
+    }
+    if stopped {
+        out.exit = INTERRUPTED;
+    }
+    if spent.attempts > 1 {
+        let waited = spent.waited.as_secs_f64();
+        out.lines.push(format!("sent {} times, with {waited:.1} s between", spent.attempts));
+    }
+    let mut facts = Map::new();
+    facts.insert("may_have_acted".into(), doubt.may_have_acted().into());
+    facts.insert("advice".into(), advice.name().into());
+    facts.insert("attempts".into(), spent.attempts.into());
+    if let Some(key) = key {
+        facts.insert(KEY.into(), key.into());
+    }
+    out.with_facts(facts)
+}
+
+/// The machine's world, which says when it waits to send again.
+pub(super) struct Spoken {
+    machine: Machine,
+    stopped: watch::Receiver<bool>,
+    output: Output,
+    log: Option<Log>,
+}
+
+impl World for Spoken {
+    fn now(&self) -> Duration {
+        self.machine.now()
+    }
+
+    async fn sleep(&self, time: Duration) {
+        self.machine.sleep(time).await;
+    }
+
+    fn failed(&self, record: &Record) {
+        if let Some(log) = &self.log {
+            log(record);
+        }
+    }
+
+    fn resting(&self, time: Duration) {
+        self.output.talk(format!("waiting {:.1} s to send again", time.as_secs_f64()));
+    }
+
+    async fn within<F>(&self, time: Duration, work: F) -> Option<F::Output>
+    where
+        F: Future<Output: Send> + Send,
+    {
+        self.machine.within(time, work).await
+    }
+
+    async fn stopped(&self) {
+        // Whoever listens for the signal does so as long as the call lasts.
+        let _ = self.stopped.clone().wait_for(|stopped| *stopped).await;
+    }
+
+    fn draw(&self) -> f64 {
+        self.machine.draw()
+    }
+}

@@ -1,0 +1,117 @@
+//! `tradepost leads erase` and `verify`: what customers may ask for, and what can be shown then.
+
+use serde_json::json;
+use tradepost_dealer::consent::{self, ConsentCheck, Hash, hex};
+use tradepost_server::clock::Clock;
+use tradepost_store::Store;
+use tradepost_wire::format;
+
+use crate::cli::output::Failure;
+use crate::cli::{Context, Outcome};
+
+/// Who is to be erased.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = true)]
+pub(super) struct Customer {
+    /// The leads with this e-mail address.
+    #[arg(long, value_name = "ADDRESS")]
+    email: Option<String>,
+    /// The leads with this telephone number, in E.164 such as +14155550123.
+    #[arg(long, value_name = "NUMBER", value_parser = phone)]
+    phone: Option<String>,
+}
+
+fn phone(text: &str) -> Result<String, String> {
+    let number: String = text.chars().filter(|c| !matches!(c, ' ' | '-' | '(' | ')')).collect();
+    if format::is_e164(&number) {
+        return Ok(number);
+    }
+    Err("write the number in E.164, such as +14155550123".to_owned())
+}
+
+/// A hash that was written down.
+pub(super) fn head(text: &str) -> Result<Hash, String> {
+    consent::from_hex(text).ok_or_else(|| "a hash is 64 hexadecimal digits".to_owned())
+}
+
+/// Erases a customer.
+pub(super) fn erase(
+    store: &Store,
+    customer: &Customer,
+    dealer: Option<&str>,
+    context: &Context,
+) -> Outcome {
+    let email =
+        customer.email.as_ref().map(|email| format!("email:{}", email.trim().to_lowercase()));
+    let phone = customer.phone.as_ref().map(|phone| format!("phone:{phone}"));
+    let mut erased = Vec::new();
+    for contact in email.into_iter().chain(phone) {
+        let now = Clock::system().now();
+        let leads = store.erase_customer(dealer, &contact, now);
+        erased.extend(leads.map_err(|fault| Failure::fault(&fault))?);
+    }
+    if context.output.is_json() {
+        context.output.document(&json!({"erased": erased}));
+        return Ok(());
+    }
+    erased.iter().for_each(|id| context.output.line(format!("erased {id}")));
+    if erased.is_empty() {
+        context.output.talk("no lead that is not erased names this customer");
+    } else {
+        context
+            .output
+            .talk("the hashes of the consents stay; backups, exports and the CRM are not touched");
+    }
+    Ok(())
+}
+
+/// Checks the chains.
+pub(super) fn verify(
+    store: &Store,
+    dealer: Option<&str>,
+    head: Option<Hash>,
+    context: &Context,
+) -> Outcome {
+    let checks = store.check_consents(dealer, head).map_err(|fault| Failure::fault(&fault))?;
+    let document = json!({"chains": checks.iter().map(chain).collect::<Vec<_>>()});
+    let lines: Vec<String> = checks.iter().flat_map(complaints).collect();
+    let is_unknown = head.is_some() && !checks.iter().any(|check| check.has_expected == Some(true));
+    if lines.is_empty() && !is_unknown {
+        if context.output.is_json() {
+            context.output.document(&document);
+        }
+        for check in checks.iter().filter(|_| !context.output.is_json()) {
+            let ConsentCheck { dealer_id, records, .. } = check;
+            let noun = if *records == 1 { "record" } else { "records" };
+            let head = hex(&check.head);
+            context.output.line(format!("{dealer_id}: {records} {noun}, head {head}"));
+        }
+        return Ok(());
+    }
+    let message = if lines.is_empty() {
+        "the hash is in no chain: the records after some point are missing"
+    } else {
+        "the records of consents are not as they were written"
+    };
+    let failure =
+        Failure::new(1, message).hint("compare with a backup, and keep this database as it is");
+    Err(Failure { data: Some(document), lines, ..failure })
+}
+
+fn chain(check: &ConsentCheck) -> serde_json::Value {
+    let faults =
+        check.faults.iter().map(|(seq, fault)| json!({"seq": seq, "fault": fault.summary()}));
+    json!({
+        "dealer": check.dealer_id,
+        "records": check.records,
+        "head": hex(&check.head),
+        "faults": faults.collect::<Vec<_>>(),
+    })
+}
+
+fn complaints(check: &ConsentCheck) -> Vec<String> {
+    let line = |(seq, fault): &(i64, consent::ConsentFault)| {
+        format!("{} record {seq}: {}", check.dealer_id, fault.summary())
+    };
+    check.faults.iter().map(line).collect()
+}

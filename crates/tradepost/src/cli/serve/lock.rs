@@ -1,0 +1,46 @@
+//! One server for each data folder: whoever serves it, or changes its schema, holds its lock.
+
+use std::fs::{File, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
+
+use crate::cli::output::Failure;
+
+/// What a server locks in its data folder.
+const LOCK: &str = "tradepost.lock";
+
+/// Keeps other servers away from the folder: each would count requests for itself, and one of a newer
+/// version would change the schema under the other.
+pub(in crate::cli) fn lock(data: &Path) -> Result<Option<File>, Failure> {
+    let open = || {
+        tradepost_store::create_private(data)?;
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true).mode(0o600).open(data.join(LOCK))
+    };
+    let file = open().map_err(|error| unusable(data, &Fault::new("locking", error)))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("another server uses the data folder {}", data.display());
+            Err(Failure::new(1, message).hint("stop it, or name another folder with --data"))
+        }
+        // Some network file systems have no locks.
+        Err(TryLockError::Error(error)) => {
+            tracing::warn!(%error, "the data folder could not be locked");
+            Ok(None)
+        }
+    }
+}
+
+/// Opens the store of a folder whose lock is held, and brings its schema up to date.
+pub(in crate::cli) fn migrated(data: &Path) -> Result<Store, Failure> {
+    Store::open(data).map_err(|fault| unusable(data, &fault))
+}
+
+fn unusable(data: &Path, fault: &Fault) -> Failure {
+    let message = format!("cannot use the data folder {}: {}", data.display(), fault.chain());
+    Failure::new(1, message).hint("name a folder that you may write with --data")
+}

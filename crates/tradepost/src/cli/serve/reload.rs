@@ -1,0 +1,71 @@
+//! SIGHUP: certificates, the log's filter and dealers are read again. What cannot change while the
+//! process runs is said in the log, and nothing of it ends the process.
+
+use std::sync::Arc;
+
+use tokio::signal::unix::Signal;
+use tradepost_server::background::{keep_going, piece};
+use tradepost_server::tls::Identity;
+
+use crate::cli::output::Failure;
+use crate::cli::{check_config, dealers};
+use crate::config::Server;
+use crate::log::Log;
+use crate::wiring::Wiring;
+
+/// What can be read again.
+pub(super) struct Reload {
+    /// Where the configuration is; `None` when there is no file.
+    pub(super) source: Option<dealers::Source>,
+    pub(super) environment: Vec<(String, String)>,
+    /// How the process behaves.
+    pub(super) server: Server,
+    pub(super) tls: Option<Arc<Identity>>,
+    pub(super) log: Arc<Log>,
+}
+
+/// Reads again whenever the process is asked to.
+pub(super) async fn follow(hangups: Signal, reload: Arc<Reload>, wiring: Arc<Wiring>) {
+    let hangups = tokio::sync::Mutex::new(hangups);
+    keep_going("reloading", || async {
+        while hangups.lock().await.recv().await.is_some() {
+            let (reload, wiring) = (Arc::clone(&reload), Arc::clone(&wiring));
+            piece("reloading", move || reload.run(&wiring)).await;
+        }
+    })
+    .await;
+}
+
+impl Reload {
+    fn run(&self, wiring: &Wiring) {
+        if let Some(identity) = &self.tls {
+            identity.reload();
+        }
+        let Some(source) = self.source.as_ref().filter(|source| !source.demo) else {
+            tracing::info!("there is no configuration file to read again");
+            return;
+        };
+        if let Err(failure) = self.configure(source, wiring) {
+            let cause = [[failure.message].as_slice(), &failure.lines].concat().join("; ");
+            tracing::error!(cause, "the configuration stays as it was");
+        }
+    }
+
+    fn configure(&self, source: &dealers::Source, wiring: &Wiring) -> Result<(), Failure> {
+        let config = source.load(&self.environment)?;
+        check_config::check_keys(&config)?;
+        let mut later = self.server.differences(&config.server);
+        if !config.publishers.is_empty() {
+            later.push("publishers");
+        }
+        let dealers = config.dealers.len();
+        wiring.replace_dealers(config.dealers).map_err(|fault| Failure::fault(&fault))?;
+        self.log.filter(&config.server.log_filter).map_err(|error| Failure::fault(&*error))?;
+        tracing::info!(dealers, "configuration read again");
+        if !later.is_empty() {
+            let keys = later.join(", ");
+            tracing::warn!(keys, "these are read when the process starts; what is new there waits");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,268 @@
+//! The log of a process that serves: lines go to standard error by way of a bounded queue with a
+//! thread of its own, so that nobody who logs ever waits for a reader or learns of its absence. What
+//! cannot be written is dropped and counted, and the count is written once writing works.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::time::Duration;
+
+use tracing::Subscriber;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer, reload};
+
+use crate::config::Server;
+
+/// How many lines may wait to be written.
+const QUEUE: usize = 4_096;
+
+/// How long the end of the process waits for the last lines.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+type Mistake = Box<dyn Error + Send + Sync>;
+
+/// The running log. When it is dropped, the lines that wait are written, if somebody reads them.
+pub struct Log {
+    queue: Queue,
+    refilter: Box<dyn Fn(EnvFilter) -> Result<(), Mistake> + Send + Sync>,
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Log")
+    }
+}
+
+impl Log {
+    /// Starts the log of this process, to standard error.
+    ///
+    /// # Errors
+    /// When the filter cannot be read, there is a log already, or no thread can be started.
+    pub fn start(server: &Server) -> Result<Self, Mistake> {
+        let (filter, handle) = reload::Layer::new(EnvFilter::try_new(&server.log_filter)?);
+        let queue = Queue::start(io::stderr(), server.log_json)?;
+        let lines = queue.clone();
+        let form = form(server.log_json, move || lines.clone());
+        tracing_subscriber::registry().with(filter).with(form).try_init()?;
+        let refilter = Box::new(move |filter| Ok(handle.reload(filter)?));
+        // A panic's message may quote what a caller sent, so only its place is logged.
+        std::panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(ToString::to_string).unwrap_or_default();
+            tracing::error!(place, "panicked");
+        }));
+        Ok(Self { queue, refilter })
+    }
+
+    /// Logs by another filter from now on.
+    ///
+    /// # Errors
+    /// When the filter cannot be read; then everything stays.
+    pub fn filter(&self, filter: &str) -> Result<(), Mistake> {
+        (self.refilter)(EnvFilter::try_new(filter)?)
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let (done, written) = sync_channel(1);
+        // Where the queue is full nobody reads, and nobody would read these lines either.
+        if self.queue.entries.try_send(Entry::End(done)).is_ok() {
+            let _ = written.recv_timeout(LAST_LINES);
+        }
+    }
+}
+
+/// How lines look: as JSON or as text.
+fn form<S, W>(json: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let form = tracing_subscriber::fmt::layer().with_writer(writer);
+    // It would be said on standard error, and the process aborted where that is closed.
+    let form = form.log_internal_errors(false);
+    if json { form.json().flatten_event(true).boxed() } else { form.boxed() }
+}
+
+/// What waits to be written.
+enum Entry {
+    Line(Vec<u8>),
+    /// To be told when everything before it is written.
+    End(SyncSender<()>),
+}
+
+/// The way to the thread that writes.
+#[derive(Clone)]
+struct Queue {
+    entries: SyncSender<Entry>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Queue {
+    fn start(out: impl Write + Send + 'static, json: bool) -> io::Result<Self> {
+        let (entries, waiting) = sync_channel(QUEUE);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let mut writer = Writer { out, dropped: Arc::clone(&dropped), json };
+        std::thread::Builder::new().name("log".to_owned()).spawn(move || writer.run(&waiting))?;
+        Ok(Self { entries, dropped })
+    }
+}
+
+impl Write for Queue {
+    /// Takes a whole line, which is what the formatter writes at once.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.entries.try_send(Entry::Line(line.to_vec())).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The thread that writes.
+struct Writer<W> {
+    out: W,
+    dropped: Arc<AtomicU64>,
+    json: bool,
+}
+
+impl<W: Write> Writer<W> {
+    fn run(&mut self, entries: &Receiver<Entry>) {
+        let mut since_told = 0;
+        loop {
+            let entry = match entries.try_recv() {
+                Ok(entry) => entry,
+                Err(TryRecvError::Disconnected) => return self.tell_dropped(),
+                Err(TryRecvError::Empty) => {
+                    self.tell_dropped();
+                    since_told = 0;
+                    let Ok(entry) = entries.recv() else { return };
+                    entry
+                }
+            };
+            match entry {
+                Entry::Line(line) => {
+                    if self.out.write_all(&line).is_err() {
+                        self.dropped.fetch_add(1, Ordering::Relaxed);
+                    }
+                    since_told += 1;
+                }
+                Entry::End(done) => {
+                    self.tell_dropped();
+                    let _ = done.send(());
+                }
+            }
+            // In a flood the queue is never empty.
+            if since_told == QUEUE {
+                self.tell_dropped();
+                since_told = 0;
+            }
+        }
+    }
+
+    /// Says how many lines are missing, when some are.
+    fn tell_dropped(&mut self) {
+        let lines = self.dropped.swap(0, Ordering::Relaxed);
+        if lines > 0 && self.out.write_all(&line_about(lines, self.json)).is_err() {
+            self.dropped.fetch_add(lines, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A line that says how many are missing, in the form of the others.
+fn line_about(lines: u64, json: bool) -> Vec<u8> {
+    let (entries, written) = sync_channel(1);
+    let queue = Queue { entries, dropped: Arc::default() };
+    let log = tracing_subscriber::registry().with(form(json, move || queue.clone()));
+    tracing::subscriber::with_default(log, || {
+        tracing::warn!(lines, "lines of the log could not be written and are missing");
+    });
+    match written.try_recv() {
+        Ok(Entry::Line(line)) => line,
+        Ok(Entry::End(_)) | Err(_) => unreachable!("the subscriber has just written the line"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// A reader that takes nothing before it is let go, and that may be closed.
+    struct Reader {
+        go: Receiver<()>,
+        closed: Arc<AtomicBool>,
+        written: mpsc::Sender<String>,
+    }
+
+    impl Write for Reader {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            // Fails when the other end is gone: then nothing stalls any more.
+            let _ = self.go.recv();
+            if self.closed.load(Ordering::SeqCst) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            let _ = self.written.send(String::from_utf8(line.to_vec()).unwrap());
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_stalls_stops_nobody_and_is_told_how_many_lines_it_missed() {
+        let ((stall, go), (written, read)) = (mpsc::channel(), mpsc::channel());
+        let reader = Reader { go, closed: Arc::default(), written };
+        let mut queue = Queue::start(reader, false).unwrap();
+        for number in 0..2 * QUEUE {
+            queue.write_all(format!("{number}\n").as_bytes()).unwrap();
+        }
+        drop((stall, queue));
+        let (told, lines): (Vec<_>, Vec<_>) = read.iter().partition(|line| line.contains("WARN"));
+        // One line may have been with the thread already.
+        assert!((QUEUE..=QUEUE + 1).contains(&lines.len()), "{}", lines.len());
+        assert_eq!((lines[0].as_str(), told.len()), ("0\n", 1));
+        let missing = format!("are missing lines={}\n", 2 * QUEUE - lines.len());
+        assert!(told[0].ends_with(&missing), "{told:?}");
+    }
+
+    #[test]
+    fn lines_for_a_closed_reader_are_counted_until_one_reads_again() {
+        let ((stall, go), (written, read)) = (mpsc::channel(), mpsc::channel());
+        drop(stall);
+        let closed = Arc::new(AtomicBool::new(true));
+        let reader = Reader { go, closed: Arc::clone(&closed), written };
+        let mut queue = Queue::start(reader, true).unwrap();
+        let entries = queue.entries.clone();
+        let settle = || {
+            let (done, written) = sync_channel(1);
+            entries.send(Entry::End(done)).unwrap();
+            written.recv().unwrap();
+        };
+        queue.write_all(b"one\n").unwrap();
+        queue.write_all(b"two\n").unwrap();
+        settle();
+        closed.store(false, Ordering::SeqCst);
+        queue.write_all(b"three\n").unwrap();
+        settle();
+        let lines: Vec<String> = read.try_iter().collect();
+        let about = lines.iter().find(|line| *line != "three\n").unwrap();
+        let about: serde_json::Value = serde_json::from_str(about).unwrap();
+        let message = "lines of the log could not be written and are missing";
+        assert_eq!((&about["message"], &about["lines"]), (&message.into(), &2.into()));
+        assert_eq!(lines.len(), 2, "{lines:?}");
+    }
+}

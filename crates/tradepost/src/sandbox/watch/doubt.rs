@@ -1,0 +1,56 @@
+//! How a buyer ended: leads, and messages to an agent, that may have arrived and about which nothing
+//! final was said.
+
+use tradepost_wire::aap::Code;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::Intent;
+use crate::sandbox::sent::Digest;
+use crate::sandbox::told::Told;
+
+/// A lead, or a message to an agent, of which its buyer cannot know whether the seller has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// Its last exchange.
+    pub exchange: u64,
+    /// What tells its attempts from those of other intents.
+    pub intent: Digest,
+    /// How often it was sent.
+    pub attempts: u32,
+    /// Whether it had an idempotency key, or a message's id, by which it could be known again.
+    pub keyed: bool,
+    /// What the buyer does not know: whether the seller has it.
+    pub taken: bool,
+}
+
+impl Doubt {
+    pub(super) fn of(digest: Digest, intent: &Intent) -> Self {
+        Self {
+            exchange: intent.number,
+            intent: digest,
+            attempts: intent.attempts,
+            keyed: intent.key.is_some(),
+            taken: intent.taken,
+        }
+    }
+}
+
+impl Intent {
+    /// Whether what its buyer was told leaves open what the dealer has done.
+    pub(super) fn is_open(&self) -> bool {
+        match &self.told {
+            // An answer that never came, or that made no sense.
+            None | Some(Told::Nothing) => true,
+            Some(Told::Yes) => false,
+            // A dealer who had taken it would have repeated the receipt.
+            Some(Told::No { code, retryable: false, .. }) if settles(code) => false,
+            // Whoever fails in the middle may have done it before (RFC 9110 §15.6).
+            Some(Told::No { code, .. }) => self.was_open || code.starts_with("HTTP 5"),
+        }
+    }
+}
+
+/// Whether a refusal for good is one of the lead itself, and not of its caller or its key.
+fn settles(code: &str) -> bool {
+    Code::from_name(code).is_some_and(|code| code != Code::IdempotencyConflict)
+}

@@ -1,0 +1,140 @@
+//! What a configuration sets up: its agents on one store, behind one desk.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tradepost_buyer::transport::Limits;
+use tradepost_buyer::{Transport, Url};
+use tradepost_server::agent::SharedAgent;
+use tradepost_server::auth::Means;
+use tradepost_server::auth::jwks::Fetch;
+use tradepost_server::clock::Clock;
+use tradepost_server::desk::Desk;
+use tradepost_server::fault::Fault;
+use tradepost_server::http::{self, Site};
+use tradepost_store::Store;
+
+use crate::aap::seller::Seller;
+use crate::adcp;
+use crate::adcp::notices::Notices;
+use crate::config::{Config, Dealer, Origin, Server};
+
+/// A process that was set up.
+#[derive(Debug)]
+pub struct Wiring {
+    /// Its agents.
+    pub desk: Arc<Desk>,
+    /// What delivers the notifications of its publishers, once somebody runs it.
+    pub notices: Vec<Arc<Notices>>,
+    publishers: Vec<SharedAgent>,
+    store: Arc<Store>,
+    means: Means,
+    /// Where it listens, as cards name it; `None` when no configuration names its agents.
+    origin: Option<Origin>,
+}
+
+impl Wiring {
+    /// Sets the agents of a configuration up. `address` is where the process listens: cards name it
+    /// when the configuration names no public address.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn open(
+        config: Config,
+        store: Arc<Store>,
+        clock: Clock,
+        address: SocketAddr,
+    ) -> Result<Self, Fault> {
+        let Config { server, dealers, publishers } = config;
+        let origin = server.origin(address);
+        store.keep_free(server.min_free_space);
+        let means = means(&store, &clock);
+        let patience = server.http().request_timeout;
+        let open = |publisher| adcp::open(publisher, &store, &means, origin, patience);
+        let publishers = publishers.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let notices = publishers.iter().filter_map(|publisher| publisher.notices.clone()).collect();
+        let shared = |publisher| Arc::new(publisher) as SharedAgent;
+        let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
+        let agents = agents(dealers, &publishers, (&store, &means, origin))?;
+        let desk = desk(&server, &store, clock, agents);
+        let origin = Some(origin);
+        Ok(Self { desk, notices, publishers, store, means, origin })
+    }
+
+    /// A process with an agent that no configuration names, and nobody else.
+    #[must_use]
+    pub fn alone(server: &Server, store: Arc<Store>, clock: Clock, agent: SharedAgent) -> Self {
+        let means = means(&store, &clock);
+        let desk = desk(server, &store, clock, vec![agent]);
+        let (notices, publishers) = (Vec::new(), Vec::new());
+        Self { desk, notices, publishers, store, means, origin: None }
+    }
+
+    /// Puts other dealers in the place of those there are; what they have begun they finish.
+    /// Publishers stay: what they remember of signatures and tasks is in memory.
+    ///
+    /// # Errors
+    /// When a dealer cannot be set up; then everything stays.
+    pub fn replace_dealers(&self, dealers: Vec<Dealer>) -> Result<(), Fault> {
+        let Some(origin) = self.origin else {
+            return Ok(());
+        };
+        let place = (&self.store, &self.means, origin);
+        self.desk.replace(agents(dealers, &self.publishers, place)?);
+        Ok(())
+    }
+}
+
+/// Dealers before publishers: the first that answers on a host is reached there.
+fn agents(
+    dealers: Vec<Dealer>,
+    publishers: &[SharedAgent],
+    (store, means, origin): (&Arc<Store>, &Means, Origin),
+) -> Result<Vec<SharedAgent>, Fault> {
+    let open = |dealer| Ok(Arc::new(Seller::open(dealer, store, means, origin)?) as SharedAgent);
+    let dealers = dealers.into_iter().map(open).collect::<Result<Vec<_>, Fault>>()?;
+    Ok(dealers.into_iter().chain(publishers.iter().cloned()).collect())
+}
+
+/// A desk with these agents on a store.
+fn desk(server: &Server, store: &Arc<Store>, clock: Clock, agents: Vec<SharedAgent>) -> Arc<Desk> {
+    Arc::new(Desk::new(server.http(), clock, Arc::clone(store) as _, agents))
+}
+
+/// Everything that can be asked of a process.
+#[must_use]
+pub fn site(desk: Arc<Desk>) -> Site {
+    http::site(desk, adcp::http::routes())
+}
+
+/// What credentials are judged with: keys of the store, and issuers on the web.
+#[must_use]
+pub fn means(store: &Arc<Store>, clock: &Clock) -> Means {
+    let web = Arc::new(Issuers(Transport::new(LIMITS)));
+    Means { keys: Arc::clone(store) as _, web, clock: clock.clone() }
+}
+
+/// What fetching an issuer's keys may cost.
+const LIMITS: Limits = Limits {
+    timeout: Duration::from_secs(5),
+    connect: Duration::from_secs(3),
+    max_body: 256 * 1024,
+};
+
+/// Fetches what the issuers of tokens publish.
+#[derive(Debug)]
+struct Issuers(Transport);
+
+impl Fetch for Issuers {
+    fn fetch(&self, url: Url) -> BoxFuture<'_, Result<Vec<u8>, String>> {
+        Box::pin(async move {
+            let response = self.0.get(&url, None).await.map_err(|failure| failure.to_string())?;
+            if !response.is_success() {
+                return Err(format!("the answer has the status {}", response.status));
+            }
+            Ok(response.body.to_vec())
+        })
+    }
+}

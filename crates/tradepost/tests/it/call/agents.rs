@@ -1,0 +1,213 @@
+//! `tradepost call --text` as a process, before the conformance agent: an agent of A2A that has
+//! never heard of dealers, streams or does not, and asks back.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use expect_test::{Expect, expect};
+use serde_json::Value;
+use tradepost::conformance::Profile;
+
+use super::{ended, stop};
+use crate::support::conformance::{ConformanceServer, start_conformance};
+
+fn say(server: &ConformanceServer, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_tradepost"))
+        .args(["call", &format!("http://{}", server.address)])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// What was said in the end, with names in place of what is different every time.
+fn check(server: &ConformanceServer, arguments: &[&str], expected: &Expect) {
+    let (exit, shown, said) = ended(say(server, arguments));
+    // How often a task is looked at on its way is a matter of time.
+    let said: Vec<_> =
+        said.lines().filter(|line| !["submitted", "working"].contains(line)).collect();
+    let text = format!("{exit}\n{shown}--\n{}\n", said.join("\n"));
+    let text = text.replace(&server.address.to_string(), "AGENT");
+    expected.assert_eq(&without_ids(&text));
+}
+
+fn without_ids(text: &str) -> String {
+    let is_id = |word: &str| word.len() == 36 && word.matches('-').count() == 4;
+    let line = |line: &str| {
+        let words = line.split(' ').map(|word| {
+            let bare = word.trim_end_matches([':', ',']);
+            if is_id(bare) { word.replace(bare, "ID") } else { word.to_owned() }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(|text| line(text) + "\n").collect()
+}
+
+#[test]
+fn a_task_is_followed_by_stream_or_by_asking_and_what_comes_of_it_is_shown() {
+    let streaming = start_conformance(Profile::Streaming);
+    let plain = start_conformance(Profile::Plain);
+    check(
+        &streaming,
+        &["--text", "tck-message-response"],
+        &expect![[r#"
+            0
+            Direct message response
+            --
+            to go on: --conversation ID
+        "#]],
+    );
+    check(
+        &streaming,
+        &["--text", "tck-stream-artifact-chunked"],
+        &expect![[r#"
+            0
+            chunk-1 chunk-2
+            --
+            to go on: --conversation ID
+        "#]],
+    );
+    for (server, more) in [(&plain, &[][..]), (&streaming, &["--poll"][..]), (&streaming, &[])] {
+        let arguments = [&["--text", "tck-long-running"][..], more].concat();
+        let (exit, shown, said) = ended(say(server, &arguments));
+        assert_eq!((exit, shown.as_str()), (0, "Long task result\n\nHello from TCK\n"), "{said}");
+    }
+    check(
+        &streaming,
+        &["--text", "tck-artifact-data"],
+        &expect![[r#"
+            0
+            {
+              "key": "value",
+              "count": 42
+            }
+            --
+            to go on: --conversation ID
+        "#]],
+    );
+    check(
+        &streaming,
+        &["--text", "tck-artifact-file-url"],
+        &expect![[r#"
+            0
+            file output.txt text/plain: https://example.com/output.txt
+            --
+            to go on: --conversation ID
+        "#]],
+    );
+}
+
+#[test]
+fn what_an_agent_waits_for_is_said_with_the_command_that_goes_on() {
+    let server = start_conformance(Profile::Streaming);
+    check(
+        &server,
+        &["--text", "tck-input-required"],
+        &expect![[r#"
+            12
+            More input is needed
+            --
+            error: the agent waits for an answer: More input is needed
+            hint: answer with tradepost call http://AGENT --task ID --conversation ID --text "…"
+        "#]],
+    );
+    check(
+        &server,
+        &["--text", "tck-auth-required"],
+        &expect![[r#"
+            12
+            A credential is needed
+            --
+            error: the agent waits for a credential or a permission: A credential is needed
+            hint: do what it asks for, then follow the task with tradepost call http://AGENT --task ID
+        "#]],
+    );
+    let (exit, shown, _) = ended(say(&server, &["--text", "tck-input-required", "--json"]));
+    let error = &serde_json::from_str::<Value>(&shown).unwrap()["error"];
+    assert_eq!((exit, &error["next"]["action"]), (12, &"answer".into()));
+    assert_eq!(error["agent"]["a2a_version"], "1.0");
+    let id = error["task"]["id"].as_str().unwrap();
+    let (exit, shown, _) = ended(say(&server, &["--task", id, "--text", "here", "--json"]));
+    let answered: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!((exit, &answered["task"]["id"]), (0, &id.into()));
+    assert_eq!(answered["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    assert_eq!(answered["next"], Value::Null);
+}
+
+#[test]
+fn a_task_that_ends_without_a_result_is_a_failure() {
+    let server = start_conformance(Profile::Streaming);
+    check(
+        &server,
+        &["--text", "tck-reject-task"],
+        &expect![[r#"
+            9
+            rejected
+            --
+            error: the seller failed: rejected
+              retry: no, the same request would be refused again
+              task ID: rejected
+            hint: act on what the seller says
+        "#]],
+    );
+    check(
+        &server,
+        &["--task", "nobody-has-this"],
+        &expect![[r#"
+            4
+            --
+            error: TASK_NOT_FOUND: the task does not exist, or is not yours
+              taskId: nobody-has-this
+              retry: no, the same request would be refused again
+            hint: check the task id; this agent may keep no tasks
+        "#]],
+    );
+    check(
+        &server,
+        &["--make", "Honda", "--text", "hello"],
+        &expect![[r#"
+            2
+            --
+            error: --make belong to a skill of AAP
+            hint: name the skill, or say it in --text
+        "#]],
+    );
+    let (exit, _, said) = ended(say(&server, &[]));
+    assert_eq!(exit, 2, "{said}");
+    let (exit, _, said) = ended(say(&server, &["search", "--text", "hello"]));
+    assert_eq!(exit, 2, "{said}");
+}
+
+#[test]
+fn a_task_that_goes_on_is_left_with_the_command_that_follows_it() {
+    let server = start_conformance(Profile::Plain);
+    let (exit, _, said) = ended(say(&server, &["--text", "tck-cancel", "--follow", "1"]));
+    assert_eq!(exit, 13, "{said}");
+    let (_, hint) = said.split_once("hint: follow it with ").unwrap();
+    let id = hint.trim_end().rsplit(' ').next().unwrap();
+
+    let mut child = say(&server, &["--task", id, "--json"]);
+    let mut talk = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    talk.read_line(&mut line).unwrap();
+    assert!(["submitted\n", "working\n"].contains(&line.as_str()), "{line}");
+    stop(&child);
+    let (exit, shown, _) = ended(child);
+    let error = &serde_json::from_str::<Value>(&shown).unwrap()["error"];
+    assert_eq!((exit, &error["task"]["id"]), (130, &id.into()));
+    assert_eq!(error["next"]["action"], "follow");
+}
+
+#[test]
+fn a_card_that_nobody_signed_is_not_spoken_to_by_who_has_keys() {
+    let server = start_conformance(Profile::Plain);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.json");
+    let jwk = crate::support::signer::Signer::new("k").public();
+    std::fs::write(&path, serde_json::json!({"keys": [jwk]}).to_string()).unwrap();
+    let keys = path.to_str().unwrap();
+    let (exit, _, said) = ended(say(&server, &["--text", "hello", "--keys", keys]));
+    assert_eq!(exit, 11, "{said}");
+}

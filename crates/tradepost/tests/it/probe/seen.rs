@@ -1,0 +1,224 @@
+//! What could be seen of an agent, and what is said when it was little: because the agent lets nobody
+//! in, because the run was stopped, or because nothing was to be sent.
+
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc;
+
+use tradepost_probe::{markdown, probe_until, rehearse};
+
+use super::*;
+
+/// A dealer who wants a credential, behind a proxy that notes what is asked.
+fn locked(asked: &Arc<Mutex<Vec<Passing>>>) -> (TestServer, String) {
+    let server = start_with(|config| {
+        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+    });
+    let asked = Arc::clone(asked);
+    let note: ChangeRequest = Arc::new(move |it| asked.lock().unwrap().push(it.clone()));
+    // The dealer itself would count wrong credentials, and ask to wait.
+    let refuse: ChangeAnswer = Arc::new(|asked, told: &mut Passing| {
+        if asked.target() == "/a2a" {
+            *told = Passing::default();
+            told.set_status(401);
+            told.set_header("www-authenticate", "Bearer");
+        }
+    });
+    let address = proxy::start(server.address, NAMED, note, refuse);
+    (server, address)
+}
+
+/// A server that takes connections and never answers; told of each.
+fn silent() -> (String, mpsc::Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for client in listener.incoming().flatten() {
+            held.push(client);
+            let _ = tell.send(());
+        }
+    });
+    (address, told)
+}
+
+fn tradepost(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn an_agent_that_lets_nobody_in_gets_no_grade() {
+    let (_server, address) = locked(&Arc::default());
+    let report = run(&address, options());
+    assert_eq!((failed(&report), report.grade), (Vec::new(), None));
+    let coverage = report.coverage();
+    assert!(coverage.looked_at * 2 < coverage.of, "{coverage:?}");
+    let meaning = format!("only {} of {} MUSTs", coverage.looked_at, coverage.of);
+    assert!(report.meaning().starts_with(&meaning), "{}", report.meaning());
+    assert!(junit::write(&report).contains("<error type=\"no grade\""));
+    assert!(html::write(&report).contains("aria-label=\"no grade\""));
+    assert!(markdown::write(&report).contains(": no grade\n"));
+
+    let output = tradepost(&["probe", &address, "--rate", "0"]).output().unwrap();
+    let (shown, said) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(14), "{said}");
+    assert!(shown.contains(": no grade\n"), "{shown}");
+    assert!(said.contains("MUSTs could be looked at"), "{said}");
+}
+
+#[test]
+fn a_run_that_is_stopped_reports_what_was_seen() {
+    let server = start_with(|_| {});
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let stop = Mutex::new(Some(stop));
+    let count = AtomicU32::new(0);
+    let request: ChangeRequest = Arc::new(move |_| {
+        if count.fetch_add(1, Ordering::Relaxed) == 20 {
+            let _ = stop.lock().unwrap().take().unwrap().send(());
+        }
+    });
+    let address = proxy::start(server.address, NAMED, request, Arc::new(|_, _| {}));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut seen = Vec::new();
+    let report = runtime.block_on(async {
+        let stop = async {
+            let _ = stopped.await;
+        };
+        let mut progress = |it: &tradepost_probe::Progress<'_>| {
+            seen.push((it.done, it.finding.is_some()));
+        };
+        let transport = Transport::new(Limits::default());
+        probe_until(transport, &address, options(), &mut progress, stop).await.unwrap()
+    });
+    assert_eq!(report.stopped.as_deref(), Some("the run was stopped"));
+    assert_eq!(report.grade, None);
+    assert!((15..=25).contains(&report.requests), "{}", report.requests);
+    let counts = report.counts(None);
+    assert!(counts.pass > 10 && counts.skipped > 100, "{counts:?}");
+    let why = report.findings.last().unwrap().verdict.text();
+    assert_eq!(why, "the run was stopped");
+    // Each check is told when it begins and when it is done.
+    assert_eq!(seen[..3], [(0, false), (1, true), (1, false)]);
+    assert_eq!(seen.last(), Some(&(report.findings.len(), true)));
+    assert!(html::write(&report).contains("ended early: the run was stopped"));
+}
+
+#[test]
+fn a_deadline_ends_a_run_that_would_wait() {
+    let (address, _connections) = silent();
+    let report = run(&address, with(options(), |it| it.deadline = Some(Duration::from_millis(50))));
+    assert_eq!(report.stopped.as_deref(), Some("the deadline of 0.05 s has passed"));
+    assert_eq!((report.grade, report.requests), (None, 1));
+    assert!(!report.breaks_a_must());
+    let counts = report.counts(None);
+    assert_eq!(counts.skipped, report.findings.len());
+}
+
+#[test]
+fn a_signal_ends_a_probe_with_its_report() {
+    let (address, connections) = silent();
+    let child = tradepost(&["probe", &address, "--format", "json"]).spawn().unwrap();
+    connections.recv_timeout(Duration::from_secs(60)).unwrap();
+    let script = ["-c", "kill -s INT \"$1\"", "sh", &child.id().to_string()];
+    assert!(Command::new("sh").args(script).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["stopped"], &report["grade"]),
+        (&json!("the run was stopped"), &json!(null))
+    );
+}
+
+#[test]
+fn every_request_says_who_sends_it_and_where_to_find_them() {
+    let asked = Arc::<Mutex<Vec<Passing>>>::default();
+    let (_server, address) = locked(&asked);
+    run(&address, options());
+    let contact = Some("https://buyer.example/probes".to_owned());
+    let report = run(&address, with(options(), |it| it.contact = contact));
+    let own = concat!("tradepost-probe/", env!("CARGO_PKG_VERSION"));
+    let whole = format!("{own} (+https://buyer.example/probes)");
+    let asked = asked.lock().unwrap();
+    let named: Vec<_> = asked.iter().map(|it| it.header("user-agent").unwrap()).collect();
+    let (first, second) = named.split_at(named.len() - report.requests as usize);
+    assert!(first.len() > 20 && first.iter().all(|name| *name == own), "{first:?}");
+    assert!(second.len() > 20 && second.iter().all(|name| *name == whole), "{second:?}");
+    let shown = &report.findings[0].exchanges[0].request.headers;
+    assert!(shown.contains(&("user-agent".to_owned(), whole)), "{shown:?}");
+}
+
+#[test]
+fn a_dry_run_reads_the_card_and_says_what_would_be_sent() {
+    let asked = Arc::<Mutex<Vec<Passing>>>::default();
+    let (_server, address) = locked(&asked);
+    let options = with(options(), |it| it.token = Some("s3cret-token".to_owned()));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let transport = Transport::new(Limits::default());
+    let rehearsal = runtime.block_on(rehearse(transport, &address, options)).unwrap();
+    let lines = |asked: &[Passing]| asked.iter().map(|it| it.first.clone()).collect::<Vec<_>>();
+    let card = "GET /.well-known/agent-card.json HTTP/1.1";
+    assert_eq!(lines(&asked.lock().unwrap()), [card]);
+    let step = |id: &str| rehearsal.steps.iter().find(|step| step.check.id == id).unwrap();
+    let sent = &step("a2a.send.result").requests[0];
+    assert!(sent.body.contains("\"method\":\"SendMessage\""), "{}", sent.body);
+    assert!(step("aap.lead.nobody").requests[0].body.contains("lead.submit"));
+    assert!(step("a2a.send.task").nothing.is_some());
+    let text = serde_json::to_string(&rehearsal).unwrap();
+    assert!(text.contains("Bearer ***") && !text.contains("s3cret-token"));
+
+    let output = tradepost(&["probe", &address, "--dry-run"]).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(shown.contains("nothing was sent but a GET of the card"), "{shown}");
+    // Leads would be sent that nobody could answer; the valid ones are not allowed.
+    assert!(shown.contains("nothing: ") && shown.contains("\"method\":\"SendMessage\""), "{shown}");
+    assert_eq!(lines(&asked.lock().unwrap()), [card, card]);
+    let output = tradepost(&["probe", &address, "--dry-run", "--format", "html"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_dry_run_of_a_seller_shows_what_its_tools_would_be_asked() {
+    let seller = crate::support::adcp::Seller::start(crate::support::adcp::Manner {
+        streams: false,
+        has_card: false,
+    });
+    let options = with(options(), |it| it.profile = Some(check::Profile::Adcp));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let address = format!("http://{}", seller.address);
+    let transport = Transport::new(Limits::default());
+    let rehearsal = runtime.block_on(rehearse(transport, &address, options)).unwrap();
+    assert!(!seller.was_asked("get_products"));
+    let bodies = rehearsal.steps.iter().flat_map(|step| &step.requests).map(|sent| &sent.body);
+    assert!(bodies.into_iter().any(|body| body.contains("\"name\":\"get_products\"")));
+}
+
+#[test]
+fn further_reports_are_written_beside_the_first() {
+    let server = start_with(|_| {});
+    let change: ChangeAnswer = Arc::new(|_, told: &mut Passing| told.drop_header("cache-control"));
+    let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), change);
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (junit, markdown) =
+        (format!("junit={}", file("a.xml")), format!("markdown={}", file("b.md")));
+    let arguments = ["probe", &address, "--rate", "0", "--profile", "a2a", "--format", "github"];
+    let more = ["--also", &junit, "--also", &markdown];
+    let output = tradepost(&[arguments.as_slice(), &more].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let warning = "::warning title=SHOULD is not kept%3A a2a.card.cache-control on card::The card";
+    assert!(shown.starts_with(warning), "{shown}");
+    assert!(shown.contains("\n::notice title=tradepost probe::"), "{shown}");
+    let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    assert!(
+        read("a.xml").contains("failures=\"0\"") && read("a.xml").contains("SHOULD not kept: ")
+    );
+    assert!(read("b.md").contains("| **SHOULD** | The card says how long it may be kept"));
+}

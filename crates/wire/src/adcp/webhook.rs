@@ -1,0 +1,241 @@
+//! A webhook of a seller, as its receiver reads it (`core/mcp-webhook-payload.json` of 3.0 and 3.1,
+//! and the payloads of `notification_configs`). What is in it besides is the seller's affair: it has
+//! been sent, and nobody can mend it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Standing;
+use crate::parse::{self, read_object};
+use crate::problem::{At, Extra, Problem, Problems};
+
+/// What tells one event from another that is no step of a task: the members that name it.
+const NAMES: [&str; 4] = ["notification_type", "event", "batch_id", "rights_id"];
+
+/// The longest name of a task, in characters: it is kept, and shown in tables.
+const MAX_NAME: usize = 255;
+
+/// A webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Webhook {
+    /// A task has come to a standing.
+    Task(Step),
+    /// Something changed that is no task: an account, a creative, a list.
+    Event {
+        /// The same at every attempt, and for no other event of the sender.
+        key: String,
+        /// What changed, by the first member that says so.
+        name: String,
+    },
+    /// A question whether we are who answers here; what is named has to be said back.
+    Challenge(String),
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The same at every attempt, and for no other event of the sender.
+    pub key: String,
+    /// Of which task.
+    pub task_id: String,
+    /// The tool that it came of.
+    pub task_type: String,
+    /// How far it is.
+    pub standing: Standing,
+    /// When that was said.
+    pub timestamp: Timestamp,
+}
+
+/// A body that is no webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoWebhook {
+    /// Every problem.
+    pub problems: Problems,
+}
+
+impl NoWebhook {
+    /// What is wrong in one word, by the names of the published vectors.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        let listed = self.problems.listed();
+        let absent = |problem: &&Problem| problem.is_absence();
+        let key = Extra::Property("idempotency_key");
+        if listed.iter().filter(absent).count() == 1 && listed.iter().any(|p| p.extra == key) {
+            "missing_idempotency_key"
+        } else if listed.iter().any(|problem| problem.is_absence()) {
+            "missing_envelope_fields"
+        } else if listed.iter().any(|problem| problem.pointer == "/status") {
+            "invalid_envelope_status"
+        } else {
+            "invalid_envelope"
+        }
+    }
+}
+
+impl fmt::Display for NoWebhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+impl std::error::Error for NoWebhook {}
+
+/// Reads one.
+///
+/// # Errors
+/// Every problem.
+pub fn read(document: &Value) -> Result<Webhook, NoWebhook> {
+    let mut problems = Problems::new();
+    let has = |name: &str| document.get(name).is_some();
+    let read = if document.get("type").is_some_and(|kind| kind == "webhook.challenge") {
+        read_object!(document, &At::Root, &mut problems, open {
+            required "challenge" => challenge: sent_challenge,
+        });
+        challenge.map(Webhook::Challenge)
+    } else if has("idempotency_key")
+        && !has("task_id")
+        && !has("task_type")
+        // An account that is announced has a status of its own.
+        && (!has("status") || NAMES.into_iter().any(has))
+    {
+        event(document, &mut problems)
+    } else {
+        step(document, &mut problems)
+    };
+    problems.into_result(read).map_err(|problems| NoWebhook { problems })
+}
+
+fn step(document: &Value, problems: &mut Problems) -> Option<Webhook> {
+    read_object!(document, &At::Root, problems, open {
+        required "idempotency_key" => key: sent_key,
+        optional "operation_id" => _operation: parse::text,
+        required "task_id" => task_id: named,
+        required "task_type" => task_type: named,
+        required "status" => standing: parse::word::<Standing>,
+        required "timestamp" => timestamp: parse::timestamp,
+    });
+    // 3.0 did not demand it, so that a webhook that lacks nothing else is one of 3.0.
+    let lacking = problems.listed().iter().filter(|problem| problem.is_absence()).count();
+    if lacking > 1 && document.get("operation_id").is_none() {
+        parse::missing(&At::Root, problems, "operation_id");
+    }
+    Some(Webhook::Task(Step {
+        key: key?,
+        task_id: task_id?,
+        task_type: task_type?,
+        standing: standing?,
+        timestamp: timestamp?,
+    }))
+}
+
+fn event(document: &Value, problems: &mut Problems) -> Option<Webhook> {
+    read_object!(document, &At::Root, problems, open {
+        required "idempotency_key" => key: sent_key,
+    });
+    let name = NAMES.iter().find_map(|name| document.get(name)?.as_str());
+    if name.is_none() {
+        parse::none_of(&At::Root, problems, &NAMES);
+    }
+    Some(Webhook::Event { key: key?, name: name?.to_owned() })
+}
+
+fn sent_key(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const PATTERN: &str = "^[A-Za-z0-9_.:-]{16,255}$";
+    const HINT: &str = "must be 16 to 255 letters, digits and _.:-";
+    parse::matching(value, at, problems, |text| is_key(text, 16), PATTERN, HINT)
+}
+
+fn sent_challenge(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const PATTERN: &str = "^[A-Za-z0-9_.:-]{32,255}$";
+    const HINT: &str = "must be 32 to 255 letters, digits and _.:-";
+    parse::matching(value, at, problems, |text| is_key(text, 32), PATTERN, HINT)
+}
+
+fn is_key(text: &str, least: usize) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
+    (least..=255).contains(&text.len()) && text.bytes().all(plain)
+}
+
+fn named(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    parse::text_of(value, at, problems, 1, Some(MAX_NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn envelope() -> Value {
+        json!({"idempotency_key": "whk_0123456789abcdef", "operation_id": "o", "task_id": "t",
+            "task_type": "create_media_buy", "status": "completed",
+            "timestamp": "2026-04-30T12:00:00Z", "result": {"media_buy_id": "m"}})
+    }
+
+    fn without(name: &str) -> Value {
+        let mut document = envelope();
+        document.as_object_mut().unwrap().remove(name);
+        document
+    }
+
+    fn with(name: &str, value: Value) -> Value {
+        let mut document = envelope();
+        document[name] = value;
+        document
+    }
+
+    #[test]
+    fn an_envelope_needs_all_of_its_members_and_says_which_are_wrong() {
+        for (document, code) in [
+            (envelope(), ""),
+            (without("operation_id"), ""),
+            (without("result"), ""),
+            (without("idempotency_key"), "missing_idempotency_key"),
+            (without("task_id"), "missing_envelope_fields"),
+            (without("timestamp"), "missing_envelope_fields"),
+            (with("idempotency_key", json!("short")), "invalid_envelope"),
+            (with("idempotency_key", json!("a b c d e f g h i j")), "invalid_envelope"),
+            (with("idempotency_key", json!(1)), "invalid_envelope"),
+            (with("status", json!("active")), "invalid_envelope_status"),
+            (with("status", json!(null)), "invalid_envelope_status"),
+            (with("timestamp", json!("yesterday")), "invalid_envelope"),
+            (with("task_id", json!("")), "invalid_envelope"),
+            (json!({"notification_type": "scheduled"}), "missing_envelope_fields"),
+            (json!({}), "missing_envelope_fields"),
+            (json!([]), "invalid_envelope"),
+        ] {
+            let told = read(&document).err().map_or("", |no| no.code());
+            assert_eq!(told, code, "{document}");
+        }
+        let bare = read(&json!({"notification_type": "scheduled"})).unwrap_err();
+        let named: Vec<_> = bare.problems.into_iter().map(|problem| problem.message).collect();
+        expect_test::expect![[r#"
+            missing required property "idempotency_key"
+            missing required property "task_id"
+            missing required property "task_type"
+            missing required property "status"
+            missing required property "timestamp"
+            missing required property "operation_id""#]]
+        .assert_eq(&named.join("\n"));
+    }
+
+    #[test]
+    fn events_and_challenges_are_told_from_steps_of_a_task() {
+        let key = "whk_0123456789abcdef";
+        let event = json!({"idempotency_key": key, "notification_type": "account.status_changed",
+            "status": "active"});
+        let name = "account.status_changed".to_owned();
+        assert_eq!(read(&event), Ok(Webhook::Event { key: key.to_owned(), name }));
+        assert_eq!(
+            read(&json!({"idempotency_key": key})).unwrap_err().code(),
+            "missing_envelope_fields"
+        );
+        let short = json!({"type": "webhook.challenge", "challenge": "x"});
+        assert!(read(&short).is_err());
+        let asked = "example-challenge-token-000000000000";
+        let asks = json!({"type": "webhook.challenge", "challenge": asked, "account_id": "a"});
+        assert_eq!(read(&asks), Ok(Webhook::Challenge(asked.to_owned())));
+    }
+}

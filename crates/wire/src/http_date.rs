@@ -1,0 +1,41 @@
+//! Moments as HTTP writes them, and waits (RFC 9110 §5.6.7, §10.2.3).
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// A moment in any of the three forms.
+#[must_use]
+pub fn read(text: &str) -> Option<Timestamp> {
+    httpdate::parse_http_date(text.trim()).ok()?.try_into().ok()
+}
+
+/// A `Retry-After` header: seconds, or a moment, which is compared with the answer's own `Date`
+/// so that no clock is needed and the two sides' clocks need not agree.
+#[must_use]
+pub fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
+    let header = header.trim();
+    if !header.is_empty() && header.bytes().all(|b| b.is_ascii_digit()) {
+        return Some(Duration::from_secs(header.parse().unwrap_or(u64::MAX)));
+    }
+    let wait: SignedDuration = read(date?)?.duration_until(read(header)?);
+    Some(Duration::try_from(wait).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_seconds_or_a_moment_after_the_answers_own() {
+        const AT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let seconds = |header, date| retry_after(header, date).map(|wait| wait.as_secs());
+        assert_eq!(seconds(" 120 ", None), Some(120));
+        assert_eq!(seconds("99999999999999999999999", None), Some(u64::MAX));
+        assert_eq!(seconds("Sunday, 06-Nov-94 08:49:39 GMT", Some(AT)), Some(2));
+        assert_eq!(seconds("Sun Nov  6 08:49:30 1994", Some(AT)), Some(0), "it is over");
+        for senseless in ["", "-1", "1.5", "soon", AT] {
+            assert_eq!(seconds(senseless, None), None, "{senseless}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What an agent of any kind answers: a stream of bytes becomes the same events however it is cut, and
+//! a task that is put together from them stays the one that it is, and bounded.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tradepost_buyer::agent::{MAX_ARTIFACTS, Reply};
+use tradepost_buyer::events::Reader;
+
+fuzz_target!(|input: (u16, &[u8])| {
+    let (cut, bytes) = input;
+    let mut whole = Reader::default();
+    whole.feed(bytes);
+    let whole: Vec<_> = std::iter::from_fn(|| whole.take()).collect();
+    let (first, rest) = bytes.split_at(usize::from(cut).min(bytes.len()));
+    let mut pieces = Reader::default();
+    pieces.feed(first);
+    pieces.feed(rest);
+    assert_eq!(whole, std::iter::from_fn(|| pieces.take()).collect::<Vec<_>>());
+
+    let mut said = whole.iter().filter_map(|data| serde_json::from_slice(data).ok());
+    let Some(Ok(Reply::Task(mut task))) = said.next().map(Reply::of) else { return };
+    let id = task.id.clone();
+    assert!(!id.is_empty());
+    for event in said {
+        let _ = task.hear(event);
+    }
+    assert_eq!(task.id, id);
+    assert!(task.artifacts.len() <= MAX_ARTIFACTS);
+    assert_eq!(task.document()["id"], id);
+    let _ = task.failure().map(|failure| failure.to_string());
+});

@@ -1,0 +1,58 @@
+//! What a webhook's receiver reads: bytes become a delivery that is known again however it is spelled,
+//! or a refusal that repeats nothing of them; and where AdCP's data is in any JSON.
+
+#![no_main]
+
+use jiff::Timestamp;
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+use tradepost_buyer::receiver::delivery::{Delivery, Known, NoDelivery, Received};
+use tradepost_wire::adcp::payload;
+use tradepost_wire::strict;
+
+/// Shorter text may stand in a message by chance, as a word of ours.
+const LONG: usize = 24;
+
+fuzz_target!(|body: &[u8]| {
+    let now = Timestamp::UNIX_EPOCH;
+    match Received::read(body, "s", now) {
+        Ok(Received::Delivery(delivery)) => {
+            look(&delivery, |text| match Received::read(text, "s", now) {
+                Ok(Received::Delivery(again)) => *again,
+                other => panic!("{other:?}"),
+            })
+        }
+        Ok(Received::Challenge(challenge)) => assert!((32..=255).contains(&challenge.len())),
+        Err(NoDelivery::Webhook(no)) => {
+            assert!(no.problems.total() > 0 && !no.code().is_empty());
+            let text = String::from_utf8_lossy(body);
+            for problem in no.problems {
+                let long = problem.message.len() >= LONG && text.contains(&problem.message);
+                assert!(!long, "{} is repeated", problem.message);
+            }
+        }
+        Err(NoDelivery::Ambiguous | NoDelivery::Other(_)) => {}
+    }
+    if let Ok(delivery) = Delivery::asked(body, "s", now) {
+        look(&delivery, |text| Delivery::asked(text, "s", now).expect("it was read before"));
+    }
+    let Ok(value) = serde_json::from_slice::<Value>(body) else { return };
+    if let Some(data) = payload::of_tool(&value) {
+        assert!(data.is_object());
+    }
+    if let Ok(Some(data)) = payload::of_task(&value) {
+        assert!(data.is_object());
+    }
+    let _ = payload::of_webhook(&value);
+});
+
+/// What was read is read again from what is kept, and says nothing new then.
+fn look(delivery: &Delivery, read: impl Fn(&[u8]) -> Delivery) {
+    let again = read(delivery.body.get().as_bytes());
+    assert_eq!((&again.id, &again.fingerprint), (&delivery.id, &delivery.fingerprint));
+    let spelled = strict::read(delivery.body.get()).expect("it was read before").to_string();
+    assert_eq!(read(spelled.as_bytes()).fingerprint, delivery.fingerprint);
+    let mut known = Known::default();
+    known.add(delivery);
+    assert_eq!(known.ended, delivery.is_terminal());
+}

@@ -1,0 +1,75 @@
+//! What proves a webhook's sender: the headers of a signature, and what the sender publishes of its
+//! keys. Nobody here has a private key, so that nobody is believed.
+
+#![no_main]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use jiff::Timestamp;
+use libfuzzer_sys::fuzz_target;
+use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
+use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
+use tradepost_wire::adcp::signing::Fault;
+use tradepost_wire::http_signature::Target;
+
+const SELLER: &str = "https://s.example/mcp";
+
+/// What is published, at whichever address it is asked for.
+#[derive(Debug)]
+struct Site([Vec<u8>; 3]);
+
+impl Published for Site {
+    fn get<'a>(&'a self, url: &'a str) -> Fetching<'a> {
+        let [brand, keys, revoked] = &self.0;
+        let page = match url {
+            "https://s.example/.well-known/brand.json" if brand.is_empty() => {
+                br#"{"agents":[{"url":"https://s.example/mcp"}]}"#
+            }
+            "https://s.example/.well-known/brand.json" => brand.as_slice(),
+            "https://s.example/.well-known/governance-revocations.json" => revoked,
+            _ => keys,
+        };
+        let page = if page.is_empty() { Err(Unread::Absent) } else { Ok(page.to_vec()) };
+        Box::pin(std::future::ready(page))
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn failed(&self, _: &str, _: Fault) {}
+}
+
+type Bytes<'b> = &'b [u8];
+
+fuzz_target!(|input: (i32, [Bytes<'_>; 3], [Bytes<'_>; 5], Bytes<'_>)| {
+    let (seconds, published, values, body) = input;
+    let site = Arc::new(Site(published.map(<[u8]>::to_vec)));
+    let keys = Keys { source: Source::Published(None), revoked: Vec::new(), cap: 10 };
+    let url = Some(SELLER.to_owned());
+    let agent = Agent { whose: Arc::<str>::from(SELLER), id: SELLER.to_owned(), url, keys };
+    let Ok(signers) = Signers::open(site, vec![agent], |_| unreachable!("there is no file")) else {
+        unreachable!("there is no file")
+    };
+    let target = Target::read("https://b.example/hook").expect("an address");
+    let judge = Authenticity::default().with_webhooks(Webhooks::new(signers, Some(target)));
+    let mut headers = HeaderMap::new();
+    let names = ["signature-input", "signature", "content-digest", "content-type", "host"];
+    for (name, value) in names.into_iter().zip(values) {
+        if let Ok(value) = HeaderValue::from_bytes(value) {
+            headers.append(HeaderName::from_static(name), value);
+        }
+    }
+    headers.entry("host").or_insert(HeaderValue::from_static("b.example"));
+    let uri = Uri::from_static("/hook");
+    let envelope = Envelope { method: &Method::POST, uri: &uri, headers: &headers, body };
+    let now = Timestamp::from_second(i64::from(seconds)).expect("a moment");
+    // The keys are asked for by a task of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    match runtime.block_on(judge.check(&envelope, now)) {
+        Err(denied) => assert!(denied.code().is_some()),
+        Ok(pass) => panic!("{pass:?} without a key"),
+    }
+});
