@@ -18,7 +18,7 @@ fuzz_target!(|input: (u16, &[u8])| {
     pieces.feed(rest);
     assert_eq!(whole, std::iter::from_fn(|| pieces.take()).collect::<Vec<_>>());
 
-    let mut said = whole.iter().filter_map(|data| serde_json::from_slice(data).ok());
+    let mut said = whole.iter().filter_map(|data| tradepost_wire::json::from_slice(data).ok());
     let Some(Ok(Reply::Task(mut task))) = said.next().map(Reply::of) else { return };
     let id = task.id.clone();
     assert!(!id.is_empty());

@@ -4,15 +4,15 @@
 
 use libfuzzer_sys::fuzz_target;
 use tradepost_wire::a2a::card::signing_payload;
-use tradepost_wire::strict;
+use tradepost_wire::json;
 
 fuzz_target!(|text: &str| {
-    let Ok(card) = strict::read(text) else {
+    let Ok(card) = json::read(text) else {
         return;
     };
     let Ok(first) = signing_payload(&card) else {
         return;
     };
-    let again = strict::read(&first).expect("a signing form is strict JSON");
+    let again = json::read(&first).expect("a signing form is strict JSON");
     assert_eq!(signing_payload(&again).as_ref(), Ok(&first));
 });

@@ -25,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
     match read {
         Ok(request) => assert_eq!(request.operation(), operation),
         Err(refusal) => {
-            serde_json::to_string(&refusal).expect("a refusal serialises");
+            tradepost_wire::json::to_string(&refusal).expect("a refusal serialises");
         }
     }
 });

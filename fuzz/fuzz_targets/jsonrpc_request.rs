@@ -17,13 +17,13 @@ fuzz_target!(|body: &[u8]| {
     for operation in a2a::Operation::ALL.iter().copied() {
         if let Err(refusal) = a2a::request::read(operation, request.params.as_ref()) {
             assert!(refusal.has_details());
-            serde_json::to_string(&refusal).expect("a refusal serialises");
+            tradepost_wire::json::to_string(&refusal).expect("a refusal serialises");
         }
     }
     let send = match a2a::send_message(request.params.as_ref()) {
         Ok(send) => send,
         Err(refusal) => {
-            serde_json::to_string(&refusal).expect("a refusal serialises");
+            tradepost_wire::json::to_string(&refusal).expect("a refusal serialises");
             return;
         }
     };
@@ -49,7 +49,7 @@ fuzz_target!(|body: &[u8]| {
                 Ok(call) => assert_eq!(call.skill(), skill),
                 Err(refusal) => {
                     let object = refusal.stamp(version, "e".into(), terms.now);
-                    serde_json::to_string(&object).expect("an error object serialises");
+                    tradepost_wire::json::to_string(&object).expect("an error object serialises");
                 }
             }
         }

@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         if let Err(refusal) = a2a::request::read(operation, Some(&params)) {
             assert!(refusal.has_details());
-            serde_json::to_string(&refusal).expect("a refusal serialises");
+            tradepost_wire::json::to_string(&refusal).expect("a refusal serialises");
         }
     }
 });

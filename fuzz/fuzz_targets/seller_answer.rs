@@ -51,7 +51,7 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
             assert!(retry.wait.at_most <= time);
         }
     }
-    if let Ok(payload) = serde_json::from_slice(body) {
+    if let Ok(payload) = tradepost_wire::json::from_slice(body) {
         let outcome = Outcome::read(&payload);
         assert!(outcome.rows.iter().all(|row| !row.errors.is_empty()));
         let _ = Governance::read(&payload).map(|governance| governance.next());

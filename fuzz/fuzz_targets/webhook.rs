@@ -5,10 +5,10 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use serde_json::Value;
 use tradepost_buyer::receiver::delivery::{Delivery, Known, NoDelivery, Received};
 use tradepost_wire::adcp::payload;
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::Value;
 
 /// Shorter text may stand in a message by chance, as a word of ours.
 const LONG: usize = 24;
@@ -36,7 +36,7 @@ fuzz_target!(|body: &[u8]| {
     if let Ok(delivery) = Delivery::asked(body, "s", now) {
         look(&delivery, |text| Delivery::asked(text, "s", now).expect("it was read before"));
     }
-    let Ok(value) = serde_json::from_slice::<Value>(body) else { return };
+    let Ok(value) = tradepost_wire::json::from_slice::<Value>(body) else { return };
     if let Some(data) = payload::of_tool(&value) {
         assert!(data.is_object());
     }
@@ -50,7 +50,7 @@ fuzz_target!(|body: &[u8]| {
 fn look(delivery: &Delivery, read: impl Fn(&[u8]) -> Delivery) {
     let again = read(delivery.body.get().as_bytes());
     assert_eq!((&again.id, &again.fingerprint), (&delivery.id, &delivery.fingerprint));
-    let spelled = strict::read(delivery.body.get()).expect("it was read before").to_string();
+    let spelled = json::read(delivery.body.get()).expect("it was read before").to_string();
     assert_eq!(read(spelled.as_bytes()).fingerprint, delivery.fingerprint);
     let mut known = Known::default();
     known.add(delivery);

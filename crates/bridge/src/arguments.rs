@@ -2,11 +2,11 @@
 //! in them is described and read by the wire; what the bridge adds stands here twice, and a test
 //! damages arguments at random to see that both say the same.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::aap::inventory::Sort;
 use tradepost_wire::aap::lead::{Channel, PreferredContact};
 use tradepost_wire::aap::{self, Call, LeadSubmit, Skill, Terms, Version, schema};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 
@@ -23,7 +23,7 @@ const MAX_SKIP: i64 = 150;
 const MAX_NAMES: usize = 20;
 
 /// The input schema of a tool, for these dealers.
-pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map<String, Value> {
+pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map {
     let mut schema = schema::request(skill);
     // Some model providers take no alternatives at the top, and models leave the constant out:
     // the readers below see to both.
@@ -126,7 +126,7 @@ pub(super) struct Asked<T> {
 #[derive(Debug)]
 pub(super) struct SearchArguments {
     /// The request, without its page.
-    pub(super) payload: Map<String, Value>,
+    pub(super) payload: Map,
     /// The order, when one was asked for.
     pub(super) sort: Option<Sort>,
     /// How many of the merged matches to leave out.
@@ -139,7 +139,7 @@ pub(super) struct SearchArguments {
 #[derive(Debug)]
 pub(super) struct LeadArguments {
     /// `customer` and what else the lead says, as it was given.
-    pub(super) parts: Map<String, Value>,
+    pub(super) parts: Map,
     /// The same, read.
     pub(super) lead: Box<LeadSubmit>,
     /// The token of the first call.
@@ -302,7 +302,7 @@ fn check_confirmation(confirmation: &Option<String>, shown: Option<bool>, p: &mu
 }
 
 /// The rules of channels that no schema states, each at the member that has to change.
-fn check_channels(draft: &Map<String, Value>, problems: &mut Problems) {
+fn check_channels(draft: &Map, problems: &mut Problems) {
     let root = At::Root;
     let member = |parent: &str, name: &str| draft.get(parent).and_then(|v| v.get(name));
     let is_text = |name: &str| member("customer", name).is_some_and(Value::is_string);
@@ -364,12 +364,7 @@ fn check_channels(draft: &Map<String, Value>, problems: &mut Problems) {
 }
 
 /// Has the wire read a payload, and adds its problems.
-fn check(
-    skill: Skill,
-    payload: &Map<String, Value>,
-    terms: &Terms,
-    problems: &mut Problems,
-) -> Option<Call> {
+fn check(skill: Skill, payload: &Map, terms: &Terms, problems: &mut Problems) -> Option<Call> {
     match aap::parse(skill, Version::V1_1, &Value::Object(payload.clone()), terms) {
         Ok(call) => Some(call),
         Err(refusal) => {
@@ -386,10 +381,7 @@ fn check(
     }
 }
 
-fn payload<const N: usize>(
-    skill: Skill,
-    members: [(&'static str, Option<Value>); N],
-) -> Map<String, Value> {
+fn payload<const N: usize>(skill: Skill, members: [(&'static str, Option<Value>); N]) -> Map {
     let kind = ("type".to_owned(), Value::from(skill.request_type()));
     let given = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     std::iter::once(kind).chain(given).collect()

@@ -1,8 +1,8 @@
 //! What a dealer sent, made fit for a model: text without what hides or turns it around, and all
 //! of it bounded, so that one dealer cannot fill a conversation.
 
-use serde_json::{Map, Value};
 use tradepost_buyer::text::{WORD, plain};
+use tradepost_wire::json::{Map, Value};
 
 /// The longest number that is passed on as one.
 const MAX_DIGITS: usize = 32;
@@ -53,13 +53,13 @@ impl Cleaner {
     fn walk(&mut self, value: &Value, depth: usize) -> Value {
         match value {
             Value::Null | Value::Bool(_) => value.clone(),
-            Value::Number(number) if number.as_str().len() <= MAX_DIGITS => {
-                self.spend(number.as_str().len());
+            Value::Number(number) if number.text().len() <= MAX_DIGITS => {
+                self.spend(number.text().len());
                 value.clone()
             }
             Value::Number(number) => {
                 self.cut = true;
-                plain(number.as_str(), MAX_DIGITS).into()
+                plain(&number.text(), MAX_DIGITS).into()
             }
             Value::String(text) => self.string(text).into(),
             Value::Array(_) | Value::Object(_) if depth >= self.depth => {
@@ -110,7 +110,7 @@ impl Cleaner {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
 
@@ -129,16 +129,15 @@ mod tests {
         assert!(cleaner.cut);
         let mut cleaner = Cleaner::brief();
         let text = r#"{"a":["b",1.50]}"#;
-        assert_eq!(cleaner.clean(&serde_json::from_str(text).unwrap()).to_string(), text);
+        assert_eq!(cleaner.clean(&tradepost_wire::json::from_str(text).unwrap()).to_string(), text);
         assert!(!cleaner.cut);
     }
 
     #[test]
     fn a_flood_is_cut_to_a_bounded_size() {
         let long = "word ".repeat(100_000);
-        let digits: Value = serde_json::from_str(&"9".repeat(5_000)).unwrap();
-        let many: Map<String, Value> =
-            (0..5_000).map(|n| (format!("key{n}"), json!([&long, &long]))).collect();
+        let digits: Value = tradepost_wire::json::from_str(&"9".repeat(5_000)).unwrap();
+        let many: Map = (0..5_000).map(|n| (format!("key{n}"), json!([&long, &long]))).collect();
         for sent in [json!(long), digits, json!(vec![&long; 5_000]), many.into()] {
             for mut cleaner in [Cleaner::brief(), Cleaner::full()] {
                 let limit = cleaner.left * 2;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tradepost_buyer::client::random_ids;
@@ -15,6 +14,7 @@ use tradepost_buyer::transport::Limits;
 use tradepost_buyer::{Answer, Client, Transport};
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::aap::{Skill, Terms};
+use tradepost_wire::json::Value;
 
 use super::Now;
 use super::trouble::Trouble;

@@ -18,8 +18,8 @@ use axum::routing::any;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::{Value, json};
 use tower::ServiceExt as _;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::jsonrpc;
 use tradepost_wire::problem::Problems;
 

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
 use tradepost_buyer::shown::text;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::lead::Channel;
@@ -12,6 +11,7 @@ use tradepost_wire::aap::{LeadSubmit, Skill, Vehicle, Version};
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::arguments::LeadArguments;
 use super::clean::Cleaner;
@@ -209,7 +209,7 @@ fn listed(mut items: Vec<String>, conjunction: &str) -> String {
 }
 
 /// The members of a lead, for the user to see.
-pub(super) fn members(parts: &Map<String, Value>) -> Vec<(String, String)> {
+pub(super) fn members(parts: &Map) -> Vec<(String, String)> {
     fn walk(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
         match value.as_object() {
             Some(members) => {

@@ -7,12 +7,12 @@ use clean::Cleaner;
 use confirmation::Confirmations;
 use dealers::{Dealer, ask_all, terms};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_buyer::transport::Limits;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 use trouble::Trouble;
 
 pub mod server;

@@ -5,11 +5,11 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::arguments::SearchArguments;
 use super::clean::Cleaner;
@@ -39,7 +39,7 @@ pub(super) struct Found {
 /// Asks one dealer for its first `wanted` matches.
 pub(super) async fn gather(
     dealer: Arc<Dealer>,
-    payload: Map<String, Value>,
+    payload: Map,
     wanted: usize,
 ) -> Result<Found, Trouble> {
     let mut found = Found::default();
@@ -77,7 +77,7 @@ pub(super) async fn gather(
 }
 
 /// Whether a request has a query: then the dealer says how it read it.
-pub(super) fn asks_in_words(payload: &Map<String, Value>) -> bool {
+pub(super) fn asks_in_words(payload: &Map) -> bool {
     payload.get("filters").is_some_and(|filters| filters.get("query").is_some())
 }
 
@@ -203,7 +203,7 @@ fn compare(a: &Value, b: &Value, sort: Sort) -> Ordering {
 }
 
 /// The facets of several dealers added up: counts by value, ranges from end to end.
-pub(super) fn add_facets(sum: &mut Map<String, Value>, more: &Value) {
+pub(super) fn add_facets(sum: &mut Map, more: &Value) {
     for (name, facet) in more.as_object().into_iter().flatten() {
         match (sum.get_mut(name), facet) {
             (None, facet) => {
@@ -236,12 +236,7 @@ fn add_term(terms: &mut Vec<Value>, term: &Value) {
     }
 }
 
-fn widen(
-    range: &mut Map<String, Value>,
-    more: &Map<String, Value>,
-    end: &str,
-    beyond: fn(f64, f64) -> bool,
-) {
+fn widen(range: &mut Map, more: &Map, end: &str, beyond: fn(f64, f64) -> bool) {
     let ours = range.get(end).and_then(Value::as_f64);
     let theirs = more.get(end).and_then(Value::as_f64);
     if let Some(theirs) = theirs

@@ -11,7 +11,9 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError, ServiceExt as _};
 use rmcp::{ServerHandler, transport};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tradepost_wire::json::{self, json};
 
 pub use super::door::Door;
 use super::tools::INSTRUCTIONS;
@@ -51,13 +53,13 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let arguments = converted(&request.arguments.unwrap_or_default());
         match self.0.call(&request.name, &arguments).await {
             Some(outcome) => Ok(result(outcome).into()),
             None => {
                 let names: Vec<_> = self.0.tools().iter().map(|tool| tool.name).collect();
                 let message = format!("no such tool; there are {}", names.join(", "));
-                Err(ErrorData::invalid_params(message, Some(json!({"tools": names}))))
+                Err(ErrorData::invalid_params(message, Some(converted(&json!({"tools": names})))))
             }
         }
     }
@@ -82,6 +84,11 @@ impl ServerHandler for Handler {
     }
 }
 
+/// A document of ours as one of `serde_json`, or the other way round: their text is the same.
+fn converted<T: DeserializeOwned + Default>(document: &impl Serialize) -> T {
+    json::to_string(document).and_then(|text| json::from_str(&text)).unwrap_or_default()
+}
+
 fn listed(tool: tools::Tool) -> Tool {
     let tools::Tool {
         skill: _,
@@ -99,16 +106,17 @@ fn listed(tool: tools::Tool) -> Tool {
         .destructive(false)
         .idempotent(true)
         .open_world(true);
-    let input: JsonObject = input_schema;
+    let input: JsonObject = converted(&input_schema);
     Tool::new(Cow::Borrowed(name), Cow::Borrowed(description), input)
         .with_title(title)
-        .with_raw_output_schema(Arc::new(output_schema))
+        .with_raw_output_schema(Arc::new(converted(&output_schema)))
         .with_annotations(annotations)
-        .with_meta(MetaObject(meta))
+        .with_meta(MetaObject(converted(&meta)))
 }
 
 fn result(outcome: Outcome) -> CallToolResult {
     let Outcome { document, text, is_error } = outcome;
+    let document = converted(&document);
     let mut result = if is_error {
         CallToolResult::structured_error(document)
     } else {

@@ -1,10 +1,10 @@
 //! Results as text, for models that see nothing else and for people who look over their shoulder:
 //! Markdown, short, and with the numbers that the next call needs.
 
-use serde_json::{Map, Value};
 use tradepost_buyer::shown::{MAX_ITEMS, dollars, grouped, label, member, of_vehicle, text, title};
 use tradepost_wire::aap::vehicle::Status;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value};
 
 use super::lead;
 use super::trouble::Trouble;
@@ -152,7 +152,7 @@ pub(super) fn facets(data: &Value, dealers: &[Value], errors: &[Trouble]) -> Str
 }
 
 /// What the user has to be asked.
-pub(super) fn confirmation(consent_text: &str, parts: &Map<String, Value>, token: &str) -> String {
+pub(super) fn confirmation(consent_text: &str, parts: &Map, token: &str) -> String {
     let mut out = format!(
         "Nothing has been sent yet. Show the user this text, word for word:\n\n> {consent_text}\n\n\
          and what would be sent:\n\n"

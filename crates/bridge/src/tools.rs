@@ -1,9 +1,9 @@
 //! The tools: their names, what they say of themselves, and their schemas. A tool is a skill of
 //! AAP, named as AAP's MCP page names it (`R-MCP-01`).
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::arguments;
 
@@ -21,11 +21,11 @@ pub struct Tool {
     /// Whether it changes nothing anywhere.
     pub read_only: bool,
     /// What it takes.
-    pub input_schema: Map<String, Value>,
+    pub input_schema: Map,
     /// What it gives, or the error that it gives instead.
-    pub output_schema: Map<String, Value>,
+    pub output_schema: Map,
     /// The AAP version and where the schema of its request is published.
-    pub meta: Map<String, Value>,
+    pub meta: Map,
 }
 
 /// What a client is told before it lists the tools.
@@ -97,7 +97,7 @@ pub(super) fn tool(skill: Skill, dealers: &[String]) -> Tool {
 }
 
 /// Clients check results against it, those of failed calls too.
-fn output_schema(skill: Skill) -> Map<String, Value> {
+fn output_schema(skill: Skill) -> Map {
     let failures = json!({"type": "array", "items": {"type": "object"},
         "description": "The dealers that failed, each like the object of a failed call."});
     let data = json!({"type": "object", "description": "The answer, as AAP defines it."});
@@ -162,7 +162,7 @@ fn output_schema(skill: Skill) -> Map<String, Value> {
             &["status", "dealer"],
         ),
     };
-    let mut properties: Map<String, Value> =
+    let mut properties: Map =
         members.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
     for (name, kind, description) in [
         ("code", "string", "Of a failed call: what went wrong."),

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
 use tradepost_buyer::Failure;
 use tradepost_buyer::failure::Unsent;
 use tradepost_buyer::refusal::{By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::aap::error::Received;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::{MAX_LISTED, Problem, Problems};
 
 use super::clean::Cleaner;
@@ -294,7 +294,7 @@ fn of_problem(problem: &Problem) -> Value {
     let mut out = Map::new();
     out.insert("field".into(), problem.pointer.as_str().into());
     out.insert("problem".into(), problem.message.as_str().into());
-    if let Ok(Value::Object(unit)) = serde_json::to_value(problem) {
+    if let Ok(Value::Object(unit)) = tradepost_wire::json::to_value(problem) {
         out.extend(
             unit.into_iter()
                 .filter(|(name, _)| !matches!(name.as_str(), "instanceLocation" | "error")),

@@ -10,11 +10,11 @@ use std::sync::Mutex;
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-use serde_json::{Map, Value};
 use tradepost_wire::adcp;
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::adcp::{EXTENSION, Tool};
 use tradepost_wire::catalog::Open;
+use tradepost_wire::json::{Map, Value};
 
 use crate::binding::Binding;
 use crate::came::{self, Came};
@@ -204,11 +204,7 @@ impl AdcpClient {
     ///
     /// # Errors
     /// What went wrong, by how far the request got.
-    pub async fn call(
-        &self,
-        task: &str,
-        mut arguments: Map<String, Value>,
-    ) -> Result<Answered, Failure> {
+    pub async fn call(&self, task: &str, mut arguments: Map) -> Result<Answered, Failure> {
         if recover::is_keyed(task) {
             arguments.entry(KEY).or_insert_with(|| self.new_key().into());
         }
@@ -221,7 +217,7 @@ impl AdcpClient {
         uuid(&self.ids)
     }
 
-    async fn send(&self, task: &str, arguments: Map<String, Value>) -> Result<Answered, Failure> {
+    async fn send(&self, task: &str, arguments: Map) -> Result<Answered, Failure> {
         let arguments = Value::Object(arguments);
         let found = adcp::credentials::find(&arguments);
         if !found.is_empty() {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::binding::{About, Binding, Carrier, Item, Method};
 use crate::came::{self, Came, Via};
@@ -159,12 +159,12 @@ impl AgentClient {
     }
 
     /// What is sent to say something in a message of this id.
-    fn sending(&self, said: &Outgoing, message_id: &str) -> Map<String, Value> {
+    fn sending(&self, said: &Outgoing, message_id: &str) -> Map {
         let about =
             About { context_id: said.context_id.as_deref(), task_id: said.task_id.as_deref() };
         let message = self.binding.message(message_id, said.parts.clone(), about);
         let (name, value) = self.binding.at_once();
-        let configuration = [(name.to_owned(), value)].into_iter().collect::<Map<_, _>>();
+        let configuration = [(name.to_owned(), value)].into_iter().collect::<Map>();
         [("message".to_owned(), message), ("configuration".to_owned(), configuration.into())]
             .into_iter()
             .collect()
@@ -174,7 +174,7 @@ impl AgentClient {
     async fn one<T>(
         &self,
         method: Method,
-        params: Map<String, Value>,
+        params: Map,
         read: impl FnOnce(Item) -> Result<T, Defect>,
     ) -> Result<T, Failure> {
         let time = self.transport.limits().timeout;
@@ -187,7 +187,7 @@ impl AgentClient {
     async fn open(
         &self,
         method: Method,
-        params: Map<String, Value>,
+        params: Map,
         time: Duration,
     ) -> Result<(Item, Option<Stream>), Failure> {
         let (transport, headers) = (&self.transport, self.headers());
@@ -244,7 +244,7 @@ impl Stream {
     }
 }
 
-fn named(id: &str) -> Map<String, Value> {
+fn named(id: &str) -> Map {
     [("id".to_owned(), id.into())].into_iter().collect()
 }
 

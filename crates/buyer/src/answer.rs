@@ -5,12 +5,12 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
-use serde_json::value::RawValue;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::error::{Received, TYPE};
 use tradepost_wire::aap::vehicle;
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::RawValue;
+use tradepost_wire::json::Value;
 
 use crate::came;
 use crate::failure::{Defect, Failure};
@@ -175,7 +175,7 @@ pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failu
 
 /// What no AAP dealer answers and is a seller's no all the same: a failed task, for example.
 fn refused_result(result: &str, response: &Response) -> Option<Box<Refused>> {
-    let by = came::refusal_in(&serde_json::from_str(result).ok()?)?;
+    let by = came::refusal_in(&tradepost_wire::json::from_str(result).ok()?)?;
     let retry_after = refusal::stated_by(&by).or(response.retry_after);
     Some(Box::new(Refused { by, retry_after, kept: response.kept() }))
 }
@@ -201,7 +201,7 @@ pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<Opened<'a>, Defect> {
         return Err(Defect::Empty);
     }
     let Some(envelope) = object::<Envelope<'_>>(text) else {
-        return Err(match serde_json::from_str::<IgnoredAny>(text) {
+        return Err(match tradepost_wire::json::from_str::<IgnoredAny>(text) {
             Ok(_) if text.starts_with('{') => Defect::NotJsonRpc("a member is repeated"),
             Ok(_) => Defect::NotJsonRpc("it is not an object"),
             Err(_) => Defect::NotJson,
@@ -217,7 +217,8 @@ pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<Opened<'a>, Defect> {
         (Some(result), None) if ours => Ok(Opened::Result(result.get())),
         // An error about a request whose id could not be read has none.
         (None, Some(error)) if ours || envelope.id.is_none() => {
-            let error: Value = serde_json::from_str(error.get()).map_err(|_| Defect::NotJson)?;
+            let error: Value =
+                tradepost_wire::json::from_str(error.get()).map_err(|_| Defect::NotJson)?;
             Ok(Opened::Refused { error })
         }
         (Some(_), None) | (None, Some(_)) => Err(Defect::WrongId),
@@ -253,7 +254,8 @@ fn read_result(result: &str, skill: Skill, response: &Response) -> Result<Read, 
     let mut others = false;
     for raw in parts.iter().filter_map(|part| part.data) {
         // The text is JSON; what can still be wrong is how deep it nests.
-        let payload: Value = serde_json::from_str(raw.get()).map_err(|_| Defect::NotJson)?;
+        let payload: Value =
+            tradepost_wire::json::from_str(raw.get()).map_err(|_| Defect::NotJson)?;
         let kind = payload.get("type").and_then(Value::as_str);
         if kind == Some(skill.response_type()) {
             if found.replace((raw, payload)).is_some() {
@@ -309,9 +311,9 @@ fn completed(task: &str) -> Result<(Vec<Part<'_>>, Option<&RawValue>), Defect> {
 
 /// Reads an object; a sequence, which serde would take for one, is none.
 fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten()
+    text.starts_with('{').then(|| tradepost_wire::json::from_str(text).ok()).flatten()
 }
 
 fn string(raw: &RawValue) -> Option<String> {
-    serde_json::from_str(raw.get()).ok()
+    tradepost_wire::json::from_str(raw.get()).ok()
 }

@@ -7,11 +7,11 @@ use std::ops::Deref;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::Value;
 use tradepost_wire::aap::DealerInformation;
 use tradepost_wire::aap::lead::LeadReceipt;
 use tradepost_wire::aap::vehicle::{Condition, Status};
 use tradepost_wire::catalog::Open;
+use tradepost_wire::json::Value;
 use tradepost_wire::parse::whole;
 
 use crate::answer::Answer;

@@ -5,8 +5,8 @@
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::{Map, Value, json};
 use tradepost_wire::a2a;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::card::{HTTP_JSON, Interface};
 use crate::discover::{Discovered, endpoint};
@@ -104,12 +104,7 @@ impl Binding {
     }
 
     /// Where a request of HTTP+JSON goes (A2A §11.3): `id` is that of the task, if it is about one.
-    pub(crate) fn addressed(
-        &self,
-        method: Method,
-        id: Option<&str>,
-        params: Map<String, Value>,
-    ) -> Addressed {
+    pub(crate) fn addressed(&self, method: Method, id: Option<&str>, params: Map) -> Addressed {
         let mut url = self.endpoint.clone();
         let (id, is_read) = (id.unwrap_or_default(), method == Method::Task);
         if let Ok(mut path) = url.path_segments_mut() {
@@ -144,7 +139,7 @@ impl Binding {
     }
 
     /// The body of a request.
-    pub(crate) fn request(&self, id: &str, method: Method, params: Map<String, Value>) -> Vec<u8> {
+    pub(crate) fn request(&self, id: &str, method: Method, params: Map) -> Vec<u8> {
         let mut all = Map::new();
         if let Some(tenant) = &self.tenant {
             all.insert("tenant".into(), tenant.as_str().into());
@@ -229,7 +224,7 @@ impl Item {
         }
         for (_, name, make) in KINDS {
             if members.get(name).is_some_and(Value::is_object) && !members.contains_key("parts") {
-                return members.remove(name).map(make).ok_or(NEITHER);
+                return members.swap_remove(name).map(make).ok_or(NEITHER);
             }
         }
         if members.get("id").is_some_and(Value::is_string) && members.contains_key("status") {

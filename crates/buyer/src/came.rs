@@ -17,8 +17,8 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tradepost_wire::aap::error::{Received, TYPE};
+use tradepost_wire::json::Value;
 
 use crate::answer::{self, Opened};
 use crate::failure::{Defect, Failure, Kept, MAX_KEPT};
@@ -153,7 +153,7 @@ pub(crate) fn result(came: &Came<'_>, id: &str) -> Result<Value, Failure> {
         Ok(Opened::Result(_)) if !came.is_success() => Err(came.refused(By::Http(came.status))),
         Ok(Opened::Result(result)) => {
             // The text is JSON; what can still be wrong is how deep it nests.
-            serde_json::from_str(result).map_err(|_| came.garbled(Defect::NotJson))
+            tradepost_wire::json::from_str(result).map_err(|_| came.garbled(Defect::NotJson))
         }
         Err(defect) => Err(came.garbled(defect)),
     }
@@ -242,7 +242,7 @@ fn parse(body: &[u8]) -> Result<Value, Defect> {
         return Err(Defect::Empty);
     }
     // The parser bounds how deep it nests.
-    serde_json::from_str(text).map_err(|_| Defect::NotJson)
+    tradepost_wire::json::from_str(text).map_err(|_| Defect::NotJson)
 }
 
 /// The no in a result: that of a tool, a task, a message or a payload.

@@ -4,11 +4,11 @@
 use std::fmt;
 
 use reqwest::Url;
-use serde_json::Value;
-use serde_json::value::RawValue;
 use tradepost_wire::a2a;
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::RawValue;
+use tradepost_wire::json::Value;
 
 use crate::text::{WORD, plain};
 
@@ -130,8 +130,8 @@ impl Card {
     /// # Errors
     /// Why the text is no card; `None` when it is not even JSON.
     pub fn read(text: &str) -> Result<Self, Option<&'static str>> {
-        let raw: Box<RawValue> = serde_json::from_str(text).map_err(|_| None)?;
-        let json: Value = serde_json::from_str(raw.get()).map_err(|_| None)?;
+        let raw: Box<RawValue> = tradepost_wire::json::from_str(text).map_err(|_| None)?;
+        let json: Value = tradepost_wire::json::from_str(raw.get()).map_err(|_| None)?;
         if !json.is_object() {
             return Err(Some("it is not a JSON object"));
         }
@@ -362,7 +362,7 @@ fn list<T>(value: Option<&Value>, read: impl Fn(&Value) -> T) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
 

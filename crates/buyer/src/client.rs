@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use serde_json::{Map, Value, json};
 use tradepost_wire::a2a;
 use tradepost_wire::aap::{Skill, Terms};
+use tradepost_wire::json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::answer::{self, Answer};

@@ -5,11 +5,11 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
 use tradepost_wire::aap::dealer::Address;
 use tradepost_wire::aap::lead::{AppointmentRequest, Channel, PreferredContact, SourceAgent};
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 /// The customer's permission, in the words that the customer agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -305,7 +305,7 @@ fn moment(moment: Timestamp) -> Value {
 /// An object of the members that are there, in this order.
 pub(crate) fn object<const N: usize>(members: [(&'static str, Option<Value>); N]) -> Value {
     let there = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    Value::Object(there.collect::<Map<_, _>>())
+    Value::Object(there.collect::<Map>())
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //! rows of which some failed (`B-8`), a structured rejection (`T-4`), and the decision of a
 //! governance agent (`K-1`). None of it is a failure of the request.
 
-use serde_json::Value;
 use tradepost_wire::adcp::error::{Error, MAX_LISTED};
 pub use tradepost_wire::adcp::{Decision, Standing};
 use tradepost_wire::catalog::Open;
+use tradepost_wire::json::Value;
 
 use crate::came::Layer;
 use crate::failure::{Failure, Kept};
@@ -172,7 +172,7 @@ impl Governance {
 mod tests {
     use std::time::Duration;
 
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
     use crate::came::{Came, Via, read};

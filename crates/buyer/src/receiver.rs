@@ -25,8 +25,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::post;
 use jiff::Timestamp;
-use serde_json::json;
 use tradepost_wire::adcp::signing::{Fault, Surface};
+use tradepost_wire::json::json;
 
 pub mod authentic;
 pub mod delivery;
@@ -266,7 +266,7 @@ fn status(status: StatusCode) -> Response {
     response
 }
 
-fn with_body(outcome: StatusCode, document: &serde_json::Value) -> Response {
+fn with_body(outcome: StatusCode, document: &tradepost_wire::json::Value) -> Response {
     let mut response = status(outcome);
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);

@@ -6,9 +6,9 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
 use tradepost_wire::adcp::error::{Error, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary as _};
+use tradepost_wire::json::Value;
 
 use crate::failure::{Failure, Unsent};
 use crate::refusal::{By, MAX_MESSAGE};
@@ -83,7 +83,7 @@ impl Record {
             record: &'a Record,
         }
         let timestamp = format!("{at:.3}");
-        serde_json::to_string(&Line { timestamp, record: self }).unwrap_or_default()
+        tradepost_wire::json::to_string(&Line { timestamp, record: self }).unwrap_or_default()
     }
 }
 
@@ -161,8 +161,8 @@ fn in_one_line(sentence: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use tradepost_wire::adcp::error::Code;
+    use tradepost_wire::json::json;
 
     use super::*;
     use crate::came::{Came, Via, read};

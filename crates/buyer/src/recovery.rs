@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 use crate::failure::{Failure, Kept};
 use crate::refusal::{By, Refused};

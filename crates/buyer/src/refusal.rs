@@ -5,12 +5,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
 use tradepost_wire::a2a::error::{Code, DOMAIN, FieldViolation};
 use tradepost_wire::aap::error::{Code as AapCode, DOMAIN as AAP_DOMAIN, Received};
 use tradepost_wire::adcp::error::{Error as AdcpError, Malformed, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
 use tradepost_wire::http_date;
+use tradepost_wire::json::Value;
 
 use crate::came::{self, Places};
 use crate::failure::Kept;

@@ -1,7 +1,7 @@
 //! What a seller answered, as people read it. A seller may send anything: what has another type
 //! than expected is shown as it is, and everything goes through [`plain`].
 
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 use crate::text::{SENTENCE, WORD, plain};
 
@@ -36,7 +36,7 @@ pub fn text(value: Option<&Value>) -> String {
         None | Some(Value::Null) => String::new(),
         Some(Value::Bool(true)) => "yes".to_owned(),
         Some(Value::Bool(false)) => "no".to_owned(),
-        Some(Value::Number(number)) => plain(number.as_str(), WORD),
+        Some(Value::Number(number)) => plain(&number.text(), WORD),
         Some(Value::String(text)) => plain(text, SENTENCE),
         Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
             let items = items.iter().take(MAX_ITEMS).map(|item| text(Some(item)));

@@ -12,7 +12,7 @@ use ring::digest;
 use tradepost_keys::PublicKey;
 use tradepost_wire::adcp::signing::{self, Claim, Digest, Fault, Surface};
 use tradepost_wire::http_signature::{BadTarget, Message, Target};
-use tradepost_wire::strict;
+use tradepost_wire::json;
 
 pub mod replay;
 pub mod signers;
@@ -185,8 +185,8 @@ pub fn target(
 /// twice.
 #[must_use]
 pub fn is_ambiguous(body: &[u8]) -> bool {
-    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
-    is_json && !std::str::from_utf8(body).is_ok_and(|text| strict::read(text).is_ok())
+    let is_json = tradepost_wire::json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
+    is_json && !std::str::from_utf8(body).is_ok_and(|text| json::read(text).is_ok())
 }
 
 /// Under which name signatures are counted: keys of two agents may have one.

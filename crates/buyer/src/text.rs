@@ -169,7 +169,9 @@ mod tests {
         let json = "{\"a\":\n\t\"x\u{202e}y\u{7f}\u{9b}\u{e0041} é 日\"}";
         let escaped = escape_json(json);
         assert_eq!(escaped, "{\"a\":\n\t\"x\\u202ey\\u007f\\u009b\\udb40\\udc41 é 日\"}");
-        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let value = |text: &str| {
+            tradepost_wire::json::from_str::<tradepost_wire::json::Value>(text).unwrap()
+        };
         assert_eq!(value(json), value(&escaped));
     }
 }

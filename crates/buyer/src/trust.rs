@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use reqwest::Url;
 use tradepost_keys::KeySet;
 use tradepost_keys::card::{Signature, Signed, Verdict};
+use tradepost_wire::json;
 use tradepost_wire::problem::Problems;
-use tradepost_wire::strict;
 
 use crate::card::Card;
 use crate::text::{WORD, decoded, plain};
@@ -116,7 +116,7 @@ impl Trust {
             Policy::Ignore => return Ok(Vec::new()),
             Policy::Require | Policy::AcceptUnsigned => {}
         }
-        let signed = strict::read(card.raw.get()).and_then(|card| Signed::read(&card));
+        let signed = json::read(card.raw.get()).and_then(|card| Signed::read(&card));
         let signed = signed.map_err(Untrusted::NoForm)?;
         let judged = judge_online(&signed, &self.keys, now, (transport, &self.jku_hosts)).await;
         let any = |is: fn(Verdict) -> bool| judged.iter().any(|judged| is(judged.verdict));

@@ -6,10 +6,10 @@
 //! bytes can still show that they are the ones.
 
 use jiff::Timestamp;
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 use tradepost_wire::words;
 
 /// SHA-256.

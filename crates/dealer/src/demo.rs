@@ -340,7 +340,7 @@ mod tests {
     fn listings_satisfy_the_schema_and_are_plausible() {
         for unit in units(2_000, 5, now()) {
             let vehicle = unit.vehicle;
-            let json = serde_json::to_value(&vehicle).unwrap();
+            let json = tradepost_wire::json::to_value(&vehicle).unwrap();
             let mut problems = Problems::new();
             let read =
                 Vehicle::read(&json, &At::Root, &mut problems, Version::V1_1, Vocabularies::Sale);

@@ -149,7 +149,10 @@ impl Inventory {
     ///
     /// # Errors
     /// When a listing does not serialise.
-    pub fn build(mut vehicles: Vec<Vehicle>, gone: Vec<Tombstone>) -> serde_json::Result<Self> {
+    pub fn build(
+        mut vehicles: Vec<Vehicle>,
+        gone: Vec<Tombstone>,
+    ) -> tradepost_wire::json::Result<Self> {
         vehicles.sort_by(|a, b| {
             let key = |v: &Vehicle| Reverse(v.updated_at);
             let ids = || a.vehicle_id.cmp(&b.vehicle_id);

@@ -144,7 +144,7 @@ impl Submission<'_> {
         let receipt = self.receipt(&taken);
         let message = words::message(&taken, self.now);
         if let Some(claim) = &claim {
-            let reply = serde_json::to_string(&(&receipt, &message))
+            let reply = tradepost_wire::json::to_string(&(&receipt, &message))
                 .map_err(Fault::on("writing an answer for its key"))?;
             let reply = ClaimedReply { payload_hash: hash, reply, first_seen_at: self.now };
             lot.claim(claim, &reply)?;
@@ -192,7 +192,7 @@ impl Submission<'_> {
             listing: subject
                 .listing
                 .as_ref()
-                .and_then(|found| serde_json::from_str(found.json.as_json()).ok()),
+                .and_then(|found| tradepost_wire::json::from_str(found.json.as_json()).ok()),
             appointment: asked.clone(),
         };
         let time_zone = rooftop.profile.timezone.clone();
@@ -473,8 +473,8 @@ fn replay(
 ) -> Result<Option<Result<Reply, Refusal>>, Fault> {
     let claimed = lot.claimed_replies(claim)?;
     if let Some(same) = claimed.iter().find(|claimed| claimed.payload_hash == hash) {
-        let (receipt, message) =
-            serde_json::from_str(&same.reply).map_err(Fault::on("reading a stored answer"))?;
+        let (receipt, message) = tradepost_wire::json::from_str(&same.reply)
+            .map_err(Fault::on("reading a stored answer"))?;
         return Ok(Some(Ok(reply(receipt, message))));
     }
     let conflict =

@@ -3,8 +3,8 @@
 //! at all, and to two of them one after the other.
 
 use jiff::Timestamp;
-use serde_json::Value;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Value;
 
 use crate::consent::Evidence;
 use crate::record::{LeadEventKind, LeadRecord};

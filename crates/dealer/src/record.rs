@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::Value;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::lead::AppointmentType;
+use tradepost_wire::json::Value;
 use tradepost_wire::words;
 
 use crate::consent::{ConsentRecord, Hash};

@@ -1,11 +1,11 @@
 //! Signed agent cards (A2A §8.4): what a signature is, and whether those of a card are to be believed.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
 use tradepost_wire::a2a::card::signing_payload;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json;
+use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::{At, Problems};
-use tradepost_wire::strict;
 
 use crate::keyset::KeySet;
 use crate::private::SigningKey;
@@ -176,7 +176,7 @@ impl Signature {
         let protected = text("protected").ok_or("it has no protected header")?;
         let header = decode(protected)
             .and_then(|bytes| String::from_utf8(bytes).ok())
-            .and_then(|text| strict::read(&text).ok());
+            .and_then(|text| json::read(&text).ok());
         let Some(Value::Object(header)) = header else {
             return Err("its protected header is not a JSON object in base64url");
         };
@@ -197,10 +197,7 @@ impl Signature {
 }
 
 /// Only the protected header counts; the other one may say anything, but not the same things.
-fn check_header(
-    protected: &Map<String, Value>,
-    unprotected: Option<&Value>,
-) -> Result<(), &'static str> {
+fn check_header(protected: &Map, unprotected: Option<&Value>) -> Result<(), &'static str> {
     // RFC 7515 §4.1.11: who does not understand what is critical must refuse.
     if protected.contains_key("crit") {
         return Err("its header has extensions that must be understood and are not");

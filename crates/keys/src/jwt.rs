@@ -2,8 +2,8 @@
 //! the issuer's key and must be what the token says, so that no token chooses how it is checked.
 
 use jiff::Timestamp;
-use serde_json::Value;
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::Value;
 
 use crate::{Algorithm, PublicKey, decode};
 
@@ -144,12 +144,12 @@ impl Expected<'_> {
 /// A JSON object in base64url.
 fn object(text: &str) -> Option<Value> {
     // Of a claim that is there twice two readers could take different ones.
-    strict::read(std::str::from_utf8(&decode(text)?).ok()?).ok().filter(Value::is_object)
+    json::read(std::str::from_utf8(&decode(text)?).ok()?).ok().filter(Value::is_object)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
     use crate::{SigningKey, encode, generate};

@@ -6,9 +6,9 @@ use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
     UnparsedPublicKey,
 };
-use serde_json::{Value, json};
+use tradepost_wire::json;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::{At, Problems};
-use tradepost_wire::strict;
 
 use crate::{Algorithm, decode, encode, reject};
 
@@ -175,7 +175,7 @@ impl KeySet {
     /// # Errors
     /// Every problem.
     pub fn read(text: &str) -> Result<Self, Problems> {
-        let set = strict::read(text)?;
+        let set = json::read(text)?;
         let mut problems = Problems::new();
         let keys = match set.get("keys") {
             Some(Value::Array(keys)) if keys.len() > MAX_KEYS => {

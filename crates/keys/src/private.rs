@@ -11,9 +11,9 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING as P256, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
 };
-use serde_json::{Value, json};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::{Value, json};
 
 use crate::keyset::{Material, PublicKey};
 use crate::{Algorithm, decode};
@@ -195,7 +195,7 @@ fn from_pem(text: &str) -> Result<Pair, BadKey> {
 
 fn from_jwk(text: &str) -> Result<(Pair, Option<String>), BadKey> {
     const KIND: &str = "the JWK must have kty EC with crv P-256, or kty OKP with crv Ed25519";
-    let jwk = strict::read(text).map_err(|_| bad("is not a JWK: not plain JSON"))?;
+    let jwk = json::read(text).map_err(|_| bad("is not a JWK: not plain JSON"))?;
     let public = PublicKey::read(&jwk).map_err(|why| bad(format!("the JWK {why}")))?;
     let public = public.ok_or_else(|| bad(KIND))?;
     let Some(secret) = member(&jwk, "d").and_then(decode).filter(|secret| secret.len() == 32)

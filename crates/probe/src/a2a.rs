@@ -1,10 +1,10 @@
 //! The checks of A2A v1.0 (requirements §1.3), by subject; each file is a table and its functions.
 
-use serde_json::{Value, json};
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::check::{Check, Verdict, fail, not_here};
 use super::run::{Ask, Run};

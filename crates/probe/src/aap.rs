@@ -3,12 +3,12 @@
 //! Where the specification allows several answers (its C-06, C-07, C-09, C-15, C-20), each of them
 //! is accepted.
 
-use serde_json::{Value, json};
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::aap::error::Code;
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::check::{Check, Judged, Verdict, fail, not_here};
 use super::reply::{Reply, Said};
@@ -255,7 +255,7 @@ impl Run {
 fn request(skill: Skill, members: &str) -> Value {
     let mut payload = json!({"type": skill.request_type()});
     if let (Some(payload), Ok(Value::Object(members))) =
-        (payload.as_object_mut(), serde_json::from_str(members))
+        (payload.as_object_mut(), tradepost_wire::json::from_str(members))
     {
         payload.extend(members);
     }

@@ -4,10 +4,10 @@
 //! A seller is asked over MCP, at the address that was given, and over A2A, where the agent card
 //! names AdCP. Whatever is asked only reads, unless writing was allowed.
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::check::{Check, Judged, Verdict, fail, not_here};
 use super::exchange::Exchange;
@@ -242,7 +242,7 @@ impl Run {
         let found = wanted.iter().find(|(tool, _)| offered.iter().any(|name| name == tool));
         match found {
             Some((tool, arguments)) => {
-                Ok((tool, serde_json::from_str(arguments).unwrap_or_default()))
+                Ok((tool, tradepost_wire::json::from_str(arguments).unwrap_or_default()))
             }
             None => {
                 let names: Vec<_> = wanted.iter().map(|(tool, _)| *tool).collect();
@@ -266,20 +266,21 @@ impl Run {
         let key = format!("adcp releases {}", self.seller.way.name());
         if let Some(known) = self.memo.get(&key) {
             let known = known.clone()?;
-            return Ok(serde_json::from_value(known).unwrap_or_default());
+            return Ok(tradepost_wire::json::from_value(known).unwrap_or_default());
         }
         let releases = match self.capabilities().await {
             Ok(told) => {
                 let listed = told.payload.pointer("/adcp/supported_versions").cloned();
-                let listed: Vec<String> =
-                    listed.and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
+                let listed: Vec<String> = listed
+                    .and_then(|it| tradepost_wire::json::from_value(it).ok())
+                    .unwrap_or_default();
                 Ok(json!(listed))
             }
             Err(Verdict::NotApplicable(_)) => Ok(json!([])),
             Err(other) => Err(other),
         };
         self.memo.insert(key, releases.clone());
-        Ok(serde_json::from_value(releases?).unwrap_or_default())
+        Ok(tradepost_wire::json::from_value(releases?).unwrap_or_default())
     }
 
     /// Whether the seller speaks a release of 3.1 or later, as far as it says.

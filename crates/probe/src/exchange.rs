@@ -2,8 +2,8 @@
 //! the report.
 
 use serde::Serialize;
-use serde_json::Value;
 use tradepost_wire::a2a::status::Status;
+use tradepost_wire::json::Value;
 
 /// How much of a body the report shows, in bytes.
 const SHOWN: usize = 4096;
@@ -101,7 +101,7 @@ impl Got {
 
     /// The body as JSON.
     pub(crate) fn json(&self) -> Option<Value> {
-        serde_json::from_slice(&self.body).ok()
+        tradepost_wire::json::from_slice(&self.body).ok()
     }
 
     /// The body as text.

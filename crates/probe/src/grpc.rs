@@ -5,13 +5,13 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use reqwest::Url;
-use serde_json::{Value, json};
 use tradepost_buyer::card::Interface;
 use tradepost_buyer::discover::endpoint;
 use tradepost_buyer::failure::Failure;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, Field, Kind, Rule, schema};
 
 use super::exchange::Got;

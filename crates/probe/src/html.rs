@@ -260,10 +260,10 @@ fn show(out: &mut String, exchange: &Exchange) {
 
 /// JSON laid out; other text as it is.
 fn pretty(body: &str) -> String {
-    let value: Option<serde_json::Value> = serde_json::from_str(body).ok();
+    let value: Option<tradepost_wire::json::Value> = tradepost_wire::json::from_str(body).ok();
     value
         .filter(|value| value.is_object() || value.is_array())
-        .and_then(|value| serde_json::to_string_pretty(&value).ok())
+        .and_then(|value| tradepost_wire::json::to_string_pretty(&value).ok())
         .unwrap_or_else(|| body.to_owned())
 }
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 use tradepost_buyer::discover::card_url;
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::transport::Transport;
+use tradepost_wire::json::Value;
 
 pub mod check;
 pub mod exchange;

@@ -2,10 +2,10 @@
 //! nothing else.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::json;
 use tradepost_buyer::discover::card_url;
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::transport::Transport;
+use tradepost_wire::json::json;
 
 use super::check::{Check, Verdict};
 use super::exchange::Sent;

@@ -1,11 +1,11 @@
 //! An answer of A2A on any binding: a result, an error, a stream, or nothing of the protocol.
 
-use serde_json::Value;
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 
 use super::check::{Judged, Verdict, fail};
 use super::exchange::Got;
@@ -235,5 +235,8 @@ impl Reply {
 }
 
 fn events(got: &Got) -> Vec<Value> {
-    got.events().iter().map(|data| serde_json::from_str(data).unwrap_or_default()).collect()
+    got.events()
+        .iter()
+        .map(|data| tradepost_wire::json::from_str(data).unwrap_or_default())
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::check::{Check, Level, Verdict};
 use super::exchange::Exchange;
@@ -210,7 +210,7 @@ impl Serialize for Report {
         let counts: Value = [Level::Must, Level::Should, Level::May]
             .into_iter()
             .map(|level| (level.name().to_owned(), json!(self.counts(Some(level)))))
-            .collect::<serde_json::Map<_, _>>()
+            .collect::<tradepost_wire::json::Map>()
             .into();
         map.serialize_entry("counts", &counts)?;
         map.serialize_entry("left_out", &self.left_out)?;

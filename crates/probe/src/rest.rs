@@ -1,8 +1,8 @@
 //! Where the operations are on the HTTP+JSON binding (A2A §11.3).
 
 use reqwest::{Method, Url};
-use serde_json::Value;
 use tradepost_wire::a2a::Operation;
+use tradepost_wire::json::Value;
 
 /// A request of the binding.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ pub(super) fn join(base: &Url, tenant: Option<&str>, path: &[&str]) -> Url {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
 

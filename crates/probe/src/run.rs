@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::{Method, Url};
-use serde_json::{Value, json};
 use tokio::time::Instant;
 use tradepost_buyer::card::{Card, Interface};
 use tradepost_buyer::transport::Transport;
 use tradepost_wire::a2a::{EXTENSIONS_HEADER, Operation, VERSION, VERSION_HEADER};
 use tradepost_wire::aap;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 use transfer::wait_wanted;
 

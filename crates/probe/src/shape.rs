@@ -1,7 +1,7 @@
 //! Looking at JSON: whether what an agent sent has the shape that it should have.
 
-use serde_json::Value;
 use tradepost_wire::format;
+use tradepost_wire::json::Value;
 
 /// The states of a task (A2A §4.1.3).
 const STATES: &[&str] = &[

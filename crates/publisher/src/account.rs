@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::agent::{Authorization, Billing};
 use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
@@ -184,7 +184,7 @@ impl Account {
 
     /// What others may see of it (`core/account.json`).
     #[must_use]
-    pub fn published(&self) -> Map<String, Value> {
+    pub fn published(&self) -> Map {
         let mut shown = Map::new();
         let mut add = |name: &str, value: Value| {
             if !value.is_null() {
@@ -237,7 +237,7 @@ impl Account {
 fn without_bank(entity: &Value) -> Value {
     let mut entity = entity.clone();
     if let Some(members) = entity.as_object_mut() {
-        members.remove("bank");
+        members.swap_remove("bank");
     }
     entity
 }
@@ -246,7 +246,7 @@ fn without_bank(entity: &Value) -> Value {
 fn without_credentials(config: &Value) -> Value {
     let mut config = config.clone();
     if let Some(authentication) = config.get_mut("authentication").and_then(Value::as_object_mut) {
-        authentication.remove("credentials");
+        authentication.swap_remove("credentials");
     }
     config
 }

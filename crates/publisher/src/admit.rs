@@ -3,11 +3,11 @@
 //! that changes something. How the account stands is asked after the idempotency key: what was done
 //! is replayed, whatever became of the account.
 
-use serde_json::json;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
+use tradepost_wire::json::json;
 
 use crate::account::{Account, Status};
 use crate::agent::{Billing, BuyerAgent};
@@ -204,7 +204,7 @@ fn unopened(
         account: Some(account.account_id.clone()),
         state: String::new(),
         revision: 0,
-        body: serde_json::to_value(&account).map_err(broken)?,
+        body: tradepost_wire::json::to_value(&account).map_err(broken)?,
         created_at: ask.now,
         updated_at: ask.now,
         place: 0,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Map, Value};
 
 use crate::agent::BuyerAgent;
 
@@ -14,7 +14,7 @@ pub struct Ask {
     /// The tool.
     pub tool: Tool,
     /// Its arguments, unread.
-    pub arguments: Map<String, Value>,
+    pub arguments: Map,
     /// Who calls.
     pub caller: Caller,
     /// The moment.

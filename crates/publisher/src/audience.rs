@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use tradepost_wire::json::Map;
 
 use crate::shelf::{Kind, Thing};
 
@@ -33,7 +33,7 @@ pub struct Audience {
     /// The id that the caller chose.
     pub audience_id: String,
     /// Its name, description, tags and so on, as they were given.
-    pub given: Map<String, Value>,
+    pub given: Map,
     /// Digests of its members.
     pub members: BTreeSet<String>,
     /// How many members were ever sent for it.

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::money;
@@ -59,7 +59,7 @@ pub struct MediaBuy {
     pub packages: Vec<Package>,
     /// Members of the request that are shown again as they came.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub shown: Map<String, Value>,
+    pub shown: Map,
     /// What became of it, the oldest first (`history` of `get_media_buys`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Value>,
@@ -132,10 +132,10 @@ pub struct Package {
     pub creative_assignments: Vec<Value>,
     /// What its price is: `model`, `rate` per unit and so on, as the pricing option had it.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub price: Map<String, Value>,
+    pub price: Map,
     /// Members of the request that are shown again as they came (`targeting_overlay`, `bid_price`).
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub shown: Map<String, Value>,
+    pub shown: Map,
 }
 
 impl Package {
@@ -271,7 +271,7 @@ pub(crate) fn created(
     actions: &[Action],
     account: Option<&Account>,
     now: Timestamp,
-) -> Map<String, Value> {
+) -> Map {
     let mut body = summary(kept, actions, now);
     let confirmed = kept.thing.confirmed_at.map(|at| at.to_string());
     body.insert("confirmed_at".to_owned(), confirmed.into());
@@ -289,11 +289,7 @@ pub(crate) fn created(
 }
 
 /// What every answer about one buy has: its standing, its money and what can be done with it.
-pub(crate) fn summary(
-    kept: &Kept<MediaBuy>,
-    actions: &[Action],
-    now: Timestamp,
-) -> Map<String, Value> {
+pub(crate) fn summary(kept: &Kept<MediaBuy>, actions: &[Action], now: Timestamp) -> Map {
     let buy = &kept.thing;
     let mut shown = Map::new();
     let mut put = |name: &str, value: Value| {

@@ -7,7 +7,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use tradepost_wire::json::{Map, Value};
 
 use crate::account::Account;
 use crate::audience;
@@ -61,11 +61,11 @@ pub struct Catalogue {
     /// The products; ids are unique.
     pub products: Vec<Product>,
     /// The creative formats (`core/format.json`), as they are published.
-    pub formats: Vec<Map<String, Value>>,
+    pub formats: Vec<Map>,
     /// The signals; handles are unique.
     pub signals: Vec<Signal>,
     /// The sponsored offerings (`core/offering.json`), as they are published.
-    pub offerings: Vec<Map<String, Value>>,
+    pub offerings: Vec<Map>,
     /// What is demanded of creatives.
     pub creatives: CreativePolicy,
     /// On which terms audiences are taken.
@@ -98,7 +98,7 @@ pub struct ProposalTerms {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Product {
     /// As it is published (`core/product.json`).
-    pub published: Map<String, Value>,
+    pub published: Map,
     /// What only the publisher knows.
     #[serde(default)]
     pub terms: Terms,
@@ -149,7 +149,7 @@ pub struct Rate {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Signal {
     /// As it is published (a member of `signals` of `get_signals`), without its deployments.
-    pub published: Map<String, Value>,
+    pub published: Map,
     /// What only the publisher knows.
     pub terms: SignalTerms,
 }
@@ -183,7 +183,7 @@ impl Thing for Product {
 /// A creative format that a sandbox has put beside the catalogue (`core/format.json`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Format(pub Map<String, Value>);
+pub struct Format(pub Map);
 
 impl Thing for Format {
     const KIND: Kind = Kind::Format;
@@ -197,19 +197,19 @@ impl Product {
     }
 
     /// The published prices (`core/pricing-option.json`).
-    pub fn prices(&self) -> impl Iterator<Item = &Map<String, Value>> {
+    pub fn prices(&self) -> impl Iterator<Item = &Map> {
         maps(self.published.get("pricing_options"))
     }
 
     /// The published price with this id.
     #[must_use]
-    pub fn pricing(&self, id: &str) -> Option<&Map<String, Value>> {
+    pub fn pricing(&self, id: &str) -> Option<&Map> {
         self.prices().find(|option| text(option, "pricing_option_id") == id)
     }
 
     /// The prices that hold for an account: its own, or the published ones.
     #[must_use]
-    pub fn prices_for(&self, account: Option<&Account>) -> Vec<&Map<String, Value>> {
+    pub fn prices_for(&self, account: Option<&Account>) -> Vec<&Map> {
         match account.and_then(|account| self.rate(account)) {
             Some(rate) => rate.pricing_options.iter().filter_map(Value::as_object).collect(),
             None => self.prices().collect(),
@@ -218,7 +218,7 @@ impl Product {
 
     /// The price with this id that holds for an account.
     #[must_use]
-    pub fn price_for(&self, account: Option<&Account>, id: &str) -> Option<&Map<String, Value>> {
+    pub fn price_for(&self, account: Option<&Account>, id: &str) -> Option<&Map> {
         let mut options = self.prices_for(account).into_iter();
         options.find(|option| text(option, "pricing_option_id") == id)
     }
@@ -239,7 +239,7 @@ impl Product {
 
     /// The least that a package of it may cost at a price, in the price's currency.
     #[must_use]
-    pub fn minimum(&self, price: &Map<String, Value>) -> Option<f64> {
+    pub fn minimum(&self, price: &Map) -> Option<f64> {
         number(price, "min_spend_per_package").or(self.terms.minimum_budget)
     }
 
@@ -263,7 +263,7 @@ impl Product {
     }
 
     /// The formats that it accepts (`core/format-id.json`).
-    pub fn formats(&self) -> impl Iterator<Item = &Map<String, Value>> {
+    pub fn formats(&self) -> impl Iterator<Item = &Map> {
         maps(self.published.get("format_ids"))
     }
 
@@ -286,7 +286,7 @@ pub enum Price {
 impl Price {
     /// Of a pricing option.
     #[must_use]
-    pub fn of(option: &Map<String, Value>) -> Self {
+    pub fn of(option: &Map) -> Self {
         match number(option, "fixed_price") {
             Some(price) => Self::Fixed(price),
             None => Self::Auction(number(option, "floor_price")),
@@ -296,17 +296,15 @@ impl Price {
 
 /// The currency of a pricing option (ISO 4217).
 #[must_use]
-pub fn currency(option: &Map<String, Value>) -> &str {
+pub fn currency(option: &Map) -> &str {
     text(option, "currency")
 }
 
 /// Whether two format ids mean the same: agent, id and whatever parameters both name. A trailing
 /// slash of the agent's address means nothing.
 #[must_use]
-pub fn same_format(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
-    let agent = |format: &Map<String, Value>| {
-        text(format, "agent_url").trim_end_matches('/').to_ascii_lowercase()
-    };
+pub fn same_format(one: &Map, other: &Map) -> bool {
+    let agent = |format: &Map| text(format, "agent_url").trim_end_matches('/').to_ascii_lowercase();
     let agrees = |name: &str| match (one.get(name), other.get(name)) {
         (Some(one), Some(other)) => one.as_f64() == other.as_f64(),
         (None, _) | (_, None) => true,
@@ -316,14 +314,14 @@ pub fn same_format(one: &Map<String, Value>, other: &Map<String, Value>) -> bool
         && ["width", "height", "duration_ms"].into_iter().all(agrees)
 }
 
-pub(crate) fn text<'a>(members: &'a Map<String, Value>, name: &str) -> &'a str {
+pub(crate) fn text<'a>(members: &'a Map, name: &str) -> &'a str {
     members.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-pub(crate) fn number(members: &Map<String, Value>, name: &str) -> Option<f64> {
+pub(crate) fn number(members: &Map, name: &str) -> Option<f64> {
     members.get(name).and_then(Value::as_f64)
 }
 
-pub(crate) fn maps(list: Option<&Value>) -> impl Iterator<Item = &Map<String, Value>> {
+pub(crate) fn maps(list: Option<&Value>) -> impl Iterator<Item = &Map> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use tradepost_wire::json::{Map, Value};
 
 use crate::shelf::{Kind, Thing};
 
@@ -28,7 +28,7 @@ pub struct Creative {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_ends_at: Option<Timestamp>,
     /// As it was given (`core/creative-asset.json`): name, `format_id`, `assets` and so on.
-    pub given: Map<String, Value>,
+    pub given: Map,
     /// When `sync_creatives` assigned it to packages, by the id of the package.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub assigned: BTreeMap<String, Timestamp>,

@@ -13,7 +13,7 @@ pub fn catalogue() -> Catalogue {
 /// that there is a task to follow and a notification to receive. It is no part of the catalogue.
 #[must_use]
 pub fn trial() -> Product {
-    let published = serde_json::from_str(include_str!("demo/trial.json"));
+    let published = tradepost_wire::json::from_str(include_str!("demo/trial.json"));
     Product {
         published: published.expect("the trial product is an object, as a test shows"),
         terms: Terms { approval: true, approval_seconds: Some(1), ..Terms::default() },

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use tradepost_wire::json::Map;
 
 use crate::shelf::{Kind, Thing};
 
@@ -14,7 +14,7 @@ pub struct EventSource {
     /// The id that the caller chose.
     pub event_source_id: String,
     /// Its name, event types, domains and so on, as they were given.
-    pub given: Map<String, Value>,
+    pub given: Map,
 }
 
 /// An event. The id of its record is made of its source, its type and its own id, so that one event

@@ -2,7 +2,7 @@
 //! more; what a published product or format has to have besides is filled in here.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::catalogue::{CHANNELS, Catalogue, Format, Price, Product, Terms, maps, text};
 use crate::profile::Profile;
@@ -18,7 +18,7 @@ impl Product {
     /// A product of which only some members are given. What else a published product has to have
     /// is filled in, except prices: a product without prices is not on offer.
     #[must_use]
-    pub fn completed(id: &str, partial: &Map<String, Value>, profile: &Profile) -> Self {
+    pub fn completed(id: &str, partial: &Map, profile: &Profile) -> Self {
         let catalogue = &profile.catalogue;
         let mut published = Map::new();
         let name = title(id);
@@ -52,7 +52,7 @@ impl Product {
 
 impl Catalogue {
     /// A format id with the agent that defines it.
-    fn addressed(&self, mut format: Map<String, Value>) -> Map<String, Value> {
+    fn addressed(&self, mut format: Map) -> Map {
         format.entry("agent_url").or_insert_with(|| self.agent_url.clone().into());
         format
     }
@@ -65,7 +65,7 @@ impl Catalogue {
 
 /// A price of which only some members are given. Auctions get a guidance: the floor and what is
 /// usual above it.
-fn priced(partial: Map<String, Value>) -> Map<String, Value> {
+fn priced(partial: Map) -> Map {
     let mut price = Map::new();
     price.insert("pricing_option_id".to_owned(), "standard".into());
     price.insert("pricing_model".to_owned(), "cpm".into());
@@ -115,7 +115,7 @@ impl Publisher {
         &self,
         shelf: &dyn Shelf,
         id: &str,
-        partial: &Map<String, Value>,
+        partial: &Map,
         now: Timestamp,
     ) -> Result<(), Broken> {
         let mut product = Product::completed(id, partial, &self.profile);
@@ -143,7 +143,7 @@ impl Publisher {
         shelf: &dyn Shelf,
         product_id: &str,
         option_id: &str,
-        partial: &Map<String, Value>,
+        partial: &Map,
         now: Timestamp,
     ) -> Result<bool, Broken> {
         let Some(mut product) = self.product(shelf, product_id)? else {
@@ -173,7 +173,7 @@ impl Publisher {
         &self,
         shelf: &dyn Shelf,
         id: &str,
-        partial: &Map<String, Value>,
+        partial: &Map,
         now: Timestamp,
     ) -> Result<(), Broken> {
         let mut format = Map::new();
@@ -198,7 +198,7 @@ fn lay<T: crate::shelf::Thing>(
     match shelf.find::<T>(id)? {
         None => shelf.add(New { id, owner: "", account: None, state: "", now }, thing),
         Some(mut known) => {
-            known.record.body = serde_json::to_value(thing)
+            known.record.body = tradepost_wire::json::to_value(thing)
                 .map_err(|error| Broken::new("writing what is put beside the catalogue", error))?;
             known.record.revision += 1;
             known.record.updated_at = now;

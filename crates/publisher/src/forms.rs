@@ -2,10 +2,10 @@
 //! them stands in the form once, and a test proves that the rules see to it. Only what is repeated
 //! or kept as it was sent is JSON.
 
-use serde_json::Value;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::rules::typed::Typed;
 use tradepost_wire::form;
+use tradepost_wire::json::Value;
 
 pub(crate) mod accounts;
 pub(crate) mod audiences;

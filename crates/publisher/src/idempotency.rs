@@ -7,11 +7,11 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::canonical;
+use tradepost_wire::json::{Map, Value};
 
 use crate::ask::Ask;
 use crate::profile::Profile;
@@ -104,16 +104,16 @@ fn is_key(text: &str) -> bool {
 }
 
 fn hash(ask: &Ask) -> [u8; 32] {
-    let mut request: Map<String, Value> = ask.arguments.clone();
+    let mut request: Map = ask.arguments.clone();
     for member in APART {
-        request.remove(member);
+        request.swap_remove(member);
     }
     if let Some(authentication) = request
         .get_mut("push_notification_config")
         .and_then(|config| config.get_mut("authentication"))
         .and_then(Value::as_object_mut)
     {
-        authentication.remove("credentials");
+        authentication.swap_remove("credentials");
     }
     // The tool is part of it: one key does not stand for two.
     request.insert("\u{0}tool".to_owned(), ask.tool.to_string().into());

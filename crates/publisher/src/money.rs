@@ -1,7 +1,7 @@
 //! Amounts of money and counts. They travel as JSON numbers; sums of them are rounded to a millionth
 //! of the currency's unit, so that adding budgets up in another order comes to the same.
 
-use serde_json::{Number, Value};
+use tradepost_wire::json::{Number, Value};
 
 /// An amount without the noise of binary fractions.
 #[must_use]

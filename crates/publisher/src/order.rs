@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::credentials;
 use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
 use tradepost_wire::adcp::rules::{self, Internals, Issues};
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::json::{Map, Value};
 
 use crate::admit::{self, Admitted, Phase};
 use crate::ask::Ask;
@@ -29,7 +29,7 @@ use crate::world::Lane;
 
 /// The release whose codes a caller knows: the one that its request names, or else ours.
 #[must_use]
-pub fn release(arguments: &Map<String, Value>) -> Release {
+pub fn release(arguments: &Map) -> Release {
     version::of(arguments).unwrap_or(Release::V3_1)
 }
 
@@ -45,7 +45,7 @@ const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The answer to a task of AdCP that this seller does not have.
 #[must_use]
-pub fn lacking(arguments: &Map<String, Value>) -> Answer {
+pub fn lacking(arguments: &Map) -> Answer {
     let mut answer = Answer::failed(refuse::unsupported(), Vec::new());
     answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
     answer.pinned(release(arguments))

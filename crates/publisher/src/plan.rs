@@ -2,7 +2,7 @@
 //! that the caller chose.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use tradepost_wire::json::Map;
 
 use crate::shelf::{Kind, Thing};
 
@@ -12,7 +12,7 @@ pub struct Plan {
     /// The id that the caller chose.
     pub plan_id: String,
     /// As it was given (`governance/sync-plans-request.json`).
-    pub given: Map<String, Value>,
+    pub given: Map,
 }
 
 impl Thing for Plan {

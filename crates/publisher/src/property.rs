@@ -1,7 +1,7 @@
 //! Lists of properties, as they are kept.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::shelf::{Kept, Kind, Thing};
 
@@ -11,7 +11,7 @@ pub struct PropertyList {
     /// Its id.
     pub list_id: String,
     /// Name, description, sources, filters and so on, as they were given.
-    pub given: Map<String, Value>,
+    pub given: Map,
     /// How many properties it came to when it was made or changed.
     pub property_count: u64,
 }

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::refuse::{self, Stop};
 use crate::resolve::Reach;

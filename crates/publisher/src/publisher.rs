@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::Map;
 
 use crate::idempotency::Flights;
 use crate::profile::Profile;
@@ -20,7 +20,7 @@ pub struct Publisher {
     pub(crate) vault: Arc<dyn Vault>,
     pub(crate) flights: Flights,
     /// What it says it can do: worked out when somebody asks first, because nothing of it changes.
-    pub(crate) capabilities: Arc<OnceLock<Map<String, Value>>>,
+    pub(crate) capabilities: Arc<OnceLock<Map>>,
 }
 
 impl Publisher {

@@ -1,8 +1,8 @@
 //! Saying no. Every refusal of this crate is made here or with what is here: a code of the
 //! catalog, a sentence that is safe to show to anybody, and what to do about it.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Value, json};
 
 use crate::world::{Broken, Wait};
 

@@ -1,9 +1,9 @@
 //! What a tool replies, and how it is remembered under an idempotency key.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Standing;
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::world::Broken;
 
@@ -15,7 +15,7 @@ pub struct Reply {
     /// One sentence for people.
     pub message: String,
     /// The members of the payload.
-    pub body: Map<String, Value>,
+    pub body: Map,
     /// What the caller should know besides (`T-2`).
     pub warnings: Vec<Error>,
     /// Whether an earlier reply is repeated.

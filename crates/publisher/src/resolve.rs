@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value};
 
 use crate::account::{Account, Grant};
 use crate::admit::gates;
@@ -37,7 +37,7 @@ pub(crate) struct Reach {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rights {
     tool: Tool,
-    arguments: Map<String, Value>,
+    arguments: Map,
     agent: Option<Arc<BuyerAgent>>,
     grants: BTreeMap<String, Authorization>,
 }
@@ -46,7 +46,7 @@ impl Rights {
     /// Reads them. One list, whatever the request names.
     pub(crate) fn read(
         tool: Tool,
-        arguments: &Map<String, Value>,
+        arguments: &Map,
         agent: Option<Arc<BuyerAgent>>,
         tenant: &str,
         shelf: &dyn Shelf,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 use crate::world::{Broken, Later};
 
@@ -312,7 +312,8 @@ impl<T: Thing> Kept<T> {
 }
 
 fn json<T: Serialize>(thing: &T) -> Result<Value, Broken> {
-    serde_json::to_value(thing).map_err(|error| Broken::new("writing what is to be kept", error))
+    tradepost_wire::json::to_value(thing)
+        .map_err(|error| Broken::new("writing what is to be kept", error))
 }
 
 /// What becomes of what a job did.

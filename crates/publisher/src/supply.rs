@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::json;
 
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};

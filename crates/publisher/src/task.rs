@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use tradepost_wire::json::{Map, Value};
 
 use crate::buy::MediaBuy;
 use crate::shelf::{Kind, Thing};
@@ -32,7 +32,7 @@ pub struct Task {
     pub completed_at: Option<Timestamp>,
     /// The payload of its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Map<String, Value>>,
+    pub result: Option<Map>,
     /// The errors of its failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Value>,

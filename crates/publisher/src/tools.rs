@@ -1,7 +1,7 @@
 //! The tools, each in a module of its own: what it reads, what it changes and what it replies.
 
-use serde_json::Value;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::Value;
 
 use crate::admit::Admitted;
 use crate::ask::Ask;

@@ -1,7 +1,7 @@
 //! Which release of AdCP a caller is pinned to.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error, Release};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::refuse::{self, Stop};
 
@@ -13,7 +13,7 @@ pub(crate) const SUPPORTED: [&str; 2] = ["3.1", "3.0"];
 ///
 /// # Errors
 /// `VERSION_UNSUPPORTED`.
-pub(crate) fn of(arguments: &Map<String, Value>) -> Result<Release, Stop> {
+pub(crate) fn of(arguments: &Map) -> Result<Release, Stop> {
     let named = arguments.get("adcp_version").and_then(Value::as_str);
     let major = arguments.get("adcp_major_version").and_then(Value::as_u64);
     // What is no version at all is for the schema to refuse.

@@ -1,7 +1,7 @@
 //! A request at work: what a tool is handed.
 
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::json::Map;
 
 use crate::account::Account;
 use crate::admit::Admitted;
@@ -40,5 +40,5 @@ pub(crate) struct Prepared {
     /// What the ad server has on offer.
     pub supply: Option<Supply>,
     /// What the account's governance agent decided.
-    pub governance: Option<Map<String, Value>>,
+    pub governance: Option<Map>,
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Debug};
 use std::future::Future;
 use std::pin::Pin;
 
-use serde_json::{Map, Value};
+use tradepost_wire::json::Map;
 
 /// A future in a box, because the world is behind a pointer.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -35,8 +35,8 @@ pub trait World: Send + Sync + Debug {
     fn check_governance<'a>(
         &'a self,
         agent: &'a GovernanceAgent,
-        request: Map<String, Value>,
-    ) -> Later<'a, Result<Map<String, Value>, Unreached>>;
+        request: Map,
+    ) -> Later<'a, Result<Map, Unreached>>;
 
     /// What the ad server has on offer now. `fresh` is false when it is what an earlier answer
     /// said.

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use futures_util::future::BoxFuture;
-use serde_json::Value;
-use serde_json::value::RawValue;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::a2a::{Capability, Message, Operation, PushConfig, Request, Task, request};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::RawValue;
+use tradepost_wire::json::Value;
 
 use crate::auth::{Authenticator, Denied, Principal};
 use crate::card::{ClaimedExtension, PublishedCard};

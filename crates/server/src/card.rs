@@ -8,15 +8,15 @@ use std::net::SocketAddr;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tradepost_keys::private::SigningKey;
 use tradepost_wire::a2a::card::{
     AgentCard, Capabilities, HttpAuth, Interface, MutualTls, SecurityRequirement, SecurityScheme,
     Skill, StringList,
 };
+use tradepost_wire::json;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::Problems;
-use tradepost_wire::strict;
 
 use crate::agent::Binding;
 use crate::auth::{Auth, Jwt};
@@ -115,7 +115,7 @@ impl PublishedCard {
     ) -> Result<Self, E> {
         // The id is part of the card and changes with it, so the hash is taken over a card without.
         let identity = identify(&hex_hash(&write(&describe(""))))?;
-        let card = serde_json::to_value(describe(&identity.id))
+        let card = tradepost_wire::json::to_value(describe(&identity.id))
             .unwrap_or_else(|_| unreachable!("a card has only text keys"));
         let body = write(&card);
         let etag = format!("\"{}\"", hex_hash(&body));
@@ -145,7 +145,7 @@ impl PublishedCard {
         jku: Option<&str>,
         signed_at: Timestamp,
     ) -> Result<Self, Problems> {
-        let mut card = strict::read(&String::from_utf8_lossy(&self.body))?;
+        let mut card = json::read(&String::from_utf8_lossy(&self.body))?;
         let signature = tradepost_keys::card::sign(&card, key, jku)?;
         if let Some(members) = card.as_object_mut() {
             members.insert("signatures".to_owned(), json!([signature]));
@@ -279,7 +279,7 @@ pub fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
 }
 
 fn write(card: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(card).unwrap_or_else(|_| unreachable!("a card has only text keys"))
+    tradepost_wire::json::to_vec(card).unwrap_or_else(|_| unreachable!("a card has only text keys"))
 }
 
 fn hex_hash(bytes: &[u8]) -> String {

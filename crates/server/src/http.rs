@@ -12,8 +12,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Version, header};
 use axum::response::Response;
 use axum::routing::{any, get, post};
-use serde_json::json;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+use tradepost_wire::json::json;
 
 use crate::agent::SharedAgent;
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};

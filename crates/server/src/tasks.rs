@@ -225,7 +225,8 @@ impl Tasks {
             role: Role::User,
             ..message.clone()
         };
-        let said = serde_json::to_string(&said).map_err(Fault::on("writing a message"))?;
+        let said =
+            tradepost_wire::json::to_string(&said).map_err(Fault::on("writing a message"))?;
         // A task that waited for this message waits no longer.
         let state = if is_new { TaskState::Submitted } else { TaskState::Working };
         let moved = fold::status_event(&row, state, None, now)?;
@@ -466,7 +467,7 @@ impl Tasks {
         let row = self.log.task(&owner, &place.task_id)?;
         let row = row.ok_or_else(|| Fault::new("reading a webhook's task", "it is gone"))?;
         let task = fold::task(&*self.log, &row, place.from_seq, None, true)?;
-        serde_json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))
+        tradepost_wire::json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))
     }
 
     /// Follows a task that was begun just now.

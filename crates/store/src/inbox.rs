@@ -259,7 +259,8 @@ impl Inbox for DurableInbox {
             {
                 return Ok(Put::Duplicate);
             }
-            let artifacts = serde_json::Value::from(delivery.artifacts.clone()).to_string();
+            let artifacts =
+                tradepost_wire::json::Value::from(delivery.artifacts.clone()).to_string();
             tx.execute(
                 "INSERT INTO deliveries
                      (id, kind, source, received_at, task_id, state, status, artifacts, body,
@@ -300,7 +301,7 @@ fn known(connection: &Connection, sender: &str, task_id: &str) -> Done<Known> {
         known.count += 1;
         known.statuses.extend(row.get::<_, Option<String>>(0)?);
         let artifacts: Vec<String> =
-            serde_json::from_str(&row.get::<_, String>(1)?).unwrap_or_default();
+            tradepost_wire::json::from_str(&row.get::<_, String>(1)?).unwrap_or_default();
         if row.get::<_, String>(2)? == Source::Poll.name() {
             known.whole.extend(artifacts.iter().cloned());
         }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde_json::json;
 use tradepost_buyer::trust;
 use tradepost_keys::private::SigningKey;
 use tradepost_server::agent::{self, Agent, Answer, Binding, Incoming};
@@ -26,6 +25,7 @@ use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{
     Artifact, Capability, Content, Message, Operation, Part, Request, SendMessage, Task, TaskState,
 };
+use tradepost_wire::json::json;
 
 use crate::gate;
 

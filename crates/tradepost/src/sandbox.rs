@@ -20,7 +20,6 @@ use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
 use jiff::Timestamp;
-use serde_json::Value;
 use tokio::sync::watch::{Receiver, Sender};
 use tower::ServiceExt as _;
 use tradepost_dealer::demo;
@@ -31,6 +30,7 @@ use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+use tradepost_wire::json::Value;
 
 use crate::config::read;
 use crate::conformance::{Conformance, Profile};
@@ -311,7 +311,7 @@ impl Sandbox {
 
     /// An agent's card without the bindings that the sandbox does not play.
     fn with_what_is_played(&self, card: Whole) -> Whole {
-        let mut document: Value = serde_json::from_slice(&card.body).unwrap_or_default();
+        let mut document: Value = tradepost_wire::json::from_slice(&card.body).unwrap_or_default();
         let interfaces = document.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
         match (self.script.seller, interfaces) {
             (Seller::Agent, Some(interfaces)) => {
@@ -324,7 +324,7 @@ impl Sandbox {
 
     /// Sells vehicles that a search has just offered: from now on the dealer itself says so.
     async fn sell(&self, which: Sell, answer: &[u8], now: Timestamp) {
-        let document: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let document: Value = tradepost_wire::json::from_slice(answer).unwrap_or_default();
         let offered = document.pointer("/result/message/parts/0/data/data/vehicles");
         let offered = offered.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let ids = offered.iter().filter_map(|vehicle| vehicle.get("vehicle_id")?.as_str());

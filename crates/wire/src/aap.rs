@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::json::RawValue;
+use crate::json::Value;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
-use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::catalog::{Vocabulary, catalog};
 use crate::format;
@@ -224,8 +224,8 @@ impl Raw {
     ///
     /// # Errors
     /// When the value does not serialise.
-    pub fn new<T: Serialize>(value: &T) -> serde_json::Result<Self> {
-        serde_json::value::to_raw_value(value).map(|raw| Self(raw.into()))
+    pub fn new<T: Serialize>(value: &T) -> crate::json::Result<Self> {
+        crate::json::to_raw_value(value).map(|raw| Self(raw.into()))
     }
 
     /// The JSON text.

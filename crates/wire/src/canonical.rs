@@ -2,7 +2,7 @@
 //! (UTF-16 code units), numbers by value (`2020.0` is `2020`), no white space. Numbers differ from
 //! RFC 8785 in one point: every digit counts, also where a float would round it away.
 
-use serde_json::{Number, Value};
+use crate::json::{Number, Value};
 
 use crate::decimal::Decimal;
 
@@ -54,17 +54,17 @@ pub fn write_members(out: &mut String, mut members: Vec<(&String, &Value)>) {
 fn write_text(out: &mut String, text: &str) {
     // serde_json escapes exactly what RFC 8785 asks for: quote, backslash and control characters,
     // with the short forms where they exist.
-    match serde_json::to_string(text) {
+    match crate::json::to_string(text) {
         Ok(quoted) => out.push_str(&quoted),
         Err(_) => unreachable!("a string always serialises"),
     }
 }
 
 fn write_number(out: &mut String, number: &Number) {
-    let Decimal { negative, digits, exponent, exact } = Decimal::of(number.as_str());
+    let Decimal { negative, digits, exponent, exact } = Decimal::of(&number.text());
     if !exact {
         // An exponent of forty digits: no other spelling of the number is told to be the same.
-        out.push_str(number.as_str());
+        out.push_str(&number.text());
         return;
     }
     if negative {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn canonical(text: &str) -> String {
-        to_string(&serde_json::from_str(text).unwrap())
+        to_string(&crate::json::from_str(text).unwrap())
     }
 
     #[test]

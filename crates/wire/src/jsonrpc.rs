@@ -2,19 +2,14 @@
 //! kept as the text that was sent, so that it can be echoed unchanged (`R-ENV-09`).
 
 use std::collections::HashSet;
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::a2a::error::{Code, FieldViolation, Refusal};
 use crate::a2a::request;
+use crate::json::{self, Bounds, RawValue, Reader, Stop, Value, json, twice};
 use crate::problem::{At, Problem, Problems};
-use crate::strict::{NUMBER, Once, twice};
 
 /// How deep arrays and objects may nest (E-003).
-pub const MAX_DEPTH: usize = 64;
+pub const MAX_DEPTH: usize = json::MAX_DEPTH;
 
 /// How many arrays and objects a body may have. Each takes hundreds of bytes when it is read, but
 /// only two in the body, and no message of ours has more than some dozens.
@@ -34,7 +29,7 @@ impl Id {
     /// A text id.
     #[must_use]
     pub fn text(id: &str) -> Self {
-        serde_json::value::to_raw_value(id).map_or_else(|_| Self::null(), Self)
+        json::to_raw_value(id).map_or_else(|_| Self::null(), Self)
     }
 
     /// Whether it is `null`.
@@ -124,7 +119,7 @@ impl Reject {
 /// Problems by their place in the body, for the bindings of MCP.
 #[must_use]
 pub fn places(problems: &Problems) -> Vec<Value> {
-    let issue = |problem: &Problem| serde_json::json!({"pointer": problem.pointer, "message": problem.message});
+    let issue = |problem: &Problem| json!({"pointer": problem.pointer, "message": problem.message});
     problems.listed().iter().map(issue).collect()
 }
 
@@ -158,17 +153,56 @@ pub fn read_message(bytes: &[u8]) -> Result<Message, Reject> {
     Ok(Message { id, method, params })
 }
 
+const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, containers: MAX_CONTAINERS, reserved: false };
+
 /// The members of the envelope, and those of the body that are there twice.
 fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), Reject> {
-    let mut twice = Problems::new();
-    let body = BodyVisitor(&mut twice);
-    let body = guarded(bytes, "the body is empty; send a JSON-RPC request", body)?;
-    let invalid = |message| Reject::new(Code::InvalidRequest, message);
-    match body {
-        Body::Object(envelope) => Ok((*envelope, twice)),
-        Body::Array => Err(invalid("batches are not supported; send one JSON-RPC request object")),
-        Body::Other => Err(invalid("the body must be a JSON-RPC request object")),
+    let text = text(bytes, "the body is empty; send a JSON-RPC request")?;
+    let mut reader = Reader::new(text, BOUNDS);
+    let mut problems = Problems::new();
+    let mut envelope = None;
+    if reader.peek() == Some(b'{') {
+        envelope = Some(members(&mut reader, &mut problems).map_err(stopped)?);
+    } else {
+        reader.value(&At::Root, &mut problems).map_err(stopped)?;
     }
+    reader.end().map_err(stopped)?;
+    envelope.map(|envelope| (envelope, problems)).ok_or_else(|| {
+        let message = if text.trim_ascii_start().starts_with('[') {
+            "batches are not supported; send one JSON-RPC request object"
+        } else {
+            "the body must be a JSON-RPC request object"
+        };
+        Reject::new(Code::InvalidRequest, message)
+    })
+}
+
+fn members(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Envelope, Stop> {
+    let mut envelope = Envelope::default();
+    let mut names = HashSet::new();
+    reader.members(&At::Root, problems, |reader, name, problems| {
+        let at = At::Root.key(&name);
+        let first = !names.contains(&name);
+        if !first {
+            twice(&at, problems);
+        }
+        if name == "id" {
+            reader.peek();
+            // Of two, neither is the one to echo.
+            envelope.id = Some(reader.raw()?.to_owned()).filter(|_| first);
+        } else {
+            let value = reader.value(&at, problems)?;
+            match name.as_ref() {
+                "jsonrpc" => envelope.jsonrpc = Some(value),
+                "method" => envelope.method = Some(value),
+                "params" => envelope.params = Some(value),
+                _ => {}
+            }
+        }
+        names.insert(name);
+        Ok(())
+    })?;
+    Ok(envelope)
 }
 
 fn id(sent: Option<Box<RawValue>>) -> Result<Option<Id>, Reject> {
@@ -177,7 +211,7 @@ fn id(sent: Option<Box<RawValue>>) -> Result<Option<Id>, Reject> {
     };
     match id.get().as_bytes().first() {
         // The text is echoed, so it has to be one that every reader can decode.
-        Some(b'"') if serde_json::from_str::<String>(id.get()).is_err() => {
+        Some(b'"') if json::from_str::<String>(id.get()).is_err() => {
             Err(Reject::new(Code::ParseError, "id is not a valid JSON string"))
         }
         Some(b'"' | b'-' | b'0'..=b'9' | b'n') => Ok(Some(Id(id))),
@@ -205,116 +239,31 @@ fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value
 /// # Errors
 /// What is wrong with the bytes.
 pub fn document(bytes: &[u8]) -> Result<Value, Reject> {
-    let mut twice = Problems::new();
-    let value = Once { at: &At::Root, problems: &mut twice };
-    let value = guarded(bytes, "the body is empty; send a JSON object", value)?;
+    let text = text(bytes, "the body is empty; send a JSON object")?;
+    let (value, twice) = json::document(text, BOUNDS).map_err(stopped)?;
     if twice.is_empty() { Ok(value) } else { Err(Reject::twice(Id::null(), twice)) }
 }
 
-fn guarded<'b, T: DeserializeSeed<'b>>(
-    bytes: &'b [u8],
-    empty: &'static str,
-    reader: T,
-) -> Result<T::Value, Reject> {
+fn text<'b>(bytes: &'b [u8], empty: &'static str) -> Result<&'b str, Reject> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(Reject::new(Code::ParseError, "the body is not valid UTF-8"));
     };
     if text.trim_ascii().is_empty() {
         return Err(Reject::new(Code::ParseError, empty));
     }
-    if !is_plain(bytes)
-        && let Some((code, message)) = danger(text)
-    {
-        return Err(Reject::new(code, message));
-    }
-    let mut parser = serde_json::Deserializer::from_str(text);
-    let read = reader.deserialize(&mut parser).and_then(|read| parser.end().map(|()| read));
-    read.map_err(|_| Reject::new(Code::ParseError, "the body is not valid JSON"))
+    Ok(text)
 }
 
-/// What serde_json calls the members by which it passes numbers and raw text through serde. In a
-/// document they would be taken for such: `{"$serde_json::private::RawValue": "[…]"}` is parsed a
-/// second time, past the depth guard.
-pub(crate) const RESERVED: &str = "$serde_json::private::";
-
-/// Whether there are too few brackets to nest too deep or to be too many, and neither the first character of a
-/// reserved name nor an escape in which one could hide. Then there is no [`danger`], and most
-/// requests are like that; this costs a small part of the walk, because every byte is counted by
-/// itself and the compiler can take many at once.
-fn is_plain(bytes: &[u8]) -> bool {
-    // A block's counts fit into a byte.
-    bytes
-        .chunks(255)
-        .try_fold(0, |opened, block| {
-            let (mut brackets, mut suspects) = (0_u8, 0_u8);
-            for byte in block {
-                brackets += u8::from(matches!(byte, b'[' | b'{'));
-                suspects |= u8::from(matches!(byte, b'$' | b'\\'));
-            }
-            let opened = opened + usize::from(brackets);
-            (suspects == 0 && opened <= MAX_DEPTH).then_some(opened)
-        })
-        .is_some()
-}
-
-/// What must not reach the parser: brackets that nest deeper than [`MAX_DEPTH`], more than
-/// [`MAX_CONTAINERS`] of them, and member names that begin with [`RESERVED`]. Found without
-/// recursion.
-fn danger(text: &str) -> Option<(Code, &'static str)> {
-    let (mut depth, mut containers) = (0_usize, 0_usize);
-    let (mut opened, mut escaped) = (None, false);
-    for (index, byte) in text.bytes().enumerate() {
-        if let Some(start) = opened {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => {
-                    opened = None;
-                    let (literal, rest) = text.get(start..)?.split_at_checked(index + 1 - start)?;
-                    if is_reserved(literal, rest) {
-                        return Some((
-                            Code::InvalidRequest,
-                            "the body has a member whose name is reserved; rename it",
-                        ));
-                    }
-                }
-                _ => {}
-            }
-            continue;
+fn stopped(why: Stop) -> Reject {
+    let (code, message) = match why {
+        Stop::Syntax => (Code::ParseError, "the body is not valid JSON"),
+        Stop::Deep => (Code::ParseError, "the body nests deeper than 64 levels"),
+        Stop::Many => (Code::InvalidRequest, "the body has more than 4096 arrays and objects"),
+        Stop::Reserved => {
+            (Code::InvalidRequest, "the body has a member whose name is reserved; rename it")
         }
-        match byte {
-            b'"' => opened = Some(index),
-            b'[' | b'{' => {
-                depth += 1;
-                if depth > MAX_DEPTH {
-                    return Some((Code::ParseError, "the body nests deeper than 64 levels"));
-                }
-                containers += 1;
-                if containers > MAX_CONTAINERS {
-                    let message = "the body has more than 4096 arrays and objects";
-                    return Some((Code::InvalidRequest, message));
-                }
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Whether a string literal is a member's name, that is followed by a colon, and a reserved one.
-fn is_reserved(literal: &str, rest: &str) -> bool {
-    // Any character can hide in an escape; decoding only what has one keeps this cheap.
-    let decoded =
-        if literal.contains('\\') { serde_json::from_str::<String>(literal).ok() } else { None };
-    let name = decoded.as_deref().unwrap_or(literal.trim_matches('"'));
-    name.starts_with(RESERVED) && rest.trim_ascii_start().starts_with(':')
-}
-
-enum Body {
-    Object(Box<Envelope>),
-    Array,
-    Other,
+    };
+    Reject::new(code, message)
 }
 
 #[derive(Default)]
@@ -323,86 +272,6 @@ struct Envelope {
     id: Option<Box<RawValue>>,
     method: Option<Value>,
     params: Option<Value>,
-}
-
-struct BodyVisitor<'a>(&'a mut Problems);
-
-impl<'de> DeserializeSeed<'de> for BodyVisitor<'_> {
-    type Value = Body;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Body, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for BodyVisitor<'_> {
-    type Value = Body;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Body, A::Error> {
-        let mut envelope = Envelope::default();
-        let mut other = false;
-        let mut names = HashSet::new();
-        while let Some(name) = members.next_key::<std::borrow::Cow<'de, str>>()? {
-            // No document has this name (see `RESERVED`).
-            if name == NUMBER {
-                members.next_value::<IgnoredAny>()?;
-                other = true;
-                continue;
-            }
-            let at = At::Root.key(&name);
-            let first = !names.contains(&name);
-            if !first {
-                twice(&at, self.0);
-            }
-            if name == "id" {
-                // Of two, neither is the one to echo.
-                envelope.id = Some(members.next_value()?).filter(|_| first);
-            } else {
-                let value = members.next_value_seed(Once { at: &at, problems: &mut *self.0 })?;
-                match name.as_ref() {
-                    "jsonrpc" => envelope.jsonrpc = Some(value),
-                    "method" => envelope.method = Some(value),
-                    "params" => envelope.params = Some(value),
-                    _ => {}
-                }
-            }
-            names.insert(name);
-        }
-        Ok(if other { Body::Other } else { Body::Object(Box::new(envelope)) })
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Body, A::Error> {
-        while items.next_element::<Value>()?.is_some() {}
-        Ok(Body::Array)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Body, E> {
-        Ok(Body::Other)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Body, E> {
-        Ok(Body::Other)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Body, E> {
-        Ok(Body::Other)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Body, E> {
-        Ok(Body::Other)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Body, E> {
-        Ok(Body::Other)
-    }
-
-    fn visit_unit<E>(self) -> Result<Body, E> {
-        Ok(Body::Other)
-    }
 }
 
 #[cfg(test)]
@@ -461,25 +330,6 @@ mod tests {
         }
         let reject = document(br#"{"a":{"b":1,"b":2}}"#).unwrap_err();
         assert_eq!(reject.refusal().message, "the body has members twice; send each once: a.b");
-    }
-
-    #[test]
-    fn what_is_plain_holds_no_danger() {
-        let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        let long = |text: &str| format!("[\"{}\",{text}]", "x".repeat(1000));
-        for (text, plain) in [
-            ("{\"a\":[1,{}]}".to_owned(), true),
-            (deep(MAX_DEPTH), true),
-            (deep(MAX_DEPTH + 1), false),
-            // Many brackets are only a reason to look more closely.
-            ("[]".repeat(MAX_DEPTH + 1), false),
-            (long("{}"), true),
-            (long("\"$\""), false),
-            (long("\"\\u0024\""), false),
-        ] {
-            assert_eq!(is_plain(text.as_bytes()), plain, "{text}");
-            assert!(!plain || danger(&text).is_none(), "{text}");
-        }
     }
 
     #[test]

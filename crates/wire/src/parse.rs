@@ -11,8 +11,8 @@
 //! });
 //! ```
 
+use crate::json::{Number, Value};
 use jiff::Timestamp;
-use serde_json::{Number, Value};
 
 use crate::catalog::Vocabulary;
 use crate::decimal::Decimal;
@@ -94,7 +94,7 @@ macro_rules! read_object {
             let (at, problems): (&$crate::problem::At<'_>, &mut $crate::problem::Problems) =
                 ($at, $problems);
             match $value {
-                ::serde_json::Value::Object(members) => {
+                $crate::json::Value::Object(members) => {
                     for (key, value) in members {
                         match key.as_str() {
                             $( $name $(| $alias)? => {
@@ -211,7 +211,7 @@ pub fn integer(
         wrong_type(at, problems, "integer");
         return None;
     };
-    let decimal = Decimal::of(number.as_str());
+    let decimal = Decimal::of(&number.text());
     let whole = decimal.whole();
     if whole.is_none() {
         wrong_type(at, problems, "integer");
@@ -256,11 +256,11 @@ pub fn number(
     min: i64,
     max: Option<i64>,
 ) -> Option<f64> {
-    let Some(number) = value.as_number().map(Number::as_str) else {
+    let Some(number) = value.as_number().map(Number::text) else {
         wrong_type(at, problems, "number");
         return None;
     };
-    if !within(&Decimal::of(number), at, problems, min, max) {
+    if !within(&Decimal::of(&number), at, problems, min, max) {
         return None;
     }
     let float = number.parse::<f64>().unwrap_or_default();
@@ -271,8 +271,7 @@ pub fn number(
 /// has a fraction. Works on the text, so that no digit is lost on the way.
 #[must_use]
 pub fn whole(number: &Number) -> Option<i64> {
-    let text = number.as_str();
-    text.parse().map_or_else(|_| Decimal::of(text).whole(), Some)
+    number.as_i64().or_else(|| Decimal::of(&number.text()).whole())
 }
 
 /// A word of a closed vocabulary. What is no text at all violates `type` and `enum`, as it does in
@@ -447,7 +446,7 @@ mod tests {
             ("-1e400", Some(i64::MIN)),
             ("1e99999999999999999999", Some(i64::MAX)),
         ] {
-            let number: Number = serde_json::from_str(text).unwrap();
+            let number: Number = crate::json::from_str(text).unwrap();
             assert_eq!(whole(&number), expected, "{text}");
         }
     }
@@ -472,7 +471,7 @@ mod tests {
     #[test]
     fn numbers_beyond_a_float_keep_their_sign() {
         for (text, least) in [("-1e400", true), ("-1e-400", true), ("1e400", false), ("0", false)] {
-            let value: Value = serde_json::from_str(text).unwrap();
+            let value: Value = crate::json::from_str(text).unwrap();
             let mut problems = Problems::new();
             let read = number(&value, &At::Root, &mut problems, 0, None);
             assert_eq!(read.is_none(), least, "{text}");

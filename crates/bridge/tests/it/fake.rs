@@ -4,9 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 /// A dealer with a proper card.
 pub(crate) struct Fake {
@@ -26,7 +26,7 @@ impl Fake {
             for stream in listener.incoming() {
                 let Ok(mut stream) = stream else { return };
                 let body = read(&mut stream);
-                let reply = match serde_json::from_str::<Value>(&body) {
+                let reply = match tradepost_wire::json::from_str::<Value>(&body) {
                     Err(_) => card(&url),
                     Ok(request) => {
                         let payload = &request["params"]["message"]["parts"][0]["data"];

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 use tradepost_bridge::{Bridge, Options, Outcome, trouble};
+use tradepost_wire::json::{Value, json};
 
 mod fake;
 mod schemas;

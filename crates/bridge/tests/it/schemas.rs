@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use expect_test::expect;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::{AWAY, bridge};
 
@@ -92,15 +92,19 @@ fn the_schemas_accept_what_the_bridge_accepts() {
             let options = jsonschema::options().should_validate_formats(true);
             // What is an e-mail address is compared in the wire's own tests.
             let email = |text: &str| tradepost_wire::format::is_email(text);
-            options.with_format("email", email).build(&schema).unwrap()
+            options.with_format("email", email).build(&(&schema).into()).unwrap()
         })
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let compare = |index: usize, arguments: &Value| {
-        let accepted = validators[index].is_valid(arguments);
+        let accepted = validators[index].is_valid(&arguments.into());
         let outcome = runtime.block_on(bridge.call(tools[index].name, arguments)).unwrap();
         let output = Value::Object(tools[index].output_schema.clone());
-        assert!(jsonschema::is_valid(&output, &outcome.document), "{}", outcome.document);
+        assert!(
+            jsonschema::is_valid(&(&output).into(), &(&outcome.document).into()),
+            "{}",
+            outcome.document
+        );
         let refused = outcome.document["code"] == "INVALID_ARGUMENTS";
         let problems = outcome.document["problems"].as_array().unwrap();
         if accepted == refused && !(accepted && is_beyond_the_schema(problems, arguments)) {
@@ -112,7 +116,7 @@ fn the_schemas_accept_what_the_bridge_accepts() {
     for (index, (name, arguments)) in rich.iter().enumerate() {
         assert_eq!(tools[index].name, *name);
         assert_eq!(compare(index, arguments), Ok(()), "{name}");
-        assert!(validators[index].is_valid(arguments), "{name}");
+        assert!(validators[index].is_valid(&arguments.into()), "{name}");
     }
     let strategy = (0..rich.len(), mutate::mutations());
     let config = Config {

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::task::{self, Task};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value};
 
 use super::AdcpClient;
 use super::recover::Request;
@@ -121,7 +121,7 @@ fn is_of(row: &Value, account: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
 

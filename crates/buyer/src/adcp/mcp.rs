@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::{Value, json};
 use tradepost_wire::adcp;
+use tradepost_wire::json::{Value, json};
 
 use super::{AdcpClient, Answered, Offered, result_of};
 use crate::client::uuid;
@@ -185,7 +185,7 @@ fn wants_greeting(agreed: &Agreed, status: u16, failure: &Failure) -> bool {
 /// Whether an event is the answer to the request with this id: notifications and requests of the
 /// server are passed over.
 fn is_answer(data: &[u8], id: &str) -> bool {
-    let Ok(message) = serde_json::from_slice::<Value>(data) else {
+    let Ok(message) = tradepost_wire::json::from_slice::<Value>(data) else {
         return false;
     };
     match message.get("id").filter(|id| !id.is_null()) {

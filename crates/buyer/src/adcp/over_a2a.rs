@@ -1,7 +1,7 @@
 //! An AdCP task as an A2A message: one data part with the task's name and its arguments.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{AdcpClient, Answered, result_of};
 use crate::binding::{About, Binding, Item, Method, Release};

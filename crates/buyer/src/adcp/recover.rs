@@ -1,9 +1,9 @@
 //! A task that follows the advice, with one idempotency key over all attempts of one intent, and
 //! the rows of its answer that failed by themselves.
 
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::task::{self, Task};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value};
 
 use super::{AdcpClient, Answered, KEY, rows};
 use crate::client::seller_of;
@@ -29,7 +29,7 @@ fn effect(task: &str, has_key: bool) -> Effect {
 /// A task with its arguments.
 pub(super) struct Request<'t> {
     pub(super) task: &'t str,
-    pub(super) arguments: Map<String, Value>,
+    pub(super) arguments: Map,
 }
 
 impl AdcpClient {
@@ -47,9 +47,9 @@ impl AdcpClient {
     pub async fn call_with_recovery<W: World>(
         &self,
         task: &str,
-        arguments: Map<String, Value>,
+        arguments: Map,
         recoverer: &Recoverer<W>,
-        correct: impl FnMut(&Fix, &Failure, &mut Map<String, Value>) -> bool + Send,
+        correct: impl FnMut(&Fix, &Failure, &mut Map) -> bool + Send,
     ) -> Result<Recovered<Answered>, Box<GaveUp>> {
         if let (true, Some(account)) = (self.heeds, arguments.get("account")) {
             // A seller that does not say, or cannot at the moment, permits or denies at the call.
@@ -67,7 +67,7 @@ impl AdcpClient {
         &self,
         request: Request<'_>,
         recoverer: &Recoverer<W>,
-        correct: impl FnMut(&Fix, &Failure, &mut Map<String, Value>) -> bool + Send,
+        correct: impl FnMut(&Fix, &Failure, &mut Map) -> bool + Send,
     ) -> Result<Recovered<Answered>, Box<GaveUp>> {
         let Request { task, mut arguments } = request;
         if is_keyed(task) {
@@ -98,7 +98,7 @@ impl AdcpClient {
     async fn recover_rows<W: World>(
         &self,
         intent: Intent<'_>,
-        mut arguments: Map<String, Value>,
+        mut arguments: Map,
         recovered: &mut Recovered<Answered>,
         recoverer: &Recoverer<W>,
     ) {
@@ -134,7 +134,7 @@ impl AdcpClient {
             arguments = planned.arguments;
             // Another request than the one before, and so with another key (`E-4`).
             arguments.insert(KEY.to_owned(), self.new_key().into());
-            let correct = |_: &Fix, _: &Failure, _: &mut Map<String, Value>| false;
+            let correct = |_: &Fix, _: &Failure, _: &mut Map| false;
             let mut calls =
                 Calls { client: self, task: task.name(), arguments, used: None, correct };
             let elapsed =
@@ -161,7 +161,7 @@ impl AdcpClient {
 
 impl AdcpClient {
     /// The texts of a request, and its credential.
-    fn private(&self, arguments: &Map<String, Value>) -> Vec<String> {
+    fn private(&self, arguments: &Map) -> Vec<String> {
         let mut texts: Vec<_> = arguments.values().flat_map(record::texts).collect();
         let token = self.authorization.as_ref().and_then(|value| value.to_str().ok());
         texts.extend(token.and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned));
@@ -180,7 +180,7 @@ struct Intent<'s> {
 struct Calls<'c, C> {
     client: &'c AdcpClient,
     task: &'c str,
-    arguments: Map<String, Value>,
+    arguments: Map,
     /// The key of the last request.
     used: Option<Value>,
     correct: C,
@@ -188,7 +188,7 @@ struct Calls<'c, C> {
 
 impl<C> Sender for Calls<'_, C>
 where
-    C: FnMut(&Fix, &Failure, &mut Map<String, Value>) -> bool + Send,
+    C: FnMut(&Fix, &Failure, &mut Map) -> bool + Send,
 {
     type Answer = Answered;
 

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::task::Task;
+use tradepost_wire::json::{Map, Value};
 
 use crate::outcome::Row;
 use crate::recovery::{Advice, Attempt, Budget, Change, Fix, Retry, Wait};
@@ -29,7 +29,7 @@ const LISTS: &[(Task, &str, &[&str])] = &[
 /// A request for the rows that are sent again.
 #[derive(Debug, PartialEq)]
 pub(super) struct Again {
-    pub(super) arguments: Map<String, Value>,
+    pub(super) arguments: Map,
     /// How long to wait first.
     pub(super) wait: Wait,
     /// Whether a row is billed in another way.
@@ -39,7 +39,7 @@ pub(super) struct Again {
 /// What is sent again of a request that had this answer. The rows that are in it are marked.
 pub(super) fn again(
     task: Task,
-    arguments: &Map<String, Value>,
+    arguments: &Map,
     payload: &Value,
     rows: &mut [Row],
     (attempt, budget): (&Attempt, &Budget),
@@ -111,7 +111,7 @@ fn entry_of<'s>(told: &Value, sent: &'s [Value], keys: &[&str]) -> Option<&'s Va
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
     use crate::outcome::Outcome;

@@ -87,9 +87,9 @@ impl RequestSigner {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use tradepost_keys::{Algorithm, PublicKey, generate};
     use tradepost_wire::adcp::signing::{Claim, Digest};
+    use tradepost_wire::json::json;
 
     use super::*;
     use crate::signed::fields;

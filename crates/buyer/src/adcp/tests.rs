@@ -1,5 +1,5 @@
-use serde_json::json;
 use tradepost_wire::adcp::Standing;
+use tradepost_wire::json::json;
 
 use super::*;
 use crate::card::Card;
@@ -37,7 +37,7 @@ fn a2a_of(fake: &Fake, card: &Value) -> AdcpClient {
     AdcpClient::a2a(transport(), &discovered, ids()).unwrap().unchecked()
 }
 
-fn arguments(value: Value) -> Map<String, Value> {
+fn arguments(value: Value) -> Map {
     value.as_object().unwrap().clone()
 }
 
@@ -67,7 +67,7 @@ fn failed(code: &str) -> Value {
 fn sent(fake: &Fake) -> Vec<(String, Value)> {
     let split = |request: String| {
         let (head, body) = request.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), serde_json::from_str(body).unwrap())
+        (head.to_owned(), tradepost_wire::json::from_str(body).unwrap())
     };
     fake.requests().into_iter().map(split).collect()
 }

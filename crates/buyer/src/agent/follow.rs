@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::Map;
 
 use super::{AgentClient, Outgoing, Reply, Stream, Task, named};
 use crate::binding::{Item, Method};
@@ -234,7 +234,7 @@ fn drawn(pause: Duration, draw: f64) -> Duration {
 struct Saying<'c> {
     client: &'c AgentClient,
     said: &'c Outgoing,
-    params: Map<String, Value>,
+    params: Map,
     patience: Duration,
     streaming: bool,
     begun: bool,

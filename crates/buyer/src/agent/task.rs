@@ -1,9 +1,9 @@
 //! What an agent says: a message, or a task with what became of it. Tasks are put together from
 //! snapshots and events. Everything is data of a stranger and kept as it came.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::{Open, Vocabulary as _};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::binding::Item;
 use crate::came;

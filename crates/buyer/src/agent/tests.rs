@@ -73,8 +73,9 @@ fn converse(client: &AgentClient, fake: &Fake, world: Virtual) -> Heard {
 }
 
 fn asked(fake: &Fake) -> Vec<Value> {
-    let body =
-        |request: String| serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let body = |request: String| {
+        tradepost_wire::json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
+    };
     fake.requests().into_iter().map(body).collect()
 }
 
@@ -112,7 +113,7 @@ fn words_are_sent_in_the_form_of_the_release_that_the_card_has() {
         let request = fake.requests().remove(0);
         assert_eq!(request.contains("\r\na2a-version: 1.0\r\n"), release == "1.0");
         let (_, body) = request.split_once("\r\n\r\n").unwrap();
-        let mut body: Value = serde_json::from_str(body).unwrap();
+        let mut body: Value = tradepost_wire::json::from_str(body).unwrap();
         body["id"].take();
         body["params"]["message"]["messageId"].take();
         forms.push(body.to_string());

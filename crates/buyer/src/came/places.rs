@@ -1,7 +1,7 @@
 //! The places where an error object of AdCP may stand, in the order in which they are searched.
 
-use serde_json::Value;
 use tradepost_wire::adcp::error::{Error, MAX_LISTED, Malformed};
+use tradepost_wire::json::Value;
 
 use crate::refusal::Adcp;
 
@@ -144,7 +144,7 @@ impl<'v> Places<'v> {
     fn push_text(&mut self, text: &'v str) {
         self.texts.push(text);
         if text.trim_ascii_start().starts_with('{')
-            && let Ok(value @ Value::Object(_)) = serde_json::from_str(text)
+            && let Ok(value @ Value::Object(_)) = tradepost_wire::json::from_str(text)
         {
             self.objects.push((Layer::Text, Candidate::Parsed(value)));
         }

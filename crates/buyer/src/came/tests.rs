@@ -1,6 +1,6 @@
 use proptest::prelude::*;
-use serde_json::json;
 use tradepost_wire::catalog::Open;
+use tradepost_wire::json::json;
 
 use super::*;
 

@@ -2,8 +2,8 @@
 //! over all attempts, so that the dealer takes it once.
 
 use jiff::Timestamp;
-use serde_json::Value;
 use tradepost_wire::aap::Skill;
+use tradepost_wire::json::Value;
 
 use super::{Client, seller_of};
 use crate::answer::Answer;

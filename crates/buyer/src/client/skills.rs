@@ -3,10 +3,10 @@
 //! shape never leaves.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 use tradepost_wire::aap::inventory::Sort;
 use tradepost_wire::aap::{self, Filters, Search, Skill, Terms, VehicleQuery};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 
 use super::Client;
 use crate::answer::Answer;

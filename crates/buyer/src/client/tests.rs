@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 use tradepost_wire::aap::Version;
+use tradepost_wire::json::{Value, json};
 
 use super::*;
 use crate::card::Card;
@@ -78,7 +78,7 @@ fn a_request_is_what_a2a_and_aap_ask_for() {
     ] {
         assert!(head.lines().any(|found| found == line), "{line} is not in:\n{head}");
     }
-    let mut body: Value = serde_json::from_str(body).unwrap();
+    let mut body: Value = tradepost_wire::json::from_str(body).unwrap();
     let id = body["id"].take();
     let message_id = body["params"]["message"]["messageId"].take();
     assert_ne!(id, message_id);

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use jiff::Timestamp;
-use serde_json::Value;
-use serde_json::value::RawValue;
 use tradepost_wire::adcp::webhook::{self, NoWebhook, Webhook};
 use tradepost_wire::adcp::{Standing, payload};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::{canonical, strict};
+use tradepost_wire::json::RawValue;
+use tradepost_wire::json::Value;
+use tradepost_wire::{canonical, json};
 
 use crate::signed::{is_ambiguous, sha256};
 use crate::text::decoded;
@@ -254,7 +254,7 @@ fn open(body: &[u8]) -> Result<(Value, Box<RawValue>), NoDelivery> {
     if is_ambiguous(text.as_bytes()) {
         return Err(NoDelivery::Ambiguous);
     }
-    let document = strict::read(text).map_err(|_| NoDelivery::Other("it is not JSON"))?;
+    let document = json::read(text).map_err(|_| NoDelivery::Other("it is not JSON"))?;
     let raw = RawValue::from_string(text.trim().to_owned());
     Ok((document, raw.map_err(|_| NoDelivery::Other("it is not JSON"))?))
 }
@@ -325,7 +325,7 @@ fn status_key(status: &Value) -> String {
 fn result_key(state: &str, document: &Value) -> String {
     let mut result = document.get("result").cloned().unwrap_or_default();
     if let Some(members) = result.as_object_mut() {
-        members.remove("context");
+        members.swap_remove("context");
     }
     format!("{state} {}", hash(&canonical::to_string(&result)))
 }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::{Map, Value, json};
 use tradepost_wire::a2a;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::delivery::{Delivery, Known};
 use super::metrics::Metrics;

@@ -5,10 +5,10 @@
 use axum::http::Uri;
 use jiff::{SignedDuration, Timestamp};
 use ring::digest;
-use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 use tradepost_keys::PublicKey;
 use tradepost_wire::http_signature::{self, Input, Message, Target};
+use tradepost_wire::json::Value;
 
 use super::authentic::{Envelope, WINDOW, one};
 use crate::signed::fields;

@@ -1,8 +1,8 @@
 //! What AdCP says of its codes: the class that the error states, and the rule of its row.
 
-use serde_json::Value;
 use tradepost_wire::adcp::error::{Code, Error, Recovery, Rule};
 use tradepost_wire::catalog::Open;
+use tradepost_wire::json::Value;
 
 use super::course::{Course, Pace, credentials};
 use super::{Attempt, Change, End, First, Why};

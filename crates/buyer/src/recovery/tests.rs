@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use expect_test::expect_file;
 use proptest::prelude::*;
-use serde_json::json;
 use tradepost_wire::a2a::error::Code as A2a;
 use tradepost_wire::aap::Code as Aap;
 use tradepost_wire::adcp::error::{Code as Adcp, Rule};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::json;
 
 use super::*;
 use crate::came::{Came, Via, read};

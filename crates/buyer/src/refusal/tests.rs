@@ -1,4 +1,4 @@
-use serde_json::json;
+use tradepost_wire::json::json;
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::*;
 use crate::came::{Came, Via, read};

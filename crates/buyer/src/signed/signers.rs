@@ -15,10 +15,10 @@ use std::time::Duration;
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt as _};
 use jiff::Timestamp;
 use reqwest::Url;
-use serde_json::Value;
 use tokio::sync::Mutex;
 use tradepost_wire::adcp::signing::Fault as No;
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::Value;
 
 mod revocations;
 
@@ -312,7 +312,7 @@ fn named(key: &Value, kid: &str) -> bool {
 fn keys_in(path: &Path, read: ReadFile) -> Result<Arc<[Value]>, BadFile> {
     let text =
         read(path).map_err(|error| BadFile(format!("it cannot be read: {}", error.kind())))?;
-    let read = strict::read(&text).map_err(|_| BadFile("it is not plain JSON".to_owned()))?;
+    let read = json::read(&text).map_err(|_| BadFile("it is not plain JSON".to_owned()))?;
     let keys = read_set(&read).ok_or_else(|| BadFile("it has no list named keys".to_owned()))?;
     Ok(keys.into())
 }
@@ -407,7 +407,7 @@ fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
 async fn get(published: &dyn Published, url: &str) -> Result<Value, Unread> {
     let body = published.get(url).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Unread::Malformed)?;
-    strict::read(text).map_err(|_| Unread::Malformed)
+    json::read(text).map_err(|_| Unread::Malformed)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
-use serde_json::{Value, json};
 use tradepost_keys::encode;
 use tradepost_wire::a2a::card::signing_payload;
+use tradepost_wire::json::{Value, json};
 
 use super::*;
 use crate::fake::{Fake, Reply, transport};

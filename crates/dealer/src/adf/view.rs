@@ -3,7 +3,7 @@
 //! reading of it has changed since.
 
 use jiff::Timestamp;
-use serde_json::Value;
+use tradepost_wire::json::Value;
 use tradepost_wire::{format, parse};
 
 use crate::record::{LeadRecord, LeadState};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use fastrand::Rng;
-use serde_json::{Value, json};
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::json::{Value, json};
 
 use crate::import::Unit;
 
@@ -144,16 +144,16 @@ pub fn homenet(units: &[Unit], delimiter: u8) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// Never in practice: a vehicle always serialises.
-pub fn aap_json(units: &[Unit]) -> serde_json::Result<Vec<u8>> {
+pub fn aap_json(units: &[Unit]) -> tradepost_wire::json::Result<Vec<u8>> {
     let mut vehicles = Vec::with_capacity(units.len());
     for unit in units {
-        let mut vehicle = serde_json::to_value(&unit.vehicle)?;
+        let mut vehicle = tradepost_wire::json::to_value(&unit.vehicle)?;
         if let Some(members) = vehicle.as_object_mut().filter(|_| unit.sold) {
             members.insert("status".to_owned(), Value::from("sold"));
         }
         vehicles.push(vehicle);
     }
-    serde_json::to_vec(&json!({ "vehicles": vehicles }))
+    tradepost_wire::json::to_vec(&json!({ "vehicles": vehicles }))
 }
 
 /// The units as a table of which about every other row is dirty in one way. A unit without a

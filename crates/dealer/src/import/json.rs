@@ -4,9 +4,9 @@ use std::fmt::{self, Write as _};
 use std::io::{BufReader, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
-use serde_json::value::RawValue;
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::RawValue;
+use tradepost_wire::json::Value;
 
 use super::collect::Sorter;
 use super::columns::{Cells, ITEM};
@@ -28,7 +28,7 @@ pub(super) fn read(text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unrea
     sorter.format(FORMAT, None);
     let mut taker = Taker { sorter, cells: Cells::new(), items: 0 };
     let mut found = Found::default();
-    let mut reader = serde_json::Deserializer::from_reader(BufReader::new(text));
+    let mut reader = tradepost_wire::json::Deserializer::from_reader(BufReader::new(text));
     let whole = Document { taker: &mut taker, found: &mut found, is_page: false };
     let done = whole.deserialize(&mut reader).and_then(|()| reader.end());
     let items = taker.items;
@@ -66,7 +66,7 @@ impl Taker<'_, '_> {
             let message = format!("the vehicle has more than {} KiB", MAX_CELL >> 8);
             return self.sorter.skip(item, Reason::OversizedCell, message);
         }
-        match strict::read(raw.get()) {
+        match json::read(raw.get()) {
             Ok(Value::Object(members)) => {
                 self.cells.clear();
                 for (key, value) in &members {

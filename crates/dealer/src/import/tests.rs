@@ -263,7 +263,7 @@ fn the_report_stays_small_whatever_the_feed_holds() {
     for warning in &report.warnings {
         assert!(warning.examples.len() <= report::MAX_EXAMPLES);
     }
-    let json = serde_json::to_value(&report).unwrap();
+    let json = tradepost_wire::json::to_value(&report).unwrap();
     assert_eq!(json["reasons"][0]["kind"], "no_identifier");
     assert_eq!(json["rows"], 10_000);
 }
@@ -287,7 +287,7 @@ fn survives(bytes: &[u8]) {
     for Unit { vehicle, .. } in &feed.units {
         assert!(vehicle.status.is_some() && vehicle.updated_at == Some(now()));
         assert!(ids.insert(vehicle.vehicle_id.clone().unwrap()));
-        let json = serde_json::to_value(vehicle).unwrap();
+        let json = tradepost_wire::json::to_value(vehicle).unwrap();
         let mut problems = tradepost_wire::problem::Problems::new();
         let read = Vehicle::read(
             &json,

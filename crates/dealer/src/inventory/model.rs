@@ -443,7 +443,7 @@ fn naive_find(
 }
 
 fn json(vehicles: &[&Vehicle]) -> Vec<String> {
-    let json = |v: &&Vehicle| serde_json::to_string(v).unwrap();
+    let json = |v: &&Vehicle| tradepost_wire::json::to_string(v).unwrap();
     vehicles.iter().map(json).collect()
 }
 

@@ -3,9 +3,9 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use serde_json::json;
 use tradepost_wire::aap::vehicle::{AnyCondition, Status};
 use tradepost_wire::aap::{self, Call, Skill, Terms, Version};
+use tradepost_wire::json::json;
 
 use super::*;
 
@@ -64,7 +64,8 @@ fn found(inventory: &Inventory, query: &str) -> Vec<String> {
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
     let (page, _) = inventory.search(&search, policy);
     let id = |raw: &Raw| {
-        let vehicle: serde_json::Value = serde_json::from_str(raw.as_json()).unwrap();
+        let vehicle: tradepost_wire::json::Value =
+            tradepost_wire::json::from_str(raw.as_json()).unwrap();
         vehicle["vehicle_id"].as_str().unwrap().to_owned()
     };
     page.vehicles.iter().map(id).collect()
@@ -97,7 +98,7 @@ fn shoppers_find_what_they_ask_for_and_nothing_else() {
 }
 
 /// What is said to a request for cars.
-fn said(filters: &serde_json::Value) -> String {
+fn said(filters: &tradepost_wire::json::Value) -> String {
     let terms = Terms {
         now: Timestamp::UNIX_EPOCH,
         clock_skew: SignedDuration::ZERO,

@@ -1,7 +1,7 @@
-use serde_json::{Value, json};
 use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_wire::aap::vehicle::Condition;
 use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::json::{Value, json};
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn by(field: SortField, order: SortOrder) -> Option<Sort> {
 #[track_caller]
 fn ids(page: &SearchPage) -> Vec<String> {
     let id = |raw: &Raw| {
-        let vehicle: Value = serde_json::from_str(raw.as_json()).unwrap();
+        let vehicle: Value = tradepost_wire::json::from_str(raw.as_json()).unwrap();
         vehicle["vehicle_id"].as_str().unwrap().to_owned()
     };
     page.vehicles.iter().map(id).collect()
@@ -344,7 +344,7 @@ fn facets_count_what_matches_r_fa() {
         coloured("d", "Audi", 2021, None, None),
         coloured("e", "BMW", 2019, None, None),
     ]);
-    let all = serde_json::to_value(inventory.facets(&Filters::default()).0).unwrap();
+    let all = tradepost_wire::json::to_value(inventory.facets(&Filters::default()).0).unwrap();
     assert_eq!(
         all,
         json!({
@@ -368,7 +368,7 @@ fn facets_count_what_matches_r_fa() {
     );
     let audi = Filters { make: vec!["audi".into()], ..Filters::default() };
     assert_eq!(
-        serde_json::to_value(inventory.facets(&audi).0).unwrap(),
+        tradepost_wire::json::to_value(inventory.facets(&audi).0).unwrap(),
         json!({
             "makes": [{"value": "Audi", "count": 1}],
             "models": [{"value": "Model", "count": 1}],
@@ -419,7 +419,7 @@ fn the_most_specific_identifier_decides_r_iv_02() {
     };
     assert_eq!(found.title, "2023 Honda CR-V");
     assert_eq!(found.rooftop.as_deref(), Some("North"));
-    let json: Value = serde_json::from_str(found.json.as_json()).unwrap();
+    let json: Value = tradepost_wire::json::from_str(found.json.as_json()).unwrap();
     assert_eq!(json["stock"], "S1");
 }
 

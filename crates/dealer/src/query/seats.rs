@@ -66,13 +66,13 @@ fn is_likely(seats: &u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
 
     #[test]
     fn seats_are_those_that_are_stated_or_those_of_the_model_or_the_body() {
-        let of = |members: serde_json::Value| {
+        let of = |members: tradepost_wire::json::Value| {
             let text = |name: &str| members[name].as_str().map(str::to_owned);
             let features = members["features"].as_str().unwrap_or_default();
             let others = members["others"].as_object().cloned().unwrap_or_default();

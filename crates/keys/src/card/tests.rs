@@ -125,10 +125,10 @@ fn what_is_signed_verifies_whatever_its_order_and_spelling() {
         assert_eq!(verdicts(&reversed, &keys), [Verdict::Valid]);
         let text = reversed.to_string().replace("1.5", "15.0e-1").replace("\"A\"", "\"\\u0041\"");
         assert_ne!(text, reversed.to_string());
-        assert_eq!(verdicts(&strict::read(&text).unwrap(), &keys), [Verdict::Valid]);
+        assert_eq!(verdicts(&json::read(&text).unwrap(), &keys), [Verdict::Valid]);
         // A reader that rebuilt the card from its messages has lost nothing that counts.
         let text = card.to_string().replace("\"version\"", "\"provider\":null,\"version\"");
-        assert_eq!(verdicts(&strict::read(&text).unwrap(), &keys), [Verdict::Valid]);
+        assert_eq!(verdicts(&json::read(&text).unwrap(), &keys), [Verdict::Valid]);
     }
 }
 
@@ -385,11 +385,11 @@ fn hostile_cards_are_refused_and_do_no_harm() {
     // A member that another reader takes from elsewhere.
     let text = with_signatures(card(), vec![entry.clone()]).to_string();
     let twice = text.replacen('{', r#"{"name":"Other","#, 1);
-    assert!(describe(&strict::read(&twice).unwrap_err())[0].contains("twice"));
+    assert!(describe(&json::read(&twice).unwrap_err())[0].contains("twice"));
     // A number that our own parser would take for the signed one.
     let smuggled = text.replacen("1.5", r#"{"$serde_json::private::Number":"1.5"}"#, 1);
     assert_ne!(smuggled, text);
-    let found = verdicts(&strict::read(&smuggled).unwrap(), &keys);
+    let found = verdicts(&json::read(&smuggled).unwrap(), &keys);
     assert!(matches!(found[..], [Verdict::Invalid(_)]), "{found:?}");
     // Large ones are only work.
     let mut large = card();
@@ -405,7 +405,7 @@ proptest! {
     fn no_text_makes_a_reader_panic(text in r#"[\[\]{}":,0-9eE.\-a-z\\ ]{0,60}"#) {
         let _ = KeySet::read(&text);
         let _ = SigningKey::read(&text, None);
-        if let Ok(card) = strict::read(&text) {
+        if let Ok(card) = json::read(&text) {
             let _ = Signed::read(&card);
         }
         let entry = json!({"protected": text, "signature": text, "header": text});

@@ -1,8 +1,8 @@
 //! Who may do what (A2A §7, §13.1), and whether callers are kept apart.
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use super::id_of;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
@@ -204,7 +204,7 @@ fn plain(error: &Value, id: &str) -> Value {
             .iter()
             .filter(|(name, _)| !matches!(name.as_str(), "errorId" | "error_id" | "requestId"))
             .map(|(name, value)| (name.clone(), plain(value, id)))
-            .collect::<serde_json::Map<_, _>>()
+            .collect::<tradepost_wire::json::Map>()
             .into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => error.clone(),
     }

@@ -2,10 +2,10 @@
 //! know, which may be any of them.
 
 use reqwest::Method;
-use serde_json::json;
 use tradepost_buyer::card::Interface;
 use tradepost_wire::a2a::{Operation, check_version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::json;
 use tradepost_wire::protobuf::{self, schema};
 
 use crate::check::{Check, Judged, Verdict, checks, judge, not_here};

@@ -1,9 +1,9 @@
 //! What an agent says that it cannot do, it refuses in the way that the specification names
 //! (A2A §3.3.4).
 
-use serde_json::json;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::json;
 
 use crate::check::{Check, Judged, checks, not_here};
 use crate::run::Run;

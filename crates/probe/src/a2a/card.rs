@@ -1,9 +1,9 @@
 //! The agent card: where everything begins.
 
 use reqwest::Method;
-use serde_json::Value;
 use tradepost_buyer::discover::is_local;
 use tradepost_wire::a2a::check_version;
+use tradepost_wire::json::Value;
 
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::exchange::Got;

@@ -1,8 +1,8 @@
 //! The JSON-RPC envelope (A2A §9).
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use crate::check::{Check, Judged, Verdict, checks, fail, judge};
 use crate::reply::{Reply, Said};
@@ -109,7 +109,7 @@ async fn some_error(run: &mut Run, id: &str) -> Result<Reply, Verdict> {
 
 async fn echo(run: &mut Run, id: &str) -> Judged {
     let reply = some_error(run, id).await?;
-    let sent: Value = serde_json::from_str(id).unwrap_or_default();
+    let sent: Value = tradepost_wire::json::from_str(id).unwrap_or_default();
     let body = reply.got.json().unwrap_or_default();
     match body.get("id") {
         Some(back) if *back == sent => Ok(Verdict::Pass),

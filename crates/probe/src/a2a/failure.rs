@@ -1,9 +1,9 @@
 //! What an error looks like (A2A §3.3.2, §5.4).
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::{Code, DOMAIN};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::reply::{ErrorView, Reply};

@@ -1,11 +1,11 @@
 //! The gRPC binding (A2A §10): what is its own. The checks of the other bindings run on it, too, as
 //! far as protocol buffers can say what they send.
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::{Code, DOMAIN};
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::access::as_nobody;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

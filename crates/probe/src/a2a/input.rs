@@ -1,8 +1,8 @@
 //! Input that is wrong (A2A §3.3.2, §5.7).
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::reply::{Reply, Said};
@@ -79,7 +79,7 @@ async fn spoilt(run: &mut Run, pointers: &[&str], text: &str) -> Result<Reply, V
     for pointer in pointers {
         let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
         if let Some(members) = params.pointer_mut(parent).and_then(Value::as_object_mut) {
-            match serde_json::from_str(text) {
+            match tradepost_wire::json::from_str(text) {
                 Ok(value) => members.insert(name.to_owned(), value),
                 Err(_) => members.shift_remove(name),
             };
@@ -129,7 +129,7 @@ async fn unknown_member(run: &mut Run) -> Judged {
 
 async fn list(run: &mut Run, name: &str, value: &str) -> Judged {
     run.lists_tasks().await?;
-    let value: Value = serde_json::from_str(value).unwrap_or_default();
+    let value: Value = tradepost_wire::json::from_str(value).unwrap_or_default();
     let reply = run.call(Operation::ListTasks, json!({name: value})).await?;
     reply.refused(&[Code::InvalidParams])
 }

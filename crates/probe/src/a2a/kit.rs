@@ -1,8 +1,8 @@
 //! What only an agent can show that does as the official kit's messages ask (requirements §2.3).
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use super::id_of;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

@@ -1,7 +1,7 @@
 //! Lists of tasks (A2A §3.1.4).
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
+use tradepost_wire::json::{Value, json};
 
 use super::id_of;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

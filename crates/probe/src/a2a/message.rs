@@ -1,7 +1,7 @@
 //! What an agent answers to a message (A2A §3.1.1, §4.1).
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
+use tradepost_wire::json::{Value, json};
 
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;

@@ -1,8 +1,8 @@
 //! Webhooks, where the card declares them (A2A §3.1.7 to §3.1.10, §13.2).
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use super::id_of;
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};

@@ -1,9 +1,9 @@
 //! The HTTP+JSON binding (A2A §11): every error has one shape, whoever makes it.
 
 use reqwest::Method;
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::reply::{Reply, Said};

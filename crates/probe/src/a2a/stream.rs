@@ -1,8 +1,8 @@
 //! Streams (A2A §3.1.2, §3.1.6, §11.7).
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::reply::{Reply, Said};
@@ -75,7 +75,7 @@ async fn frames(run: &mut Run) -> Judged {
     let mut wrong = Wrong::default();
     wrong.unless(!events.is_empty(), || "there are no events".to_owned());
     let sent = run.last().map(|exchange| exchange.request.body.clone()).unwrap_or_default();
-    let sent: Value = serde_json::from_str(&sent).unwrap_or_default();
+    let sent: Value = tradepost_wire::json::from_str(&sent).unwrap_or_default();
     for (index, event) in events.iter().enumerate() {
         match run.binding {
             Binding::JsonRpc => {

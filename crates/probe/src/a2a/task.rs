@@ -1,8 +1,8 @@
 //! Tasks that have ended (A2A §3.1).
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use super::id_of;
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};

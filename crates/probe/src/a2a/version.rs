@@ -1,8 +1,8 @@
 //! Protocol versions and extensions (A2A §3.6, §4.6).
 
-use serde_json::json;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::json;
 
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::reply::Reply;

@@ -1,7 +1,7 @@
 //! The envelope of an answer (R-ENV).
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::Skill;
+use tradepost_wire::json::{Value, json};
 
 use super::{Told, request};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

@@ -1,9 +1,9 @@
 //! What AAP wants of the agent card (R-CARD).
 
-use serde_json::Value;
 use tradepost_wire::a2a::check_version;
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;

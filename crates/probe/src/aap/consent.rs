@@ -1,10 +1,10 @@
 //! Consent (R-LD-02 to R-LD-08): only with leads allowed, because each of these names somebody.
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::error::Code::{
     self, ContactConsentRequired as NO_CONSENT, InvalidConsent as BAD_CONSENT,
     SchemaValidationFailed as SCHEMA,
 };
+use tradepost_wire::json::{Value, json};
 
 use super::lead::changed;
 use crate::check::{Check, Judged, checks};

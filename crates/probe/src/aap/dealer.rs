@@ -1,8 +1,8 @@
 //! `dealer.information` (R-DI).
 
-use serde_json::Value;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::format;
+use tradepost_wire::json::Value;
 
 use crate::check::{Check, Judged, Verdict, checks, judge, not_here};
 use crate::run::Run;

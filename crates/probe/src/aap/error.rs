@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 
 use crate::check::{Check, Judged, checks, judge, not_here};
 use crate::run::{Run, Seen};

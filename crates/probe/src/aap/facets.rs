@@ -1,7 +1,7 @@
 //! `inventory.facets` (R-FA).
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::Skill;
+use tradepost_wire::json::{Value, json};
 
 use super::first;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

@@ -1,7 +1,6 @@
 //! Leads that a dealer must refuse (R-LD). Those of which nobody could be contacted are always
 //! sent; those with a customer in them only when leads are allowed.
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::error::Code::{
@@ -9,6 +8,7 @@ use tradepost_wire::aap::error::Code::{
     InvalidConsent as BAD_CONSENT, MissingRequiredField as MISSING,
     SchemaValidationFailed as SCHEMA, VehicleNotFound as NOT_FOUND,
 };
+use tradepost_wire::json::{Value, json};
 
 use super::Told;
 use super::input::judge_refusal;
@@ -119,7 +119,7 @@ pub(super) fn changed(mut lead: Value, changes: &[(&str, &str)]) -> Value {
     for (pointer, text) in changes {
         let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
         if let Some(members) = lead.pointer_mut(parent).and_then(Value::as_object_mut) {
-            match serde_json::from_str(text) {
+            match tradepost_wire::json::from_str(text) {
                 Ok(value) => members.insert(name.to_owned(), value),
                 Err(_) => members.shift_remove(name),
             };

@@ -1,8 +1,8 @@
 //! Leads that a dealer takes (R-LD-14 to R-LD-26): only with leads allowed.
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::error::Code;
 use tradepost_wire::format;
+use tradepost_wire::json::{Value, json};
 
 use super::lead::changed;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

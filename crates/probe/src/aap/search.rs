@@ -1,8 +1,8 @@
 //! What `inventory.search` answers (R-IS, R-PR).
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::format;
+use tradepost_wire::json::{Value, json};
 
 use super::{first, number};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

@@ -1,9 +1,9 @@
 //! Which skill is meant (requirements aap.md E-035 to E-042).
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::Told;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
@@ -52,7 +52,7 @@ async fn text_only(run: &mut Run) -> Judged {
 }
 
 async fn payload(run: &mut Run, text: &str) -> Judged {
-    let payload: Value = serde_json::from_str(text).unwrap_or_default();
+    let payload: Value = tradepost_wire::json::from_str(text).unwrap_or_default();
     refused(&run.tell(&payload).await?)
 }
 

@@ -1,12 +1,12 @@
 //! `inventory.vehicle` (R-IV).
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::Skill::InventoryVehicle as VEHICLE;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::error::Code::{
     self, MissingRequiredField as MISSING, SchemaValidationFailed as SCHEMA,
     VehicleNotFound as NOT_FOUND,
 };
+use tradepost_wire::json::{Value, json};
 
 use super::input::judge_refusal;
 use super::{first, number};

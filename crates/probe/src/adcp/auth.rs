@@ -1,8 +1,8 @@
 //! Credentials: on the transport, missing and rejected, and in the wrong place.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, Recovery};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::{Told, member, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
@@ -131,7 +131,7 @@ async fn pinned(run: &mut Run) -> Judged {
 }
 
 async fn plant(run: &mut Run, arguments: &str) -> Result<Told, Verdict> {
-    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let arguments: Value = tradepost_wire::json::from_str(arguments).unwrap_or_default();
     run.tool("get_adcp_capabilities", arguments).await
 }
 

@@ -1,7 +1,7 @@
 //! What every answer has in common: the capabilities, the envelope, the context, the release.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use super::{Told, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

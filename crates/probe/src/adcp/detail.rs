@@ -1,9 +1,9 @@
 //! The details of errors: whose are closed, and what is in them (B-4, G-1, R-1, Y-2; the published
 //! `error-details`).
 
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value};
 
 use super::capability::releases;
 use super::error::each_error;
@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "set field to the one that is not permitted" => permission();
 ];
 
-fn details(error: &Value) -> Option<&Map<String, Value>> {
+fn details(error: &Value) -> Option<&Map> {
     error.get("details")?.as_object()
 }
 
@@ -81,7 +81,7 @@ async fn conflict(run: &mut Run) -> Judged {
 }
 
 /// A member that, where it is there, must be one of these words.
-fn word(held: &Map<String, Value>, name: &str, words: &[&str], place: &str, wrong: &mut Wrong) {
+fn word(held: &Map, name: &str, words: &[&str], place: &str, wrong: &mut Wrong) {
     let Some(given) = held.get(name) else { return };
     let fine = given.as_str().is_some_and(|given| words.contains(&given));
     wrong.unless(fine, || format!("details of {place} have the {name} {given}"));

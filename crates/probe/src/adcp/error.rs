@@ -1,9 +1,9 @@
 //! The error objects of everything that was refused: where they stand, what they have, and what
 //! they must not tell (L, T, O, Z).
 
-use serde_json::Value;
 use tradepost_wire::adcp::error::{Code, MAX_BYTES, MAX_CODE, RETRY_AFTER, Recovery, Source};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 
 use super::{Seen, Told, Way, member};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

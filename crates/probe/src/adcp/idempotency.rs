@@ -1,8 +1,8 @@
 //! Idempotency keys (E-4). Only where writing was allowed: a seller that does not look at the key
 //! does what it is asked.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use super::{Told, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

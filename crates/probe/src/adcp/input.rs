@@ -1,7 +1,7 @@
 //! Requests that are wrong in themselves (O-4, O-5, L-2).
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, path};
+use tradepost_wire::json::{Value, json};
 
 use super::{Told, member, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};

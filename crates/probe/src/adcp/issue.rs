@@ -1,7 +1,7 @@
 //! Fields and issues: how an error says what is wrong where (O-4, O-5, I-1 to I-7).
 
-use serde_json::Value;
 use tradepost_wire::adcp::error::path;
+use tradepost_wire::json::Value;
 
 use super::capability::is_release;
 use super::error::{each, each_error};

@@ -1,8 +1,8 @@
 //! Things that do not exist (N-1 to N-3, U-2 to U-4).
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::{Told, member};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
@@ -147,7 +147,7 @@ impl Lookup {
     pub(super) fn arguments(&self, id: &str) -> Value {
         let quoted = json!(id).to_string();
         let bare = quoted.trim_matches('"');
-        serde_json::from_str(&self.arguments.replace("$ID", bare)).unwrap_or_default()
+        tradepost_wire::json::from_str(&self.arguments.replace("$ID", bare)).unwrap_or_default()
     }
 
     /// An id that the first caller has and the second has not, as far as their lists tell; `None`

@@ -1,9 +1,9 @@
 //! MCP over streamable HTTP, as far as a prober needs it, and the checks of MCP itself.
 
 use reqwest::{Method, Url};
-use serde_json::{Value, json};
 use tradepost_wire::adcp::tool::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::told::Told;
 use super::{Way, lookup};
@@ -172,7 +172,8 @@ async fn post(
     let got = run.send(out, ask).await?;
     let message = if got.media_type() == "text/event-stream" {
         let events = got.events();
-        let read = events.iter().filter_map(|data| serde_json::from_str::<Value>(data).ok());
+        let read =
+            events.iter().filter_map(|data| tradepost_wire::json::from_str::<Value>(data).ok());
         read.into_iter().find(|message| text(message, "id") == Some(&id))
     } else {
         got.json()
@@ -222,7 +223,8 @@ async fn list(run: &mut Run, who: Who<'_>) -> Result<Value, Verdict> {
         let result = told.got.json().and_then(|body| body.get("result").cloned());
         let of_stream = || {
             let events = told.got.events();
-            let mut read = events.iter().filter_map(|data| serde_json::from_str(data).ok());
+            let mut read =
+                events.iter().filter_map(|data| tradepost_wire::json::from_str(data).ok());
             read.find_map(|event: Value| event.get("result").cloned())
         };
         let Some(result) = result.or_else(of_stream) else {

@@ -1,8 +1,8 @@
 //! What a seller answers, alike over MCP and A2A: the payload, the layers in which an error may
 //! stand, and what the transport itself calls it.
 
-use serde_json::{Map, Value};
 use tradepost_buyer::text::{WORD, plain};
+use tradepost_wire::json::{Map, Value};
 
 use super::Way;
 use crate::exchange::Got;
@@ -100,7 +100,8 @@ impl Told {
 
     /// The first text that is the JSON of an object.
     pub(super) fn text_layer(&self) -> Option<Value> {
-        let mut read = self.texts.iter().filter_map(|text| serde_json::from_str(text).ok());
+        let mut read =
+            self.texts.iter().filter_map(|text| tradepost_wire::json::from_str(text).ok());
         read.find(Value::is_object)
     }
 

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 use super::lookup::{LOOKUPS, Lookup};
 use super::statistics::{Compared, compare};
@@ -162,7 +162,7 @@ fn steady(value: &Value, id: &str) -> Value {
                 .collect(),
         ),
         Value::Array(items) => items.iter().map(|item| steady(item, id)).collect(),
-        Value::String(text) => match serde_json::from_str::<Value>(text) {
+        Value::String(text) => match tradepost_wire::json::from_str::<Value>(text) {
             Ok(inner) if inner.is_object() => steady(&inner, id),
             Ok(_) | Err(_) => Value::String(without(text, id)),
         },
@@ -171,7 +171,8 @@ fn steady(value: &Value, id: &str) -> Value {
 }
 
 fn body(told: &Told, id: &str) -> String {
-    let event = || told.got.events().last().and_then(|data| serde_json::from_str(data).ok());
+    let event =
+        || told.got.events().last().and_then(|data| tradepost_wire::json::from_str(data).ok());
     match told.got.json().or_else(event) {
         Some(body) => steady(&body, id).to_string(),
         None => without(&told.got.text(), id),
@@ -329,7 +330,7 @@ async fn latency(run: &mut Run) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
 

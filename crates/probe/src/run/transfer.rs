@@ -5,9 +5,9 @@ use std::time::Duration;
 use http_body_util::BodyExt as _;
 use reqwest::Request;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use serde_json::Value;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::status::Status;
+use tradepost_wire::json::Value;
 
 use super::{Call, Out, Run};
 use crate::exchange::Got;

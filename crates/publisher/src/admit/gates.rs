@@ -2,10 +2,10 @@
 //! stands (`G-*`), what the caller may do (`R-*`), how the account stands. Who asks them, and in
 //! which order, is in [`admit`](super).
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::{Account, Status};
 use crate::agent::{Authorization, BuyerAgent, Standing};
@@ -108,11 +108,7 @@ pub(crate) fn scope(
 
 /// Which members of the request the caller may not set: one error each, with its exact path
 /// (`R-1`, `R-6`). What a task that changes nothing is asked for is never a matter of permission.
-pub(crate) fn fields(
-    tool: Tool,
-    granted: Option<&Authorization>,
-    arguments: &Map<String, Value>,
-) -> Vec<Error> {
+pub(crate) fn fields(tool: Tool, granted: Option<&Authorization>, arguments: &Map) -> Vec<Error> {
     let Some(permitted) = granted.and_then(|granted| granted.field_scopes.get(tool.name())) else {
         return Vec::new();
     };
@@ -165,7 +161,7 @@ fn is_framing(name: &str) -> bool {
 /// The members that are not among the permitted ones, in path notation. A permitted member may be
 /// named with its parent (`packages.budget`). Of a list of objects, the members of each object are
 /// named, because they are what has to be left out.
-fn refused_fields(arguments: &Map<String, Value>, permitted: &[&str]) -> Vec<String> {
+fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
     let mut refused = Vec::new();
     for (name, value) in arguments {
         if is_framing(name) || permitted.contains(&name.as_str()) {
@@ -174,7 +170,7 @@ fn refused_fields(arguments: &Map<String, Value>, permitted: &[&str]) -> Vec<Str
         let prefix = format!("{name}.");
         let nested: Vec<&str> = permitted.iter().filter_map(|p| p.strip_prefix(&prefix)).collect();
         let before = refused.len();
-        let mut look = |at: String, item: &Map<String, Value>| {
+        let mut look = |at: String, item: &Map| {
             for member in item.keys() {
                 if !is_framing(member) && !nested.contains(&member.as_str()) {
                     refused.push(format!("{at}.{member}"));
@@ -218,7 +214,7 @@ enum Use {
     Spend,
 }
 
-fn use_of(tool: Tool, arguments: &Map<String, Value>) -> Use {
+fn use_of(tool: Tool, arguments: &Map) -> Use {
     match tool {
         Tool::GetAdcpCapabilities
         | Tool::ListCreativeFormats
@@ -257,7 +253,7 @@ fn use_of(tool: Tool, arguments: &Map<String, Value>) -> Use {
 /// named it, for what is as if it were not there.
 pub(crate) fn status(
     tool: Tool,
-    arguments: &Map<String, Value>,
+    arguments: &Map,
     account: &Account,
     field: &str,
 ) -> Result<(), Stop> {

@@ -1,8 +1,8 @@
 //! What a buyer can do with a media buy (`media-buy-valid-action`), and when.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::{MediaBuy, Status};
 use crate::catalogue::Product;

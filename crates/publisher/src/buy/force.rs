@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::report::{ADDITIVE, Delivery, Report};
 use super::{MediaBuy, Package, Status};
@@ -113,9 +113,9 @@ pub(crate) fn save(
 pub fn deliver(
     shelf: &dyn Shelf,
     buy: &Kept<MediaBuy>,
-    figures: &Map<String, Value>,
+    figures: &Map,
     now: Timestamp,
-) -> Result<Map<String, Value>, Broken> {
+) -> Result<Map, Broken> {
     let number = |name: &str| figures.get(name).and_then(Value::as_f64);
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     for name in ADDITIVE {
@@ -220,16 +220,14 @@ pub fn seed(
     owner: &str,
     account: &str,
     id: &str,
-    fixture: &Map<String, Value>,
+    fixture: &Map,
     now: Timestamp,
 ) -> Result<bool, Broken> {
     let whose = shelf.whose(Kind::MediaBuy, id)?;
     if whose.is_some_and(|whose| whose.owner != owner) {
         return Ok(false);
     }
-    let text = |map: &Map<String, Value>, name: &str| {
-        map.get(name).and_then(Value::as_str).map(ToOwned::to_owned)
-    };
+    let text = |map: &Map, name: &str| map.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
     let time = |name: &str| text(fixture, name).and_then(|time| time.parse::<Timestamp>().ok());
     let named = text(fixture, "media_buy_status").or_else(|| text(fixture, "status"));
     let status = named.as_deref().and_then(Status::from_name).unwrap_or(Status::Active);
@@ -302,7 +300,7 @@ pub fn seed(
         && let Some(mut known) = shelf.find::<MediaBuy>(id)?
     {
         known.record.revision = revision.max(1);
-        known.record.body = serde_json::to_value(&known.thing)
+        known.record.body = tradepost_wire::json::to_value(&known.thing)
             .map_err(|error| Broken::new("writing what is to be kept", error))?;
         shelf.put(known.record)?;
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use super::MediaBuy;
 use crate::money;
@@ -53,7 +53,7 @@ pub struct Report {
     pub viewability: Option<Value>,
     /// `reach`, `reach_unit`, `reach_window` and `frequency`, as they were reported: they do not add up.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub reached: Map<String, Value>,
+    pub reached: Map,
 }
 
 /// From when until when, the end not included.
@@ -91,7 +91,7 @@ impl Report {
 
 /// The metrics of some reports (`core/delivery-metrics.json`), with the rates that follow.
 #[must_use]
-pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map<String, Value> {
+pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
     let reports: Vec<_> = reports.into_iter().collect();
     let mut sums = BTreeMap::from([("impressions", 0.0), ("spend", 0.0)]);
     for report in &reports {
@@ -111,7 +111,7 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map<String,
 }
 
 /// Sums with the rates that follow from them; a rate without a denominator is left out.
-fn derived(sums: &BTreeMap<&str, f64>) -> Map<String, Value> {
+fn derived(sums: &BTreeMap<&str, f64>) -> Map {
     let mut metrics = Map::new();
     for name in ADDITIVE {
         if let Some(sum) = sums.get(name) {

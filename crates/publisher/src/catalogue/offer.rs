@@ -1,7 +1,7 @@
 //! What is on offer: the catalogue, and what a sandbox has put beside it. Products and formats are
 //! the publisher's own, so that every caller sees the same.
 
-use serde_json::{Map, Value};
+use tradepost_wire::json::{Map, Value};
 
 use super::{Catalogue, Format, Product, same_format};
 use crate::publisher::Publisher;
@@ -41,11 +41,11 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Map<String, Value>>, Broken> {
+    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Map>, Broken> {
         let mut formats = self.profile.catalogue.formats.clone();
         for Format(laid) in shelf.all(&Query::default())?.into_iter().map(|kept| kept.thing) {
             let id = laid.get("format_id").and_then(Value::as_object);
-            let same = |format: &&mut Map<String, Value>| {
+            let same = |format: &&mut Map| {
                 let known = format.get("format_id").and_then(Value::as_object);
                 known.zip(id).is_some_and(|(one, other)| same_format(one, other))
             };
@@ -61,12 +61,8 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn format(
-        &self,
-        shelf: &dyn Shelf,
-        id: &Map<String, Value>,
-    ) -> Result<Option<Map<String, Value>>, Broken> {
-        let means = |format: &Map<String, Value>| {
+    pub fn format(&self, shelf: &dyn Shelf, id: &Map) -> Result<Option<Map>, Broken> {
+        let means = |format: &Map| {
             let known = format.get("format_id").and_then(Value::as_object);
             known.is_some_and(|known| same_format(known, id))
         };

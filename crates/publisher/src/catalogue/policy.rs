@@ -1,8 +1,8 @@
 //! What may not be advertised: categories with the words that give them away.
 
 use serde::Deserialize;
-use serde_json::json;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::json;
 
 use super::Catalogue;
 use crate::refuse;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{CHANNELS, Catalogue, Product, Signal, maps, same_format, text};
 
@@ -75,7 +75,7 @@ impl Reader {
     }
 
     fn catalogue(&mut self, document: &str) -> Catalogue {
-        let members = match strict::read(document) {
+        let members = match json::read(document) {
             Ok(Value::Object(members)) => members,
             Ok(_) => {
                 self.mistake("", "must be an object");
@@ -123,15 +123,14 @@ impl Reader {
         catalogue
     }
 
-    fn formats(&mut self, members: &Map<String, Value>, agent: &str) -> Vec<Map<String, Value>> {
-        let mut formats: Vec<Map<String, Value>> = Vec::new();
+    fn formats(&mut self, members: &Map, agent: &str) -> Vec<Map> {
+        let mut formats: Vec<Map> = Vec::new();
         for (at, mut format) in self.list(members, "formats") {
             self.text(&format, "name", &at);
             let pointer = format!("{at}/format_id");
             if let Some(id) = self.format_id(format.get("format_id"), &pointer, agent) {
-                let known = |known: &Map<String, Value>| {
-                    known.get("format_id").and_then(Value::as_object) == Some(&id)
-                };
+                let known =
+                    |known: &Map| known.get("format_id").and_then(Value::as_object) == Some(&id);
                 if formats.iter().any(known) {
                     self.mistake(&pointer, "is the id of another format too");
                 }
@@ -143,12 +142,7 @@ impl Reader {
     }
 
     /// A format id with its agent.
-    fn format_id(
-        &mut self,
-        id: Option<&Value>,
-        at: &str,
-        agent: &str,
-    ) -> Option<Map<String, Value>> {
+    fn format_id(&mut self, id: Option<&Value>, at: &str, agent: &str) -> Option<Map> {
         let Some(Value::Object(id)) = id else {
             self.mistake(at, "must be an object with an id");
             return None;
@@ -161,12 +155,12 @@ impl Reader {
         Some(id)
     }
 
-    fn products(&mut self, members: &Map<String, Value>, catalogue: &Catalogue) -> Vec<Product> {
+    fn products(&mut self, members: &Map, catalogue: &Catalogue) -> Vec<Product> {
         let mut ids = BTreeSet::new();
         let mut products = Vec::new();
         for (at, mut published) in self.list(members, "products") {
             let terms = self.typed(&published, "terms", &at).unwrap_or_default();
-            published.remove("terms");
+            published.swap_remove("terms");
             let id = self.text(&published, "product_id", &at).to_owned();
             if !id.is_empty() && !ids.insert(id) {
                 self.mistake(&format!("{at}/product_id"), "is the id of another product too");
@@ -201,7 +195,7 @@ impl Reader {
         products
     }
 
-    fn reporting(&mut self, published: &Map<String, Value>, at: &str) {
+    fn reporting(&mut self, published: &Map, at: &str) {
         let at = format!("{at}/reporting_capabilities");
         match published.get("reporting_capabilities").and_then(Value::as_object) {
             None => self.mistake(&at, "must be an object"),
@@ -213,12 +207,7 @@ impl Reader {
         }
     }
 
-    fn product_formats(
-        &mut self,
-        published: &mut Map<String, Value>,
-        at: &str,
-        catalogue: &Catalogue,
-    ) {
+    fn product_formats(&mut self, published: &mut Map, at: &str, catalogue: &Catalogue) {
         let listed = published.get("format_ids").and_then(Value::as_array).cloned();
         let Some(listed) = listed.filter(|listed| !listed.is_empty()) else {
             if !published.contains_key("format_options") {
@@ -243,7 +232,7 @@ impl Reader {
         published.insert("format_ids".to_owned(), formats.into());
     }
 
-    fn prices(&mut self, members: &Map<String, Value>, at: &str) {
+    fn prices(&mut self, members: &Map, at: &str) {
         let mut ids = BTreeSet::new();
         let mut any = false;
         for (at, price) in self.items(members, "pricing_options", at) {
@@ -276,12 +265,12 @@ impl Reader {
         }
     }
 
-    fn signals(&mut self, members: &Map<String, Value>, agent: &str) -> Vec<Signal> {
+    fn signals(&mut self, members: &Map, agent: &str) -> Vec<Signal> {
         let mut handles = BTreeSet::new();
         let mut signals = Vec::new();
         for (at, mut published) in self.list(members, "signals") {
             let terms = self.typed(&published, "terms", &at).unwrap_or_default();
-            published.remove("terms");
+            published.swap_remove("terms");
             let handle = self.text(&published, "signal_agent_segment_id", &at).to_owned();
             self.text(&published, "name", &at);
             self.text(&published, "description", &at);
@@ -298,7 +287,7 @@ impl Reader {
         signals
     }
 
-    fn offerings(&mut self, members: &Map<String, Value>) -> Vec<Map<String, Value>> {
+    fn offerings(&mut self, members: &Map) -> Vec<Map> {
         let mut ids = BTreeSet::new();
         let mut offerings = Vec::new();
         for (at, offering) in self.list(members, "offerings") {
@@ -313,7 +302,7 @@ impl Reader {
     }
 
     /// A member that must be a text with something in it.
-    fn text<'a>(&mut self, members: &'a Map<String, Value>, name: &str, at: &str) -> &'a str {
+    fn text<'a>(&mut self, members: &'a Map, name: &str, at: &str) -> &'a str {
         let text = text(members, name);
         if text.is_empty() {
             self.mistake(&format!("{at}/{name}"), "must be a text that is not empty");
@@ -321,19 +310,14 @@ impl Reader {
         text
     }
 
-    fn one_of(&mut self, members: &Map<String, Value>, name: &str, at: &str, known: &[&str]) {
+    fn one_of(&mut self, members: &Map, name: &str, at: &str, known: &[&str]) {
         if !known.contains(&text(members, name)) {
             self.mistake(&format!("{at}/{name}"), format!("must be one of {}", known.join(", ")));
         }
     }
 
     /// A member that is read into a type.
-    fn typed<T: DeserializeOwned>(
-        &mut self,
-        members: &Map<String, Value>,
-        name: &str,
-        at: &str,
-    ) -> Option<T> {
+    fn typed<T: DeserializeOwned>(&mut self, members: &Map, name: &str, at: &str) -> Option<T> {
         match T::deserialize(members.get(name)?) {
             Ok(value) => Some(value),
             Err(error) => {
@@ -344,20 +328,11 @@ impl Reader {
     }
 
     /// The objects of a list of the document, with their pointers.
-    fn list(
-        &mut self,
-        members: &Map<String, Value>,
-        name: &str,
-    ) -> Vec<(String, Map<String, Value>)> {
+    fn list(&mut self, members: &Map, name: &str) -> Vec<(String, Map)> {
         self.items(members, name, "")
     }
 
-    fn items(
-        &mut self,
-        members: &Map<String, Value>,
-        name: &str,
-        at: &str,
-    ) -> Vec<(String, Map<String, Value>)> {
+    fn items(&mut self, members: &Map, name: &str, at: &str) -> Vec<(String, Map)> {
         let listed = match members.get(name) {
             None => return Vec::new(),
             Some(Value::Array(listed)) => listed,

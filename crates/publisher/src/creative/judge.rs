@@ -1,8 +1,8 @@
 //! Whether a creative can be taken: its format, its assets, what is known of its making, what it
 //! contains, and what has to be shown with it. Every problem is found, not the first.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Map, Value, json};
 
 use super::policy::{Forbidden, Provenance};
 use crate::catalogue::Catalogue;
@@ -15,7 +15,7 @@ use crate::world::Broken;
 #[derive(Debug, Default)]
 pub(crate) struct Formats {
     /// As they are published.
-    defined: Vec<Map<String, Value>>,
+    defined: Vec<Map>,
     /// Those that products name without a definition here, with the declarations of
     /// `format_options`.
     named: Vec<Value>,
@@ -38,9 +38,9 @@ impl Formats {
 
     /// The format that a creative names: `None` when it is not taken, and `Some(None)` when it is
     /// taken and nothing more is known of it.
-    fn find(&self, creative: &Map<String, Value>) -> Option<Option<&Map<String, Value>>> {
+    fn find(&self, creative: &Map) -> Option<Option<&Map>> {
         if let Some(kind) = creative.get("format_kind") {
-            let projects = |format: &&Map<String, Value>| {
+            let projects = |format: &&Map| {
                 format.get("canonical").and_then(|canonical| canonical.get("kind")) == Some(kind)
             };
             let is = |option: &&Value| option.get("format_kind") == Some(kind);
@@ -51,7 +51,7 @@ impl Formats {
         }
         let wanted = creative.get("format_id")?;
         let same = |id: &Value| self.same(id, wanted);
-        let defined = |format: &&Map<String, Value>| format.get("format_id").is_some_and(same);
+        let defined = |format: &&Map| format.get("format_id").is_some_and(same);
         match self.defined.iter().find(defined) {
             Some(format) => Some(Some(format)),
             None => self.named.iter().find(|id| same(id)).map(|_| None),
@@ -81,7 +81,7 @@ pub(crate) struct Judge<'a> {
 
 impl Judge<'_> {
     /// Every reason not to take a creative; `at` is its path in the request (`creatives[0]`).
-    pub(crate) fn judge(&self, creative: &Map<String, Value>, at: &str) -> Vec<Error> {
+    pub(crate) fn judge(&self, creative: &Map, at: &str) -> Vec<Error> {
         let mut errors = Vec::new();
         let assets = assets(creative, at);
         let taken = self.formats.find(creative);
@@ -107,13 +107,7 @@ impl Judge<'_> {
     }
 
     /// Whether its texts say what may not be advertised.
-    fn said(
-        &self,
-        creative: &Map<String, Value>,
-        assets: &[Asset<'_>],
-        at: &str,
-        errors: &mut Vec<Error>,
-    ) {
+    fn said(&self, creative: &Map, assets: &[Asset<'_>], at: &str, errors: &mut Vec<Error>) {
         let name = creative.get("name").and_then(Value::as_str);
         let name = name.map(|name| (format!("{at}.name"), name));
         let texts = assets.iter().filter_map(|asset| {
@@ -128,13 +122,7 @@ impl Judge<'_> {
     }
 
     /// Whether what is known of its making is enough (`PROVENANCE_*`).
-    fn made(
-        &self,
-        creative: &Map<String, Value>,
-        assets: &[Asset<'_>],
-        at: &str,
-        errors: &mut Vec<Error>,
-    ) {
+    fn made(&self, creative: &Map, assets: &[Asset<'_>], at: &str, errors: &mut Vec<Error>) {
         let own = creative.get("provenance").filter(|value| value.is_object());
         let mut declared: Vec<(String, &Value)> = Vec::new();
         declared.extend(own.map(|own| (format!("{at}.provenance"), own)));
@@ -212,7 +200,7 @@ impl Asset<'_> {
     }
 }
 
-fn assets<'a>(creative: &'a Map<String, Value>, at: &str) -> Vec<Asset<'a>> {
+fn assets<'a>(creative: &'a Map, at: &str) -> Vec<Asset<'a>> {
     let mut found = Vec::new();
     let slots = creative.get("assets").and_then(Value::as_object);
     for (slot, value) in slots.into_iter().flatten() {
@@ -245,7 +233,7 @@ fn unfit(field: &str, message: &str) -> Error {
 }
 
 /// The slots of a format that a single asset fills.
-fn slots(format: &Map<String, Value>) -> impl Iterator<Item = (&str, &Value)> {
+fn slots(format: &Map) -> impl Iterator<Item = (&str, &Value)> {
     let slots = format.get("assets").and_then(Value::as_array);
     slots.into_iter().flatten().filter_map(|slot| {
         let name = slot.get("asset_id").or_else(|| slot.get("asset_group_id"));
@@ -254,12 +242,7 @@ fn slots(format: &Map<String, Value>) -> impl Iterator<Item = (&str, &Value)> {
 }
 
 /// Whether what the format requires is there, and of the right kind.
-fn required(
-    format: &Map<String, Value>,
-    creative: &Map<String, Value>,
-    at: &str,
-    errors: &mut Vec<Error>,
-) {
+fn required(format: &Map, creative: &Map, at: &str, errors: &mut Vec<Error>) {
     let given = creative.get("assets").and_then(Value::as_object);
     for (name, slot) in slots(format) {
         let alias = slot.get("asset_group_id").and_then(Value::as_str).unwrap_or(name);
@@ -294,7 +277,7 @@ const MEASURES: [(&str, &str, &str); 4] = [
 ];
 
 /// Whether assets have the measures and the values that the format demands.
-fn fitting(format: &Map<String, Value>, assets: &[Asset<'_>], errors: &mut Vec<Error>) {
+fn fitting(format: &Map, assets: &[Asset<'_>], errors: &mut Vec<Error>) {
     for asset in assets {
         let slot = slots(format).find(|(name, _)| *name == asset.slot);
         let Some(requirements) = slot.and_then(|(_, slot)| slot.get("requirements")) else {
@@ -334,7 +317,7 @@ fn fitting(format: &Map<String, Value>, assets: &[Asset<'_>], errors: &mut Vec<E
 /// Whether a creative contains what is forbidden.
 fn contains(
     forbidden: &Forbidden,
-    creative: &Map<String, Value>,
+    creative: &Map,
     assets: &[Asset<'_>],
     at: &str,
     errors: &mut Vec<Error>,
@@ -373,8 +356,8 @@ fn rejected(field: &str, policy_id: &str, policy_url: Option<&str>, reason: &str
 /// Whether every disclosure that has to be shown with a creative can be shown by its format. A
 /// format that says nothing promises nothing.
 fn disclosures(
-    format: Option<&Map<String, Value>>,
-    creative: &Map<String, Value>,
+    format: Option<&Map>,
+    creative: &Map,
     assets: &[Asset<'_>],
     at: &str,
     errors: &mut Vec<Error>,
@@ -412,7 +395,7 @@ fn disclosures(
 }
 
 /// Whether a format can show a disclosure in a position, for as long as it has to last.
-fn shows(format: Option<&Map<String, Value>>, position: &Value, lasting: Option<&Value>) -> bool {
+fn shows(format: Option<&Map>, position: &Value, lasting: Option<&Value>) -> bool {
     let list = |name: &str| format.and_then(|it| it.get(name)).and_then(Value::as_array);
     if let Some(able) = list("disclosure_capabilities") {
         let held = able.iter().find(|ability| ability.get("position") == Some(position));

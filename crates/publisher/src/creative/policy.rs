@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use tradepost_wire::json::{Map, Value};
 
 /// The demands of a publisher; of a catalogue that says nothing, none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ impl Review {
 impl Provenance {
     /// What a product's published `creative_policy` demands.
     #[must_use]
-    pub fn of(published: &Map<String, Value>) -> Self {
+    pub fn of(published: &Map) -> Self {
         let flag = |name: &str| published.get(name).and_then(Value::as_bool).unwrap_or(false);
         let finer = published.get("provenance_requirements");
         let fine = |name: &str| {

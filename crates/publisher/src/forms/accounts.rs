@@ -1,7 +1,7 @@
 //! Accounts: `sync_accounts`, `list_accounts`, `sync_governance`.
 
-use serde_json::Value;
 use tradepost_wire::form;
+use tradepost_wire::json::Value;
 
 use super::Pagination;
 use super::products::Brand;

@@ -1,9 +1,9 @@
 //! Media buys: `create_media_buy`, `update_media_buy`, `get_media_buys`, `get_media_buy_delivery`.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::rules::typed::{Kind, OneOrMore, Typed};
 use tradepost_wire::form;
+use tradepost_wire::json::{Map, Value};
 
 use super::{Money, Pagination};
 use crate::buy::Status;
@@ -39,7 +39,7 @@ form! {
     /// `media-buy/package-request.json`.
     pub(crate) struct PackageRequest {
         product_id: String,
-        format_ids: Vec<Map<String, Value>>,
+        format_ids: Vec<Map>,
         format_option_refs: Vec<FormatOption>,
         format_kind: Option<String>,
         budget: f64,

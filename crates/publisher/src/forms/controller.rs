@@ -2,8 +2,8 @@
 //! words what is wrong with it, so that whatever is not as the rules have it is as if it were not
 //! there.
 
-use serde_json::{Map, Value};
 use tradepost_wire::form;
+use tradepost_wire::json::{Map, Value};
 
 use crate::agent::Billing;
 use crate::{account, creative};
@@ -26,7 +26,7 @@ form! {
         plan_id: Option<String>,
         format_id: Option<String>,
         task_id: Option<String>,
-        fixture: Map<String, Value>,
+        fixture: Map,
         status: Option<String>,
         rejection_reason: Option<String>,
         termination_reason: Option<String>,

@@ -1,8 +1,8 @@
 //! Creatives and their formats: `sync_creatives`, `list_creatives`, `list_creative_formats`.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 use tradepost_wire::form;
+use tradepost_wire::json::{Map, Value};
 
 use super::{Direction, Pagination};
 use crate::creative::Status;
@@ -77,7 +77,7 @@ form! {
 
     /// `media-buy/list-creative-formats-request.json`.
     pub(crate) struct ListCreativeFormats {
-        format_ids: Option<Vec<Map<String, Value>>>,
+        format_ids: Option<Vec<Map>>,
         asset_types: Option<Vec<String>>,
         min_width: Option<f64>,
         max_width: Option<f64>,
@@ -90,8 +90,8 @@ form! {
         wcag_level: Option<WcagLevel>,
         disclosure_positions: Vec<String>,
         disclosure_persistence: Vec<String>,
-        output_format_ids: Option<Vec<Map<String, Value>>>,
-        input_format_ids: Option<Vec<Map<String, Value>>>,
+        output_format_ids: Option<Vec<Map>>,
+        input_format_ids: Option<Vec<Map>>,
         pagination: Option<Pagination>,
     }
 }

@@ -1,9 +1,9 @@
 //! The governance role: `sync_plans`, `check_governance`.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::rules::typed::{Kind, Typed};
 use tradepost_wire::form;
+use tradepost_wire::json::{Map, Value};
 
 form! {
     /// `governance/sync-plans-request.json`.
@@ -137,9 +137,9 @@ form! {
     pub(crate) struct DeliveryMetrics {
         cumulative_spend: Option<f64>,
         /// Shares in percent by country.
-        geo_distribution: Map<String, Value>,
+        geo_distribution: Map,
         /// And by channel.
-        channel_distribution: Map<String, Value>,
+        channel_distribution: Map,
     }
 }
 

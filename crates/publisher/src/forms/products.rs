@@ -1,8 +1,8 @@
 //! What a seller can do and has to sell: `get_adcp_capabilities`, `get_products`.
 
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::rules::typed::{Kind, Typed};
 use tradepost_wire::form;
+use tradepost_wire::json::{Map, Value};
 
 use super::Pagination;
 use super::buys::ListReference;
@@ -42,7 +42,7 @@ form! {
         exclusivity: Option<String>,
         is_fixed_price: Option<bool>,
         pricing_currencies: Option<Vec<String>>,
-        format_ids: Option<Vec<Map<String, Value>>>,
+        format_ids: Option<Vec<Map>>,
         min_exposures: Option<f64>,
         start_date: Option<String>,
         end_date: Option<String>,
@@ -53,7 +53,7 @@ form! {
         audio_distribution_types: Option<Vec<String>>,
         sponsored_placement_types: Option<Vec<String>>,
         social_placement_surfaces: Option<Vec<String>>,
-        required_features: Option<Map<String, Value>>,
+        required_features: Option<Map>,
         required_metrics: Option<Vec<String>>,
         required_performance_standards: Option<Vec<RequiredStandard>>;
         keep

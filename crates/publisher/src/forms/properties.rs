@@ -1,15 +1,15 @@
 //! Lists of properties: `create_property_list`, `get_property_list`, `list_property_lists`,
 //! `update_property_list`, `delete_property_list`.
 
-use serde_json::{Map, Value};
 use tradepost_wire::form;
+use tradepost_wire::json::Map;
 
 use super::Pagination;
 
 form! {
     /// `property/create-property-list-request.json`.
     pub(crate) struct CreatePropertyList {
-        filters: Map<String, Value>,
+        filters: Map,
         /// No member of this schema, and of that of the update.
         webhook_url: Option<String>;
         keep given: ["name", "description", "base_properties", "filters", "brand"]
@@ -18,7 +18,7 @@ form! {
     /// `property/update-property-list-request.json`.
     pub(crate) struct UpdatePropertyList {
         list_id: String,
-        filters: Map<String, Value>,
+        filters: Map,
         webhook_url: Option<String>;
         keep given: ["name", "description", "base_properties", "filters", "brand"]
     }

@@ -1,8 +1,8 @@
 //! Sponsored conversations: `si_get_offering`, `si_initiate_session`, `si_send_message`,
 //! `si_terminate_session`.
 
-use serde_json::Value;
 use tradepost_wire::form;
+use tradepost_wire::json::Value;
 
 form! {
     /// `sponsored-intelligence/si-get-offering-request.json`.

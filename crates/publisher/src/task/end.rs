@@ -2,9 +2,9 @@
 //! end is kept with the task, has its effect, and is announced, all in one transaction.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{Notice, Task};
 use crate::account::Account;
@@ -26,7 +26,7 @@ const DECLINED: &str = "the seller has declined the buy";
 #[derive(Debug, Clone, PartialEq)]
 enum End {
     /// It is done, with this payload.
-    Completed(Map<String, Value>),
+    Completed(Map),
     /// It came to nothing, for these reasons.
     Failed(Vec<Error>),
 }
@@ -120,7 +120,7 @@ impl Office<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn force(&self, record: &str, result: &Map<String, Value>) -> Result<Option<bool>, Broken> {
+    pub fn force(&self, record: &str, result: &Map) -> Result<Option<bool>, Broken> {
         let Some(mut task) = self.shelf.find::<Task>(record)? else {
             return Ok(None);
         };
@@ -307,5 +307,5 @@ impl Office<'_> {
 }
 
 fn json_of(errors: &[Error]) -> Result<Value, Broken> {
-    serde_json::to_value(errors).map_err(|error| Broken::new("writing errors", error))
+    tradepost_wire::json::to_value(errors).map_err(|error| Broken::new("writing errors", error))
 }

@@ -1,9 +1,9 @@
 //! Accounts: `sync_accounts`, `list_accounts` and `sync_governance`.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::admit::gates;
@@ -23,7 +23,7 @@ pub(super) use list::perform as list_accounts;
 pub(super) use sync::perform as sync_accounts;
 
 /// An account with what the caller may do with it (`core/account-with-authorization.json`).
-fn shown(work: &Work<'_>, account: &Account) -> Map<String, Value> {
+fn shown(work: &Work<'_>, account: &Account) -> Map {
     let mut shown = account.published();
     shown.insert("authorization".to_owned(), authorization(work, &account.account_id));
     shown
@@ -66,7 +66,7 @@ fn errors(work: &Work<'_>, errors: Vec<Error>) -> Result<Value, Broken> {
         if let Some(release) = release {
             error.pin(release);
         }
-        serde_json::to_value(error)
+        tradepost_wire::json::to_value(error)
             .map_err(|error| Broken::new("writing the errors of a row", error))
     });
     pinned.collect()

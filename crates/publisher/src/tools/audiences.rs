@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::audience::{Audience, Status, Terms};

@@ -1,8 +1,8 @@
 //! Media buys: `create_media_buy`, `update_media_buy` and `get_media_buys`.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Map, Value};
 
 use crate::account::Account;
 use crate::admit::Admitted;
@@ -110,7 +110,7 @@ fn not_done(field: &str) -> Error {
 }
 
 /// What stands in a request at a place (empty for the whole) and is not done.
-fn all_not_done(members: &Map<String, Value>, place: &str) -> impl Iterator<Item = Error> {
+fn all_not_done(members: &Map, place: &str) -> impl Iterator<Item = Error> {
     members.keys().map(move |name| match place {
         "" => not_done(name),
         place => not_done(&format!("{place}.{name}")),
@@ -126,7 +126,7 @@ fn scrubbed(value: &Value) -> Value {
     }
 }
 
-fn scrubbed_members(members: &Map<String, Value>) -> Map<String, Value> {
+fn scrubbed_members(members: &Map) -> Map {
     const HIDDEN: [&str; 3] = ["auth_token", "bank", "credentials"];
     let kept = members.iter().filter(|(name, _)| !HIDDEN.contains(&name.as_str()));
     kept.map(|(name, value)| (name.clone(), scrubbed(value))).collect()

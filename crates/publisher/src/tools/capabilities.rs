@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::controller;
 use crate::catalogue::{Product, text};
@@ -40,12 +40,12 @@ pub(super) fn perform(work: &Work<'_>, form: &GetCapabilities) -> Result<Reply, 
     let publisher = work.publisher;
     let capabilities = publisher.capabilities.get_or_init(|| whole(publisher));
     let all = capabilities.iter().filter(|(name, _)| shown(name));
-    let body: Map<String, Value> = all.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let body: Map = all.map(|(name, value)| (name.clone(), value.clone())).collect();
     Ok(Reply::completed("what this seller can do", body.into()))
 }
 
 /// Everything that a publisher can do.
-fn whole(publisher: &Publisher) -> Map<String, Value> {
+fn whole(publisher: &Publisher) -> Map {
     let profile = &publisher.profile;
     let tools = publisher.tools();
     let adcp = json!({
@@ -59,8 +59,7 @@ fn whole(publisher: &Publisher) -> Map<String, Value> {
     let protocols = json!(protocols(profile, &tools));
     let first = [("adcp", adcp), ("supported_protocols", protocols), ("account", account(profile))];
     let members = first.into_iter().chain(sections(profile, &tools));
-    let mut whole: Map<String, Value> =
-        members.map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut whole: Map = members.map(|(name, value)| (name.to_owned(), value)).collect();
     whole.extend(signing::sections(&profile.signing, &tools));
     whole
 }

@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use crate::forms::controller::{Comply, Params};
 use crate::refuse::Stop;

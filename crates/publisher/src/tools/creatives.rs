@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 use crate::buy::{MediaBuy, Package, Status};
 use crate::shelf::{Kept, Query};

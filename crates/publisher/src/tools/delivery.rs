@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::buys;
 use crate::account::Account;
@@ -182,9 +182,8 @@ fn model(package: &Package) -> Option<&str> {
 }
 
 /// What a package costs.
-fn priced(buy: &MediaBuy, package: &Package) -> Map<String, Value> {
-    let number =
-        |members: &Map<String, Value>, name: &str| members.get(name).and_then(Value::as_f64);
+fn priced(buy: &MediaBuy, package: &Package) -> Map {
+    let number = |members: &Map, name: &str| members.get(name).and_then(Value::as_f64);
     let bid = number(&package.shown, "bid_price");
     let rate = number(&package.price, "fixed_price").or(bid);
     let rate = rate.or_else(|| number(&package.price, "floor_price")).unwrap_or_default();

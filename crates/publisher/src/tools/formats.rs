@@ -1,7 +1,7 @@
 //! Creative formats: `list_creative_formats`.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::page;
 use crate::catalogue::{maps, number, same_format, text};
@@ -27,9 +27,9 @@ pub(super) fn perform(work: &Work<'_>, wanted: &ListCreativeFormats) -> Result<R
 }
 
 /// Whether a format passes every filter of a request.
-fn fits(format: &Map<String, Value>, wanted: &ListCreativeFormats, domain: &str) -> bool {
+fn fits(format: &Map, wanted: &ListCreativeFormats, domain: &str) -> bool {
     let id = format.get("format_id").and_then(Value::as_object);
-    let any_id = |wanted: &[Map<String, Value>], known: Option<&Value>| {
+    let any_id = |wanted: &[Map], known: Option<&Value>| {
         wanted.iter().any(|wanted| maps(known).any(|known| same_format(known, wanted)))
     };
     let level = format.get("accessibility").and_then(|known| known.get("wcag_level"));
@@ -38,7 +38,7 @@ fn fits(format: &Map<String, Value>, wanted: &ListCreativeFormats, domain: &str)
         let capabilities = maps(format.get("disclosure_capabilities"));
         capabilities.flat_map(|position| words(position.get("persistence")))
     };
-    let ids = |wanted: &Option<Vec<Map<String, Value>>>, known: &str| {
+    let ids = |wanted: &Option<Vec<Map>>, known: &str| {
         wanted.as_ref().is_none_or(|wanted| any_id(wanted, format.get(known)))
     };
     wanted
@@ -73,7 +73,7 @@ fn fits(format: &Map<String, Value>, wanted: &ListCreativeFormats, domain: &str)
         && ids(&wanted.input_format_ids, "input_format_ids")
 }
 
-fn has_asset(format: &Map<String, Value>, kind: &str) -> bool {
+fn has_asset(format: &Map, kind: &str) -> bool {
     // A repeatable group has its assets one level down.
     let direct = maps(format.get("assets"));
     let mut all = direct.flat_map(|asset| std::iter::once(asset).chain(maps(asset.get("assets"))));
@@ -81,21 +81,21 @@ fn has_asset(format: &Map<String, Value>, kind: &str) -> bool {
 }
 
 /// The dimensions of the format's renders.
-fn dimensions(format: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Value>> {
+fn dimensions(format: &Map) -> impl Iterator<Item = &Map> {
     maps(format.get("renders")).filter_map(|render| render.get("dimensions")?.as_object())
 }
 
 /// Whether any render has such a size.
-fn size(format: &Map<String, Value>, name: &str, fits: impl Fn(f64) -> bool) -> bool {
+fn size(format: &Map, name: &str, fits: impl Fn(f64) -> bool) -> bool {
     dimensions(format).filter_map(|dimensions| number(dimensions, name)).any(fits)
 }
 
-fn is_responsive(format: &Map<String, Value>) -> bool {
+fn is_responsive(format: &Map) -> bool {
     dimensions(format).any(|d| number(d, "width").is_none() || number(d, "height").is_none())
 }
 
 /// The positions of disclosures: what the capabilities say, else the plain list.
-fn positions(format: &Map<String, Value>) -> impl Iterator<Item = &str> {
+fn positions(format: &Map) -> impl Iterator<Item = &str> {
     let capabilities = maps(format.get("disclosure_capabilities"));
     let detailed = capabilities.map(|position| text(position, "position"));
     let plain = words(format.get("supported_disclosure_positions"));

@@ -1,8 +1,8 @@
 //! Pages of a list: a cursor is a place in one list, and useless in another.
 
-use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::canonical;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::Pagination;
 use crate::refuse::{self, Refusal};
@@ -67,7 +67,7 @@ pub(crate) fn mark(text: &str) -> String {
 }
 
 /// What decides about a list: the members of a request that are not about pages or transport.
-pub(crate) fn scope(arguments: &Map<String, Value>, account: Option<&str>) -> String {
+pub(crate) fn scope(arguments: &Map, account: Option<&str>) -> String {
     const APART: [&str; 10] = [
         "account",
         "adcp_major_version",
@@ -81,7 +81,7 @@ pub(crate) fn scope(arguments: &Map<String, Value>, account: Option<&str>) -> St
         "pagination",
     ];
     let members = arguments.iter().filter(|(name, _)| !APART.contains(&name.as_str()));
-    let members: Map<_, _> = members.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let members: Map = members.map(|(name, value)| (name.clone(), value.clone())).collect();
     format!("{}\n{}", account.unwrap_or_default(), canonical::to_string(&members.into()))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::plans::{GivenPlan, SyncPlans};
 use crate::plan::{CATEGORIES, Plan, UNJUDGED};
@@ -50,12 +50,7 @@ pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
 }
 
 /// Puts a plan there, and returns how often it was put.
-pub(super) fn put(
-    work: &Work<'_>,
-    owner: &str,
-    id: &str,
-    given: &Map<String, Value>,
-) -> Result<u64, Broken> {
+pub(super) fn put(work: &Work<'_>, owner: &str, id: &str, given: &Map) -> Result<u64, Broken> {
     let place = own_id(owner, "", id);
     let plan = Plan { plan_id: id.to_owned(), given: given.clone() };
     let known: Option<Kept<Plan>> = work.shelf.find(&place)?;
@@ -70,7 +65,7 @@ pub(super) fn put(
 }
 
 /// What the plan is judged by; inactive is what it demands and nobody judges here.
-fn categories(plan: &Map<String, Value>) -> Vec<Value> {
+fn categories(plan: &Map) -> Vec<Value> {
     let demanded = |(_, member): &&(&str, &str)| plan.contains_key(*member);
     let mut shown: Vec<Value> = CATEGORIES
         .iter()

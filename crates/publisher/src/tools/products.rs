@@ -2,10 +2,10 @@
 //! and with proposals; `wholesale` with everything; `refine` with the next draft of what was found
 //! before, and `finalize` with firm prices.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
+use tradepost_wire::json::{Value, json};
 
 use super::page;
 use crate::catalogue::{Product, words};

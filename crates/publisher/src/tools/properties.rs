@@ -1,8 +1,8 @@
 //! Lists of properties: `create_property_list`, `get_property_list`, `list_property_lists`,
 //! `update_property_list` and `delete_property_list`.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Map, json};
 
 use super::page::{self, Page};
 use crate::forms::properties::{
@@ -102,7 +102,7 @@ fn require(work: &Work<'_>, id: &str) -> Result<Kept<PropertyList>, Stop> {
 
 /// Filters that need to know more of a property than its identifier: a list that ignored them would
 /// contain what the caller has excluded. And an address for changes, to which nothing would be sent.
-fn unapplied(filters: &Map<String, Value>, webhook: Option<&str>) -> Vec<Error> {
+fn unapplied(filters: &Map, webhook: Option<&str>) -> Vec<Error> {
     let error = |name: &String| {
         let message = "this seller knows properties by their identifiers alone and cannot apply \
                        this filter; exclude_identifiers it can";

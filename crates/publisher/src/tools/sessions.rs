@@ -2,9 +2,9 @@
 //! `si_terminate_session`. What is said is put together from the data of the offering; there is no
 //! model that writes.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use self::offering::Offering;
 use crate::buy::MediaBuy;

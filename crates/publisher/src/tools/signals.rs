@@ -1,8 +1,8 @@
 //! Signals: `get_signals` and `activate_signal`. The publisher's signals are its own, and can be
 //! used where it sells: the only place where one is activated is this agent.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Error;
+use tradepost_wire::json::{Value, json};
 
 use crate::forms::signals::{Destination, DestinationKind};
 use crate::refuse::Stop;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::page;
 use crate::forms::Direction;
@@ -54,7 +54,7 @@ fn find(work: &Work<'_>, id: &str) -> Result<Option<Kept<Task>>, Stop> {
 }
 
 /// A task, as both tools show it.
-fn row(kept: &Kept<Task>) -> Map<String, Value> {
+fn row(kept: &Kept<Task>) -> Map {
     let task = &kept.thing;
     let mut row = Map::new();
     let mut put = |name: &str, value: Value| {

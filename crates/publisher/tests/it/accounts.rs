@@ -1,11 +1,11 @@
 //! Accounts: opening, billing, settings, lists, governance.
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
 use tradepost_publisher::account::{Account, Grant};
 use tradepost_publisher::agent::{Authorization, Billing};
 use tradepost_publisher::profile::{Onboarding, Profile, Review};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::{Desk, profile};
 
@@ -33,7 +33,7 @@ fn spark(billing: &str) -> Value {
 fn compare(answer: &Value, expected: &Expect) {
     let mut rows = answer["accounts"].clone();
     for row in rows.as_array_mut().unwrap() {
-        row.as_object_mut().unwrap().remove("authorization");
+        row.as_object_mut().unwrap().swap_remove("authorization");
     }
     let lines: Vec<_> = rows.as_array().unwrap().iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));

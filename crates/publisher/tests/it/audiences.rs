@@ -2,10 +2,10 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost_publisher::audience::Terms;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
 

@@ -1,8 +1,8 @@
 //! Money: what an account can pay for, and sums that hold whatever is asked.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_publisher::shelf::Kind;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::shop::{Shop, errors, package};
 

@@ -1,10 +1,10 @@
 //! `create_media_buy` and `get_media_buys`: what comes about, and every reason not to.
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::world::{Supply, Unavailable};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::shop::{Shop, errors, package};
 
@@ -189,7 +189,7 @@ fn a_buy_comes_about_and_says_what_can_be_done_with_it() {
           "replayed": false,
           "adcp_version": "3.1"
         }"#]]
-    .assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
+    .assert_eq(&tradepost_wire::json::to_string_pretty(&answer).unwrap());
 }
 
 #[test]
@@ -653,7 +653,7 @@ fn a_buy_is_found_by_its_id_from_every_account_of_the_caller_and_from_none_of_an
           },
           "adcp_version": "3.1"
         }"#]]
-    .assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
+    .assert_eq(&tradepost_wire::json::to_string_pretty(&answer).unwrap());
     // U-1: another tenant's and nobody's are one answer.
     let foreign = shop.ask_as("nova", Tool::GetMediaBuys, json!({"media_buy_ids": [id]}));
     let absent = shop.ask_as("nova", Tool::GetMediaBuys, json!({"media_buy_ids": ["mb_none"]}));
@@ -690,7 +690,7 @@ fn buys_are_listed_by_status_and_page_by_page() {
     ] {
         let answer = shop.ask(Tool::GetMediaBuys, filter.clone());
         let mut pagination = answer["pagination"].clone();
-        let cursor = pagination.as_object_mut().unwrap().remove("cursor");
+        let cursor = pagination.as_object_mut().unwrap().swap_remove("cursor");
         said.push_str(&format!("{filter}\n  {:?} {pagination}\n", rows(&answer)));
         if let Some(cursor) = cursor {
             let mut next = filter.clone();

@@ -1,9 +1,9 @@
 //! `get_adcp_capabilities`, and what holds for every tool.
 
 use expect_test::expect;
-use serde_json::json;
 use tradepost_publisher::profile::{Profile, RequestSigning, Signing};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::json;
 
 use crate::support::{Desk, profile};
 
@@ -245,7 +245,7 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
         "compliance_testing",
         "wholesale_feed_versioning",
     ];
-    let shown: serde_json::Map<_, _> = sections
+    let shown: tradepost_wire::json::Map = sections
         .iter()
         .filter(|name| own(name))
         .map(|name| ((*name).to_owned(), document[*name].clone()))
@@ -351,7 +351,7 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
             "pricing_version_separate": false,
             "cache_scope_account": true
           }
-        }"#]].assert_eq(&format!("{:#}", serde_json::Value::Object(shown)));
+        }"#]].assert_eq(&format!("{:#}", tradepost_wire::json::Value::Object(shown)));
 }
 
 #[test]

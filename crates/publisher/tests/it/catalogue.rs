@@ -1,9 +1,9 @@
 //! Reading a catalogue: every mistake at once, each with its place.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_publisher::catalogue::{Catalogue, Price};
 use tradepost_publisher::demo;
+use tradepost_wire::json::{Value, json};
 
 fn mistakes(document: &str) -> String {
     let mistakes = Catalogue::parse(document).unwrap_err();

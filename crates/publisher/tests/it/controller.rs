@@ -1,9 +1,9 @@
 //! `comply_test_controller`.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_publisher::profile::Profile;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
 use crate::support::{Desk, profile};

@@ -1,10 +1,10 @@
 //! `get_media_buy_delivery`: exactly what was reported, in every sum.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_publisher::buy::{Status, force};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::shop::{Shop, errors, package};
 
@@ -156,7 +156,7 @@ fn what_was_reported_is_what_is_shown_day_by_day_and_package_by_package() {
           },
           "adcp_version": "3.1"
         }"#]]
-    .assert_eq(&serde_json::to_string_pretty(&deliveries(&shop, asked)).unwrap());
+    .assert_eq(&tradepost_wire::json::to_string_pretty(&deliveries(&shop, asked)).unwrap());
     // The end of a range is not in it.
     let mut said = String::new();
     for (start, end) in

@@ -1,8 +1,8 @@
 //! `sync_event_sources` and `log_event`.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
 

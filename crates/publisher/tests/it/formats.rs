@@ -1,8 +1,8 @@
 //! `list_creative_formats`.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::products::{fitting, gazette};
 use crate::support::compare;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
 use tradepost_publisher::account::{Account, Grant, Status};
 use tradepost_publisher::agent::{Authorization, Billing, BuyerAgent, Standing};
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::shelf::{KeyRow, own_id};
 use tradepost_publisher::world::Lane;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::{Desk, profile, shop};
 

@@ -1,9 +1,9 @@
 //! The governance agent of an account has the last word on what is committed (`K-1`, `Y-7`).
 
 use expect_test::expect;
-use serde_json::{Map, Value, json};
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::world::Unreached;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::shop::{Shop, errors};
 
@@ -12,7 +12,7 @@ fn says(shop: &Shop, answer: Value) {
     shop.desk.world.governance.lock().unwrap().push(Ok(answer));
 }
 
-fn asked(shop: &Shop) -> Vec<Map<String, Value>> {
+fn asked(shop: &Shop) -> Vec<Map> {
     std::mem::take(&mut *shop.desk.world.asked.lock().unwrap())
 }
 

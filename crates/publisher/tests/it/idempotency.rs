@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Job, Shelf, Vault};
 use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{Lane, Later};
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::json::{Value, json};
 
 use crate::products::gazette;
 use crate::support::{Desk, profile};
@@ -226,7 +226,7 @@ fn what_was_refused_leaves_the_key_free() {
 fn a_request_without_a_key_is_refused_where_one_is_needed_and_taken_where_none_is() {
     let desk = Desk::new();
     let mut request = opening(KEY, "a.example");
-    request.as_object_mut().unwrap().remove("idempotency_key");
+    request.as_object_mut().unwrap().swap_remove("idempotency_key");
     desk.check(
         Tool::SyncAccounts,
         request,

@@ -1,8 +1,8 @@
 //! What no answer may show (`Z-3`, `Z-4`, `U-2`, `A-10`) and what every one has to have (`T-1`, `T-2`,
 //! `O-2`). Every answer of this crate's tests is inspected here.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::schemas;
 
@@ -57,7 +57,7 @@ pub(crate) fn problems(tool: Tool, arguments: &Value, document: &Value) -> Vec<S
 pub(crate) fn inspect_answer(tool: Tool, arguments: &Value, answer: &Answer) {
     let document = answer.document();
     let found = problems(tool, arguments, &document);
-    let shown = serde_json::to_string_pretty(&document).unwrap();
+    let shown = tradepost_wire::json::to_string_pretty(&document).unwrap();
     assert!(found.is_empty(), "{tool}: {found:#?}\nin {shown}");
 }
 
@@ -105,7 +105,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// Every error object of an answer, also those of rows; a failure's stand in two layers.
-fn each_error(value: &Value, look: &mut impl FnMut(&Map<String, Value>)) {
+fn each_error(value: &Value, look: &mut impl FnMut(&Map)) {
     match value {
         Value::Object(members) => {
             if let Some(error) = members.get("adcp_error").and_then(Value::as_object) {
@@ -125,7 +125,7 @@ fn each_error(value: &Value, look: &mut impl FnMut(&Map<String, Value>)) {
     }
 }
 
-fn inspect(error: &Map<String, Value>, given: &Given, found: &mut Vec<String>) {
+fn inspect(error: &Map, given: &Given, found: &mut Vec<String>) {
     let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
     let code = text("code");
     if code.is_empty() || code.len() > 64 {
@@ -134,7 +134,7 @@ fn inspect(error: &Map<String, Value>, given: &Given, found: &mut Vec<String>) {
     if !matches!(text("recovery"), "transient" | "correctable" | "terminal") {
         found.push(format!("{code} has no recovery"));
     }
-    let size = serde_json::to_string(error).unwrap().len();
+    let size = tradepost_wire::json::to_string(error).unwrap().len();
     if size > 4096 {
         found.push(format!("{code} is of {size} bytes"));
     }

@@ -1,8 +1,8 @@
 //! The governance role.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
 

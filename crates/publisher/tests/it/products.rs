@@ -1,11 +1,11 @@
 //! `get_products`: briefs, wholesale and filters.
 
 use expect_test::{Expect, expect};
-use serde_json::{Map, Value, json};
 use tradepost_publisher::demo;
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::world::{Stale, Supply, Unavailable};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::{Desk, compare, profile, schemas};
 
@@ -519,7 +519,7 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
     let desk = gazette();
     let partial = json!({"delivery_type": "non_guaranteed", "channels": ["video", "hologram"],
         "format_ids": [{"id": "video_30s"}, {"id": "video_60s"}]});
-    let partial: Map<String, Value> = partial.as_object().unwrap().clone();
+    let partial: Map = partial.as_object().unwrap().clone();
     let price = json!({"pricing_model": "cpm", "currency": "USD", "floor_price": 15});
     let price = price.as_object().unwrap().clone();
     let only = || {

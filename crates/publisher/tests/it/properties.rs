@@ -1,8 +1,8 @@
 //! Property lists.
 
 use expect_test::expect;
-use serde_json::json;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::json;
 
 use crate::support::script::Script;
 

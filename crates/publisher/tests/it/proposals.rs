@@ -1,9 +1,9 @@
 //! Proposals: drafts for a brief, refining them, and committing to them.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_publisher::world::Supply;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::products::{fitting, gazette};
 use crate::support::Desk;

@@ -2,10 +2,10 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost_publisher::proposal::{Allocation, Envelope, Proposal, Status};
 use tradepost_publisher::shelf::{Kind, New};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::shop::{Shop, errors, package};
 
@@ -106,7 +106,7 @@ fn a_committed_proposal_becomes_a_buy_of_its_shares() {
           "replayed": false,
           "adcp_version": "3.1"
         }"#]]
-    .assert_eq(&serde_json::to_string_pretty(&answer).unwrap());
+    .assert_eq(&tradepost_wire::json::to_string_pretty(&answer).unwrap());
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn an_audience_has_to_be_large_enough_to_be_aimed_at() {
         let (now, body) = (shop.desk.now, audience(size));
         shop.desk.put(move |shelf| {
             let audience: tradepost_publisher::audience::Audience =
-                serde_json::from_value(body).unwrap();
+                tradepost_wire::json::from_value(body).unwrap();
             let id = tradepost_publisher::shelf::own_id("agent:acme", "acc_acme", "loyal");
             shelf.add(
                 New { id: &id, owner: "agent:acme", account: Some("acc_acme"), state: "", now },

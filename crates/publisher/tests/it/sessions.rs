@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
 

@@ -3,7 +3,6 @@
 use std::sync::mpsc;
 
 use expect_test::{Expect, expect};
-use serde_json::{Map, Value, json};
 use tradepost_publisher::account::{Account, Status as Standing};
 use tradepost_publisher::agent::{Authorization, Billing};
 use tradepost_publisher::creative::{Creative, Status as Review};
@@ -13,6 +12,7 @@ use tradepost_publisher::task::Task;
 use tradepost_publisher::task::end::{Office, record_id};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::Desk;
 use crate::support::shop::{ACCOUNT, Shop, errors, package};
@@ -102,7 +102,7 @@ fn put_task(desk: &Desk, id: &str, status: &str, draft: bool) {
     if draft {
         task["draft"] = waiting;
     }
-    let task: Task = serde_json::from_value(task).unwrap();
+    let task: Task = tradepost_wire::json::from_value(task).unwrap();
     let (state, now) = (status.to_owned(), desk.now);
     desk.put(move |shelf| {
         let owner = "agent:acme";
@@ -289,7 +289,9 @@ fn waiting(shop: &Shop) -> String {
 
 fn notices(shop: &Shop) -> Vec<Value> {
     let bodies = shop.kept(Kind::Notice).into_iter();
-    bodies.map(|notice| serde_json::from_str(notice["body"].as_str().unwrap()).unwrap()).collect()
+    bodies
+        .map(|notice| tradepost_wire::json::from_str(notice["body"].as_str().unwrap()).unwrap())
+        .collect()
 }
 
 fn status(shop: &Shop, id: &str) -> Value {

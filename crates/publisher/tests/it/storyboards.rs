@@ -1,8 +1,8 @@
 //! What the official judge asks of somebody who sells, one storyboard after the other, with the accounts
 //! that it really names: a buy is made on one, and read and changed from another.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
 

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value};
 use tradepost_publisher::agent::{Billing, BuyerAgent, Standing};
 use tradepost_publisher::ask::{Ask, Caller};
 use tradepost_publisher::catalogue::Catalogue;
@@ -18,6 +17,7 @@ use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::json::{Map, Value};
 
 use crate::leaks;
 
@@ -33,9 +33,9 @@ pub(crate) const NOW: &str = "2026-06-01T12:00:00Z";
 pub(crate) struct FakeWorld {
     ids: AtomicU64,
     /// The next answers of governance agents, the first first; none left: it is silent.
-    pub(crate) governance: Mutex<Vec<Result<Map<String, Value>, Unreached>>>,
+    pub(crate) governance: Mutex<Vec<Result<Map, Unreached>>>,
     /// What governance agents were asked.
-    pub(crate) asked: Mutex<Vec<Map<String, Value>>>,
+    pub(crate) asked: Mutex<Vec<Map>>,
     /// What the ad server says; everything is on offer when `None`.
     pub(crate) supply: Mutex<Option<Result<Supply, Unavailable>>>,
     /// The lane that is full.
@@ -63,8 +63,8 @@ impl World for FakeWorld {
     fn check_governance<'a>(
         &'a self,
         _: &'a GovernanceAgent,
-        request: Map<String, Value>,
-    ) -> Later<'a, Result<Map<String, Value>, Unreached>> {
+        request: Map,
+    ) -> Later<'a, Result<Map, Unreached>> {
         self.asked.lock().unwrap().push(request);
         let mut answers = self.governance.lock().unwrap();
         let answer = if answers.is_empty() { Err(Unreached::Silent) } else { answers.remove(0) };
@@ -170,7 +170,7 @@ impl Desk {
 
 /// Compares a whole answer.
 pub(crate) fn compare(answer: &Answer, expected: &Expect) {
-    expected.assert_eq(&serde_json::to_string_pretty(&answer.document()).unwrap());
+    expected.assert_eq(&tradepost_wire::json::to_string_pretty(&answer.document()).unwrap());
 }
 
 /// The usual publisher: a sandbox that knows `acme` and `nova` as active agents, `paused`,

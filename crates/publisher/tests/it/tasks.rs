@@ -1,12 +1,12 @@
 //! Buys that wait for approval: the task, its end, the notification, `get_task_status` and `list_tasks`.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_publisher::buy::force::Arm;
 use tradepost_publisher::catalogue::Terms;
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::task::end::{Office, record_id};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::schemas;
 use crate::support::shop::{Shop, errors, fixed, package, product};
@@ -32,7 +32,7 @@ fn status(shop: &Shop, id: &Value) -> Value {
 fn notices(shop: &Shop) -> Vec<Value> {
     let mut notices = shop.kept(Kind::Notice);
     for notice in &mut notices {
-        let body: Value = serde_json::from_str(notice["body"].as_str().unwrap()).unwrap();
+        let body: Value = tradepost_wire::json::from_str(notice["body"].as_str().unwrap()).unwrap();
         let found = schemas::against("core/mcp-webhook-payload.json", &body);
         assert!(found.is_empty(), "{found:?}");
         notice["body"] = body;

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_publisher::account::Account;
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::profile::Profile;
@@ -19,6 +18,7 @@ use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::Later;
 use tradepost_wire::adcp::{Tool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::{Desk, profile, shop};
 
@@ -180,7 +180,8 @@ fn furnished() -> (Desk, Calls) {
 /// choice: that is no look-up, and an id that is taken is refused, whoever has it. Only a sandbox does
 /// that, and those seeds are not among these.
 fn probes() -> Vec<(Tool, Value)> {
-    let probes: Vec<Value> = serde_json::from_str(include_str!("twins/probes.json")).unwrap();
+    let probes: Vec<Value> =
+        tradepost_wire::json::from_str(include_str!("twins/probes.json")).unwrap();
     let tool = |probe: &Value| Tool::of_name(probe["tool"].as_str().unwrap()).unwrap();
     probes.iter().map(|probe| (tool(probe), with_own(&probe["request"]))).collect()
 }

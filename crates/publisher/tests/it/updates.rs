@@ -1,8 +1,8 @@
 //! `update_media_buy`: what changes, and every reason not to.
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
 use tradepost_publisher::shelf::Kind;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::shop::{Shop, errors, package};
 
@@ -169,7 +169,7 @@ fn what_is_over_is_neither_changed_nor_canceled() {
 fn a_revision_counts_in_whatever_notation_it_is_written() {
     let (shop, id) = shop();
     let change = |revision: &str| {
-        let revision: Value = serde_json::from_str(revision).unwrap();
+        let revision: Value = tradepost_wire::json::from_str(revision).unwrap();
         shop.update(&id, json!({"paused": true, "revision": revision}))
     };
     for other in ["7", "7.0", "7e0"] {

@@ -1,9 +1,9 @@
 //! An outage that the test controller has feigned.
 
-use serde_json::{Value, json};
 use tradepost_publisher::shelf::New;
 use tradepost_publisher::supply::Outage;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use crate::products::{fitting, gazette};
 use crate::support::Desk;

@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
 use reqwest::Url;
-use serde_json::Value;
 use tradepost_keys::{Algorithm, PublicKey};
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::Value;
 
 use super::{KeySource, Means};
 use crate::clock::Clock;
@@ -58,7 +58,7 @@ impl IssuerKey {
 /// The keys of a set that we can use. Others are left out, as RFC 7517 §5 asks.
 fn read_set(bytes: &[u8]) -> Result<Vec<IssuerKey>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
-    let set = strict::read(text).map_err(|_| "it is not JSON, or has a member twice")?;
+    let set = json::read(text).map_err(|_| "it is not JSON, or has a member twice")?;
     let list = set.get("keys").and_then(Value::as_array).ok_or("it has no list named keys")?;
     let keys: Vec<_> = list.iter().filter_map(IssuerKey::read).collect();
     if keys.is_empty() {

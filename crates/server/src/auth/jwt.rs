@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde_json::Value;
 use tradepost_keys::jwt::{Expected, Refused, Token};
+use tradepost_wire::json::Value;
 
 use super::jwks::KeySet;
 use super::{Denied, Jwt, Means, Principal};

@@ -5,10 +5,10 @@ use std::time::Duration;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde::Serialize;
-use serde_json::{Value, json as value};
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json as value};
 
 use super::json_response;
 use super::observe::Stamp;
@@ -40,7 +40,7 @@ pub trait Dialect {
 
 /// JSON text of something of ours.
 pub fn json<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value)
+    tradepost_wire::json::to_string(value)
         .unwrap_or_else(|_| unreachable!("our own documents have text keys and finite numbers"))
 }
 
@@ -159,7 +159,7 @@ pub(super) fn written(before: &str, written: &Written, after: &str) -> Response 
 pub(super) fn write<T: Serialize>(envelope: &T) -> Response {
     const SIZE_OF_ENVELOPE: usize = 1024;
     let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE);
-    match serde_json::to_writer(&mut bytes, envelope) {
+    match tradepost_wire::json::to_writer(&mut bytes, envelope) {
         Ok(()) => json_response(StatusCode::OK, bytes),
         Err(_) => unreachable!("our own envelopes have text keys and finite numbers"),
     }

@@ -20,10 +20,10 @@ use axum::response::Response;
 use call::Deadline;
 use errors::Failure;
 use serde::Serialize;
-use serde_json::{Value, json};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{Event, Operation};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
 use super::answers::Parcel;
@@ -213,7 +213,7 @@ fn result(
             document(&Event::Message(message))
         }
         Answer::Written(written) => {
-            serde_json::from_str(&written.json).map_err(Fault::on("reading an answer"))
+            tradepost_wire::json::from_str(&written.json).map_err(Fault::on("reading an answer"))
         }
         Answer::Begun(task) => document(&Event::Task(task)),
         Answer::Task(task) => document(&task),
@@ -233,7 +233,7 @@ fn result(
 }
 
 fn document(answer: &impl Serialize) -> Result<Value, Fault> {
-    serde_json::to_value(answer).map_err(Fault::on("writing an answer"))
+    tradepost_wire::json::to_value(answer).map_err(Fault::on("writing an answer"))
 }
 
 /// An answer as a message of the operation's type.

@@ -7,8 +7,8 @@ use askama::Template;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use serde_json::{Value, json};
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+use tradepost_wire::json::{Value, json};
 
 use super::{asks_for, host, json_response, not_found};
 use crate::agent::Agent;
@@ -41,7 +41,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     let Some(agent) = desk.agent(host(request.uri(), request.headers())) else {
         return not_found().await;
     };
-    let card: Value = serde_json::from_slice(&agent.card().body)
+    let card: Value = tradepost_wire::json::from_slice(&agent.card().body)
         .unwrap_or_else(|_| unreachable!("a card of ours is JSON"));
     let page = Page::of(&*agent, &card);
     let mut response = if asks_for(request.headers(), "text/html") {

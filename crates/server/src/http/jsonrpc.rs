@@ -173,7 +173,7 @@ fn result(agent: &SharedAgent, id: &Id, answer: Answer) -> Response {
         Answer::Tasks(page) => succeed(id, answers::page(&page)),
         Answer::PushConfig(config) => succeed(id, config),
         Answer::PushConfigs(page) => succeed(id, answers::push_configs(&page)),
-        Answer::Done => succeed(id, serde_json::Value::Null),
+        Answer::Done => succeed(id, tradepost_wire::json::Value::Null),
         Answer::ExtendedCard(card) => answers::private(succeed(id, card)),
         Answer::MessageStream(message) => {
             let frame = Frame { id: id.clone(), agent: Arc::clone(agent) };

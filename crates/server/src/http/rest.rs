@@ -13,11 +13,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use errors::HttpJson;
 use serde::Serialize;
-use serde_json::json;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::http_json::{self, Target};
 use tradepost_wire::a2a::request::invalid_param;
 use tradepost_wire::a2a::{self, Event, Operation};
+use tradepost_wire::json::json;
 
 use super::answers::{Dialect as _, Parcel};
 use super::intake::{Unread, Whole};

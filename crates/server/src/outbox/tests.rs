@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 use tradepost_wire::a2a::{
     Artifact, Content, Message, Part, PushConfig, Role, TaskState, send_message,
 };
+use tradepost_wire::json::{Value, json};
 
 use super::sender::{Failed, Notification, Sending, Why};
 use super::*;
@@ -83,7 +83,7 @@ impl Script {
     /// What a path has been told: kind and number or state of each notification.
     fn told(&self, path: &str) -> Vec<String> {
         let kind = |body: &str| {
-            let body: Value = serde_json::from_str(body).unwrap();
+            let body: Value = tradepost_wire::json::from_str(body).unwrap();
             let (kind, event) = body.as_object().unwrap().iter().next().unwrap();
             let state = event.pointer("/status/state").and_then(Value::as_str);
             let number = event.pointer("/artifact/parts/0/data");

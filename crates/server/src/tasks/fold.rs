@@ -59,14 +59,16 @@ impl Folded {
     }
 
     fn add(&mut self, entry: &Entry) -> Result<(), Fault> {
-        let on = Fault::on::<serde_json::Error>;
+        let on = Fault::on::<tradepost_wire::json::Error>;
         match entry.kind {
             EntryKind::Message => {
-                let message = serde_json::from_str(&entry.body).map_err(on("reading a message"))?;
+                let message =
+                    tradepost_wire::json::from_str(&entry.body).map_err(on("reading a message"))?;
                 self.history.push(message);
             }
             EntryKind::Status | EntryKind::Artifact => {
-                let event = serde_json::from_str(&entry.body).map_err(on("reading an event"))?;
+                let event =
+                    tradepost_wire::json::from_str(&entry.body).map_err(on("reading an event"))?;
                 match event {
                     Event::StatusUpdate(update) => {
                         // What the agent said before becomes history (A2A §4.1.1).
@@ -122,5 +124,5 @@ pub(super) fn status_event(
         context_id: row.context_id.clone(),
         status: TaskStatus { state, message, timestamp },
     });
-    serde_json::to_string(&event).map_err(Fault::on("writing an event"))
+    tradepost_wire::json::to_string(&event).map_err(Fault::on("writing an event"))
 }

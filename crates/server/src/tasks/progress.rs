@@ -84,7 +84,7 @@ impl Progress {
             append,
             last_chunk,
         });
-        let Ok(body) = serde_json::to_string(&event) else {
+        let Ok(body) = tradepost_wire::json::to_string(&event) else {
             self.0.broken.store(true, Ordering::SeqCst);
             return Err(Ended);
         };

@@ -64,8 +64,8 @@ impl TaskStream {
     pub async fn next(&mut self) -> Result<Option<Item>, Fault> {
         if let Some(task) = self.first.take() {
             self.closed = self.is_over(task.status.state) && !self.lags();
-            let json =
-                serde_json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))?;
+            let json = tradepost_wire::json::to_string(&Event::Task(task))
+                .map_err(Fault::on("writing a task"))?;
             return Ok(Some(Item { seq: self.seen, json }));
         }
         while !self.closed && !self.closing.as_ref().is_some_and(|closing| *closing.borrow()) {
@@ -121,8 +121,8 @@ impl TaskStream {
             EntryKind::Message => Ok(None),
             EntryKind::Artifact => Ok(Some(item)),
             EntryKind::Status => {
-                let event =
-                    serde_json::from_str(&item.json).map_err(Fault::on("reading an event"))?;
+                let event = tradepost_wire::json::from_str(&item.json)
+                    .map_err(Fault::on("reading an event"))?;
                 if let Event::StatusUpdate(StatusUpdate { status, .. }) = event {
                     self.closed =
                         self.is_over(status.state) && (status.state.terminal() || !self.has_more());

@@ -7,11 +7,11 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tradepost_server::a2a::Operation;
 use tradepost_server::agent::Binding;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
 /// A connection.
@@ -64,7 +64,7 @@ impl Client {
     /// A document of this address.
     pub async fn get(&self, path: &str) -> (u16, Value) {
         let (head, body, _) = self.send((Method::GET, path), "application/json", "").await;
-        (head.status().as_u16(), serde_json::from_slice(&body).unwrap())
+        (head.status().as_u16(), tradepost_wire::json::from_slice(&body).unwrap())
     }
 
     async fn json_rpc(&self, operation: Operation, params: Value) -> Answer {
@@ -93,7 +93,7 @@ impl Client {
         let body = if sends { params.to_string() } else { String::new() };
         let (head, bytes, _) = self.send((method, &path), "application/a2a+json", body).await;
         if head.status() != 200 {
-            let error: Value = serde_json::from_slice(&bytes).unwrap();
+            let error: Value = tradepost_wire::json::from_slice(&bytes).unwrap();
             return Err(error["error"]["code"].to_string());
         }
         Ok(documents(&head, &bytes))
@@ -125,9 +125,9 @@ impl Client {
 /// The documents of an answer: the data of its events, when it is a stream.
 fn documents(head: &Response<()>, bytes: &[u8]) -> Vec<Value> {
     if head.headers()["content-type"] != "text/event-stream" {
-        return vec![serde_json::from_slice(bytes).unwrap()];
+        return vec![tradepost_wire::json::from_slice(bytes).unwrap()];
     }
     let text = std::str::from_utf8(bytes).unwrap();
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
-    data.map(|json| serde_json::from_str(json).unwrap()).collect()
+    data.map(|json| tradepost_wire::json::from_str(json).unwrap()).collect()
 }

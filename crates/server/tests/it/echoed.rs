@@ -1,9 +1,9 @@
 //! The agent of the README does on every binding what its fifty lines say, and nothing else.
 
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tradepost_server::a2a::Operation;
 use tradepost_server::agent::Binding;
+use tradepost_wire::json::{Value, json};
 
 use crate::client::Client;
 use crate::echo;

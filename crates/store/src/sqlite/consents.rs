@@ -3,7 +3,6 @@
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, params};
-use serde_json::{Value, json};
 use tradepost_dealer::consent::{
     self, Checker, ConsentCheck, ConsentKind, ConsentRecord, Evidence, Hash, START,
 };
@@ -11,6 +10,7 @@ use tradepost_dealer::lot::Grant;
 use tradepost_dealer::record::{LeadEventKind, LeadState};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::json::{Value, json};
 
 use super::leads::word;
 use super::{Database, Transaction, moment};
@@ -150,7 +150,7 @@ impl Transaction<'_> {
             .map_err(on("reading a lead's submissions"))?;
         for (submission, payload) in submissions {
             let payload: Value =
-                serde_json::from_str(&payload).map_err(Fault::on("reading a payload"))?;
+                tradepost_wire::json::from_str(&payload).map_err(Fault::on("reading a payload"))?;
             for contact in contacts(&payload) {
                 self.0
                     .execute(
@@ -306,7 +306,7 @@ impl Database {
                 let (record, hash, kept, payload, state) =
                     read().map_err(on("reading a consent"))?;
                 let payload: Option<Value> =
-                    payload.and_then(|text| serde_json::from_str(&text).ok());
+                    payload.and_then(|text| tradepost_wire::json::from_str(&text).ok());
                 // Without its submission beside it, a grant that nobody erased lacks its evidence.
                 let is_erased = state.as_deref() == Some(LeadState::Erased.name());
                 let lacking = Value::Null;
@@ -429,7 +429,7 @@ fn without_customer(payload: &Value) -> Value {
         ),
         ("source_agent", &["name"]),
     ] {
-        let part: serde_json::Map<String, Value> = members
+        let part: tradepost_wire::json::Map = members
             .iter()
             .filter_map(|member| Some(((*member).to_owned(), of(&format!("/{name}/{member}"))?)))
             .collect();

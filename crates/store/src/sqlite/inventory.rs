@@ -62,7 +62,7 @@ impl Row {
             make: vehicle.make.clone(),
             model: vehicle.model.clone(),
             status: if unit.sold { SOLD } else { status.name() },
-            body: serde_json::to_string(&bare).map_err(Fault::on("writing a listing"))?,
+            body: tradepost_wire::json::to_string(&bare).map_err(Fault::on("writing a listing"))?,
             updated_at,
         })
     }
@@ -251,7 +251,8 @@ impl Database {
 }
 
 fn listing(body: &str, updated_at: Timestamp) -> Result<Vehicle, Fault> {
-    let value = serde_json::from_str(body).map_err(Fault::on("reading a listing's JSON"))?;
+    let value =
+        tradepost_wire::json::from_str(body).map_err(Fault::on("reading a listing's JSON"))?;
     let mut problems = Problems::new();
     let version = Version::V1_1;
     let vehicle = Vehicle::read(&value, &At::Root, &mut problems, version, Vocabularies::Sale);

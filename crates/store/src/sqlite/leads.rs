@@ -210,7 +210,7 @@ pub(super) fn word<T: Vocabulary>(row: &Row<'_>, column: usize) -> rusqlite::Res
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str, column: usize) -> rusqlite::Result<T> {
-    serde_json::from_str(text).map_err(|error| unreadable(column, error))
+    tradepost_wire::json::from_str(text).map_err(|error| unreadable(column, error))
 }
 
 fn unreadable(

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
-use serde_json::Value;
 use tradepost_publisher::shelf::{KeyRow, Kind, Query, Record, Shelf, Whose};
 use tradepost_publisher::world::Broken;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Value;
 
 use super::{Database, Transaction, moment};
 
@@ -296,7 +296,8 @@ fn read(kind: Kind, row: &Row<'_>) -> rusqlite::Result<Unread> {
 }
 
 fn json(text: &str) -> Result<Value, Broken> {
-    serde_json::from_str(text).map_err(|error| Broken::new("reading what was kept", error))
+    tradepost_wire::json::from_str(text)
+        .map_err(|error| Broken::new("reading what was kept", error))
 }
 
 fn on(what: &'static str) -> impl FnOnce(rusqlite::Error) -> Broken {

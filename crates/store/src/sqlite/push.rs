@@ -229,7 +229,7 @@ impl Database {
         busy: &PushBusy,
         limit: usize,
     ) -> Result<Vec<PushPlace>, Fault> {
-        let list = |values: serde_json::Value| values.to_string();
+        let list = |values: tradepost_wire::json::Value| values.to_string();
         self.0
             .prepare_cached(&format!(
                 "SELECT {COLUMNS} WHERE c.agent_id = ?1 AND c.due_at <= ?2

@@ -21,7 +21,7 @@ pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Ans
     };
     // A buffer that has to grow is copied.
     let mut bytes = Vec::with_capacity(SIZE_OF_MESSAGE + size);
-    let written = serde_json::to_writer(&mut bytes, &MessageResult { message });
+    let written = tradepost_wire::json::to_writer(&mut bytes, &MessageResult { message });
     let json = written.ok().and_then(|()| String::from_utf8(bytes).ok());
     let json = json.unwrap_or_else(|| unreachable!("our own replies have text keys and no NaN"));
     Answer::Written(Written { json, extension: version.uri(), skill: skill.name() })
@@ -48,7 +48,7 @@ pub(super) fn refusal(
 ) -> ProfileRefusal {
     const TOO_MANY_REQUESTS: u16 = 429;
     let summary = error.jsonrpc_message();
-    let document = serde_json::value::to_raw_value(&error)
+    let document = tradepost_wire::json::to_raw_value(&error)
         .unwrap_or_else(|_| unreachable!("an error object has text keys and no NaN"));
     let ErrorObject { error_id, refusal, .. } = error;
     let code = refusal.code;

@@ -1,11 +1,11 @@
 //! A dealer's agent card (`R-CARD-01` to `R-CARD-10`).
 
-use serde_json::{Map, Value, json};
 use tradepost_server::agent::Binding;
 use tradepost_server::card::{self, CardIdentity, PublishedCard};
 use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Provider, Skill};
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, json};
 
 use crate::config::Dealer;
 
@@ -75,7 +75,7 @@ fn extension(dealer: &Dealer, version: Version, id: &str) -> Extension {
     let mut params = json!({"id": id, "version": version.full()});
     if let Some(params) = params.as_object_mut().filter(|_| version.lists_schemas()) {
         let base = version.schema_base_url();
-        let schemas: Map<String, Value> = dealer
+        let schemas: Map = dealer
             .terms
             .skills
             .iter()

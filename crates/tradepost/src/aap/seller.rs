@@ -11,7 +11,6 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_dealer::consent::Evidence;
 use tradepost_dealer::inventory::Inventory;
 use tradepost_dealer::lead::{self, Conversation, Submission};
@@ -31,6 +30,7 @@ use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::{Content, Operation, Request, SendMessage};
 use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::answer;
 use super::card;

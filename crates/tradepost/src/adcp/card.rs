@@ -2,13 +2,13 @@
 //! calls otherwise stands there twice; readers of either release ignore what they do not know
 //! (A2A §5.7).
 
-use serde_json::{Map, Value, json};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_server::agent::Binding;
 use tradepost_server::card::{self, ENDPOINT_PATH};
 use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Provider, Skill};
 use tradepost_wire::adcp;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::seller::Front;
 
@@ -63,7 +63,7 @@ pub fn describe(publisher: &Publisher, front: &Front, base_url: &str) -> Value {
         security_schemes: card::schemes(&front.auth),
         security_requirements: card::requirements(&front.auth),
     };
-    let mut document = serde_json::to_value(card)
+    let mut document = tradepost_wire::json::to_value(card)
         .unwrap_or_else(|_| unreachable!("a card has text keys and finite numbers"));
     if let Some(members) = document.as_object_mut() {
         add_older(members, base_url);
@@ -72,7 +72,7 @@ pub fn describe(publisher: &Publisher, front: &Front, base_url: &str) -> Value {
 }
 
 /// Adds what clients of 0.3 look for (A2A 0.3 §5.5).
-fn add_older(members: &mut Map<String, Value>, base_url: &str) {
+fn add_older(members: &mut Map, base_url: &str) {
     let url = format!("{base_url}{ENDPOINT_PATH}");
     let transport = json!([{"url": url, "transport": "JSONRPC"}]);
     for (name, value) in [
@@ -102,7 +102,7 @@ fn add_older(members: &mut Map<String, Value>, base_url: &str) {
 }
 
 /// A way of saying who calls, as OpenAPI has it.
-fn older_scheme(scheme: &Value) -> Map<String, Value> {
+fn older_scheme(scheme: &Value) -> Map {
     let mut older = Map::new();
     let mut insert = |name: &str, value: Value| older.insert(name.to_owned(), value);
     let Some(http) = scheme.get("httpAuthSecurityScheme") else {

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, Method, Uri};
 use jiff::Timestamp;
-use serde_json::Value;
 use tradepost_buyer::signed::{self, Checklist, Signed, fields};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_server::fault::Fault as Broken;
 use tradepost_wire::adcp::signing::{Fault, Surface};
 use tradepost_wire::http_signature::{Message, Target};
+use tradepost_wire::json::Value;
 
 use super::replay::Lasting;
 
@@ -131,7 +131,7 @@ impl Identity {
 
     fn unsigned(&self, body: &[u8]) -> Result<Standing, Fault> {
         // What is not JSON is for the binding to refuse.
-        let Ok(body) = serde_json::from_slice::<Value>(body) else {
+        let Ok(body) = tradepost_wire::json::from_slice::<Value>(body) else {
             return Ok(Standing::Unsigned { needed: false });
         };
         let called = Called::of(&body);

@@ -2,12 +2,12 @@
 //! that names the task and carries its arguments; what does not is refused by the protocol itself,
 //! because no task was begun (AdCP A2A profile extension v3, "Invocation message").
 
-use serde_json::{Map, Value};
 use tradepost_publisher::ask::Ask;
 use tradepost_wire::a2a::error::{FieldViolation, Refusal};
 use tradepost_wire::a2a::request::invalid_fields;
 use tradepost_wire::a2a::{Artifact, Content, Message, Part, Task, TaskState, TaskStatus};
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::json::{Map, Value};
 
 /// Which members the data part may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Invocation {
     /// The task of AdCP.
     pub tool: Tool,
     /// Its arguments.
-    pub input: Map<String, Value>,
+    pub input: Map,
 }
 
 /// Reads a message. `tools` are those that there are.

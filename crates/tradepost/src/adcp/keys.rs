@@ -1,10 +1,10 @@
 //! The publisher's own keys: with which webhooks are signed, and the two documents by which
 //! receivers find them: the key set, and the `brand.json` that names the agent and the key set.
 
-use serde_json::{Value, json};
 use tradepost_keys::Algorithm;
 use tradepost_keys::private::{self as key, SigningKey};
 use tradepost_server::fault::Fault;
+use tradepost_wire::json::{Value, json};
 
 /// Where the key set is.
 pub const JWKS_PATH: &str = "/.well-known/jwks.json";

@@ -1,10 +1,10 @@
 //! The tools of a publisher as MCP lists them. The list is written once: it is the same for every
 //! caller, to the byte (`N-4`).
 
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use tradepost_wire::adcp::{Tool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::RawValue;
+use tradepost_wire::json::{Value, json};
 
 /// For how long a client need not ask again, in milliseconds.
 const FRESH: u64 = 300_000;
@@ -47,6 +47,6 @@ fn listed(tool: Tool) -> Value {
 }
 
 fn written(value: &Value) -> Box<RawValue> {
-    serde_json::value::to_raw_value(value)
+    tradepost_wire::json::to_raw_value(value)
         .unwrap_or_else(|_| unreachable!("our own documents have text keys and finite numbers"))
 }

@@ -15,7 +15,6 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use ring::hmac;
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tradepost_buyer::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
 use tradepost_publisher::shelf::{Kept, Query, Vault};
@@ -30,6 +29,7 @@ use tradepost_server::outbox::{Edge, Limits};
 use tradepost_store::PushBusy;
 use tradepost_wire::adcp::signing::{self, Surface, Terms};
 use tradepost_wire::http_signature::{Message, Target, content_digest};
+use tradepost_wire::json::Value;
 
 use super::keys::WebhookKey;
 

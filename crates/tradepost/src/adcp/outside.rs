@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
 use tradepost_buyer::Failure;
 use tradepost_buyer::adcp::AdcpClient;
 use tradepost_buyer::refusal::By;
@@ -17,6 +16,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::{Fault, chain};
 use tradepost_server::limit::{Exceeded, Key, Limiter, RateLimit};
+use tradepost_wire::json::Map;
 
 use super::upstream::Upstream;
 use crate::config::{self, Rates};
@@ -96,11 +96,7 @@ impl Outside {
         }
     }
 
-    async fn decide(
-        &self,
-        agent: &GovernanceAgent,
-        request: Map<String, Value>,
-    ) -> Result<Map<String, Value>, Unreached> {
+    async fn decide(&self, agent: &GovernanceAgent, request: Map) -> Result<Map, Unreached> {
         let client = self.client(agent)?;
         let answered = client.call("check_governance", request).await.map_err(|failure| {
             let code = code_of(&failure);
@@ -161,8 +157,8 @@ impl World for Outside {
     fn check_governance<'a>(
         &'a self,
         agent: &'a GovernanceAgent,
-        request: Map<String, Value>,
-    ) -> Later<'a, Result<Map<String, Value>, Unreached>> {
+        request: Map,
+    ) -> Later<'a, Result<Map, Unreached>> {
         Box::pin(self.decide(agent, request))
     }
 

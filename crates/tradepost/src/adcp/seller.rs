@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::ask::{self, Ask};
 use tradepost_publisher::order;
@@ -31,6 +30,7 @@ use tradepost_wire::a2a::request::invalid_param;
 use tradepost_wire::a2a::{Message, Operation, Request, Task};
 use tradepost_wire::adcp::{Answer, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, json};
 
 use super::card;
 use super::exchanges::Exchanges;
@@ -215,16 +215,11 @@ impl PublisherAgent {
     }
 
     /// Has the publisher answer.
-    pub async fn answer(
-        &self,
-        caller: &Caller,
-        tool: Tool,
-        arguments: Map<String, Value>,
-    ) -> Answer {
+    pub async fn answer(&self, caller: &Caller, tool: Tool, arguments: Map) -> Answer {
         self.attend(self.ask(caller, tool, arguments)).await
     }
 
-    fn ask(&self, caller: &Caller, tool: Tool, arguments: Map<String, Value>) -> Ask {
+    fn ask(&self, caller: &Caller, tool: Tool, arguments: Map) -> Ask {
         Ask { tool, arguments, caller: self.caller(caller), now: self.clock.now() }
     }
 

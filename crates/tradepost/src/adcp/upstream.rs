@@ -150,7 +150,7 @@ impl Upstream {
                 return Err((Trouble::Silent, "its answer is too large".to_owned()));
             }
         }
-        let answer: Answer = serde_json::from_slice(&body)
+        let answer: Answer = tradepost_wire::json::from_slice(&body)
             .map_err(|_| (Trouble::Silent, "its answer is not in the agreed form".to_owned()))?;
         Ok(answer.sold_out)
     }

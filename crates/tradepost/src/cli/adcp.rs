@@ -6,7 +6,6 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::Subcommand;
-use serde_json::{Map, Value, json};
 use tradepost_buyer::Transport;
 use tradepost_buyer::adcp::{AdcpClient, Offered, RequestSigner};
 use tradepost_buyer::client::random_ids;
@@ -17,6 +16,7 @@ use tradepost_keys::SigningKey;
 use tradepost_server::clock::Clock;
 use tradepost_wire::adcp::task::{Effect, Task};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::call::token_variable;
 use super::card::trust::{self, Report};
@@ -193,7 +193,7 @@ fn call(arguments: Call, context: &Context) -> Outcome {
 }
 
 /// Reads `--args`. A mistake is described without any of what was read.
-fn read(args: &str) -> Result<Map<String, Value>, Failure> {
+fn read(args: &str) -> Result<Map, Failure> {
     let text = if args == "-" {
         let mut text = String::new();
         std::io::stdin().lock().read_to_string(&mut text).map_err(|error| {
@@ -207,7 +207,7 @@ fn read(args: &str) -> Result<Map<String, Value>, Failure> {
         args.to_owned()
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    match serde_json::from_str(text) {
+    match tradepost_wire::json::from_str(text) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(Failure::usage("--args must be a JSON object")),
         Err(error) => Err(Failure::usage(format!("--args is not valid JSON: {error}"))),

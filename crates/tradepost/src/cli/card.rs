@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use clap::Subcommand;
-use serde_json::json;
 use tradepost_buyer::trust::describe;
+use tradepost_wire::json::json;
 use tradepost_wire::problem::Problems;
 
 use super::output::Failure;

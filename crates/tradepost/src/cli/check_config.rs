@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
 use tradepost_dealer::settings::Rooftop;
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_server::tls;
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
 use super::{Context, Outcome};

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use serde_json::Map;
 use tokio::sync::watch;
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::record::Record;
 use tradepost_buyer::retry::{GaveUp, Limits, Machine, Recoverer, Sizes, World};
+use tradepost_wire::json::Map;
 
 use super::output::{Failure, INTERRUPTED, Output};
 use super::serve::stop_signal;

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tradepost_buyer::card::{Choice, NotAap};
 use tradepost_buyer::discover::{Discovered, discover, endpoint};
 use tradepost_buyer::text::{SENTENCE, plain};
@@ -11,6 +10,7 @@ use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_server::clock::Clock;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 
 use super::card::trust::{self, Report};
 use super::output::Failure;
@@ -90,7 +90,7 @@ fn document<'a>(found: &'a Discovered, report: Option<&Report>) -> impl serde::S
         why_not: Option<String>,
         missing: &'a [String],
         signatures: Option<Value>,
-        card: &'a serde_json::value::RawValue,
+        card: &'a tradepost_wire::json::RawValue,
     }
     let (choice, why_not) = match choose(found) {
         Ok(choice) => {
@@ -254,12 +254,13 @@ mod tests {
     #[test]
     fn programs_get_the_card_as_received_and_the_choice() {
         let card = r#"{"name":"A",  "skills":[], "n":1.0}"#;
-        let text = serde_json::to_string(&document(&found(card), report(card).as_ref())).unwrap();
+        let text = tradepost_wire::json::to_string(&document(&found(card), report(card).as_ref()))
+            .unwrap();
         assert!(text.ends_with(&format!("\"card\":{card}}}")), "{text}");
-        let json: Value = serde_json::from_str(&text).unwrap();
+        let json: Value = tradepost_wire::json::from_str(&text).unwrap();
         assert_eq!(json["choice"], Value::Null);
         assert!(json["why_not"].as_str().unwrap().contains("no AAP extension"));
-        let json = serde_json::to_value(document(&found(CARD), None)).unwrap();
+        let json = tradepost_wire::json::to_value(document(&found(CARD), None)).unwrap();
         assert_eq!(json["choice"]["aap_version"], "1.1");
         assert_eq!(json["choice"]["tenant"], "t1");
     }
@@ -271,7 +272,8 @@ mod tests {
         let card = CARD.replacen('{', &format!("{{\"signatures\":[{entry},5],"), 1);
         let text = summary(&found(&card), report(&card).as_ref(), Fit::Unbounded);
         assert!(text.contains("signed         by k with ES256: not checked; give keys"), "{text}");
-        let json = serde_json::to_value(document(&found(&card), report(&card).as_ref())).unwrap();
+        let json = tradepost_wire::json::to_value(document(&found(&card), report(&card).as_ref()))
+            .unwrap();
         assert_eq!(json["signatures"][0]["verdict"], "not_checked");
         assert_eq!(json["signatures"].as_array().unwrap().len(), 2);
         let twice = CARD.replacen('{', r#"{"name":"Other","#, 1);

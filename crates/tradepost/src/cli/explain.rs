@@ -56,7 +56,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 
 fn show(output: Output, entries: &[Entry], render: fn(&[Entry], Fit) -> String) {
     if output.is_json() {
-        output.document(&serde_json::json!({"codes": entries}));
+        output.document(&tradepost_wire::json::json!({"codes": entries}));
     } else {
         output.line(render(entries, Fit::Terminal));
     }
@@ -75,7 +75,7 @@ fn of_aap(code: aap::Code) -> Entry {
         message: String::new(),
         retryable: code.retryable(),
         error_id: String::new(),
-        details: serde_json::Value::Null,
+        details: tradepost_wire::json::Value::Null,
     };
     let advice = in_general(By::Aap { jsonrpc: i64::from(code.jsonrpc()), error });
     Entry {

@@ -8,10 +8,10 @@ use std::io::{self, Cursor, IsTerminal as _, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Value, json};
 use tradepost_dealer::import::{self, Feed, Report, Sorted, Target};
 use tradepost_server::clock::Clock;
 use tradepost_store::{Replacement, Store};
+use tradepost_wire::json::{Value, json};
 
 use super::output::table::{Column, Fit, rows};
 use super::output::{Failure, Output};

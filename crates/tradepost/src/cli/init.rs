@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
-use serde_json::json;
+use tradepost_wire::json::json;
 
 use super::output::Failure;
 use super::{Context, Outcome};

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _, civil};
-use serde_json::{Value, json};
 use tradepost_server::auth::key::{Fresh, is_name};
 use tradepost_server::clock::Clock;
 use tradepost_store::{ApiKey, Store};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format;
+use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};

@@ -6,7 +6,6 @@ use clap::{Subcommand, ValueEnum};
 use export::Entry;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
-use serde_json::json;
 use tradepost_dealer::adf;
 use tradepost_dealer::consent::Hash;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
@@ -15,6 +14,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
 use tradepost_wire::format;
+use tradepost_wire::json::json;
 
 use super::output::Failure;
 use super::output::table::Fit;

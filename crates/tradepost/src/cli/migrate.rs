@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
+use tradepost_wire::json::json;
 
 use super::serve::lock::{lock, migrated};
 use super::{Context, Outcome, dealers};

@@ -23,8 +23,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 use tradepost_buyer::text::escape_json;
+use tradepost_wire::json::{Map, Value, json};
 
 pub mod seller;
 pub mod table;
@@ -115,7 +115,7 @@ impl Failure {
 
     /// Adds facts for programs, in place of those of the same name.
     #[must_use]
-    pub fn with_facts(mut self, facts: Map<String, Value>) -> Self {
+    pub fn with_facts(mut self, facts: Map) -> Self {
         match &mut self.data {
             Some(Value::Object(data)) => data.extend(facts),
             Some(_) | None => self.data = Some(facts.into()),
@@ -163,7 +163,7 @@ impl Output {
     /// Writes a document for programs. It may hold what a seller wrote, so it is made fit for a
     /// terminal without changing its value.
     pub fn document<T: Serialize>(self, value: &T) {
-        if let Ok(text) = serde_json::to_string_pretty(value) {
+        if let Ok(text) = tradepost_wire::json::to_string_pretty(value) {
             self.json_text(&text);
         }
     }

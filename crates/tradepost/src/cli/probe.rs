@@ -263,7 +263,7 @@ fn written(report: &Report, format: Format) -> Result<String, Failure> {
     Ok(match format {
         Format::Text => text::summary(report),
         Format::Json => {
-            let json = serde_json::to_string_pretty(report);
+            let json = tradepost_wire::json::to_string_pretty(report);
             json.map_err(|error| Failure::fault(&error))?
         }
         Format::Junit => junit::write(report),

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Subcommand, ValueEnum};
-use serde_json::{Value, json};
 use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::demo;
 use tradepost_publisher::publisher::Publisher;
@@ -14,6 +13,7 @@ use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
 use tradepost_publisher::task::end::Office;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
+use tradepost_wire::json::{Value, json};
 
 use self::offline::Offline;
 use super::output::Failure;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_server::clock::Clock;
 use tradepost_store::{PushPlace, Store};
+use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};

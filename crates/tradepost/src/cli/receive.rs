@@ -11,7 +11,6 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::Response;
 use axum::routing::get;
 use jiff::SignedDuration;
-use serde_json::json;
 use tokio::sync::Notify;
 use tradepost_buyer::Url;
 use tradepost_buyer::receiver::authentic::{Authenticity, Keys, Signatures, Webhooks};
@@ -25,6 +24,7 @@ use tradepost_server::http::{self, Peer};
 use tradepost_store::inbox::{DurableInbox, Fate, Kept};
 use tradepost_wire::adcp::signing::Surface;
 use tradepost_wire::http_signature::Target;
+use tradepost_wire::json::json;
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
@@ -225,7 +225,8 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Fa
         required = required.with_webhooks(Webhooks::new(sellers(arguments, clock)?, url));
     } else if let Some(path) = &arguments.jwks {
         let text = secrets(path)?.join("\n");
-        let document = serde_json::from_str(&text).map_err(|_| wrong(path, "is not JSON"))?;
+        let document =
+            tradepost_wire::json::from_str(&text).map_err(|_| wrong(path, "is not JSON"))?;
         let keys = Keys::read(&document).map_err(|why| wrong(path, why))?;
         let (url, tag) = (arguments.url.clone(), arguments.tag.clone());
         required = required.with_signatures(Signatures { keys, url, tag });

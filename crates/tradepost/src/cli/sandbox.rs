@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::json;
 use tradepost_server::clock::Clock;
+use tradepost_wire::json::json;
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use document::{Document, Origin};
-use serde_json::Value;
+use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
 use tradepost_wire::problem::{At, Extra, Keyword, Problem, Problems};
 

@@ -1,13 +1,13 @@
 //! The card for callers who say who they are (A2A §3.1.11, §13.3): the public card, with what the
 //! agent does besides and what this caller may do with it.
 
-use serde_json::{Value, json};
 use tradepost_buyer::trust;
 use tradepost_keys::{card as signed, private::SigningKey};
 use tradepost_server::auth::Principal;
 use tradepost_server::fault::Fault;
 use tradepost_wire::a2a::card::{AgentCard, Extension, Skill};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use crate::gate::Scope;
 
@@ -44,7 +44,8 @@ pub(super) fn card(
             output_modes: vec!["application/json".to_owned()],
         });
     }
-    let mut card = serde_json::to_value(public).map_err(Fault::on("writing the extended card"))?;
+    let mut card =
+        tradepost_wire::json::to_value(public).map_err(Fault::on("writing the extended card"))?;
     if let Some(key) = key {
         let signature = signed::sign(&card, key, None)
             .map_err(|problems| trust::describe(&problems).join("; "))

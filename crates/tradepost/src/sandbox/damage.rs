@@ -7,9 +7,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use serde_json::{Value, json};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 
 use super::refuse::{Whole, html};
 use super::script::{Garbage, Poison};
@@ -53,7 +53,7 @@ pub fn truncated(real: Whole) -> Response {
 #[must_use]
 pub fn garbage(kind: Garbage, real: Whole, sent: &Sent) -> Response {
     let ok = StatusCode::OK;
-    let mut document: Value = serde_json::from_slice(&real.body).unwrap_or_default();
+    let mut document: Value = tradepost_wire::json::from_slice(&real.body).unwrap_or_default();
     let garbled = match kind {
         Garbage::Html => Whole::new(ok, "text/html", html("Welcome")),
         Garbage::Empty => Whole { body: Bytes::new(), ..real },
@@ -128,7 +128,9 @@ fn huge(sent: &Sent) -> Response {
 /// The same answer with poisoned texts.
 #[must_use]
 pub fn inject(poison: Poison, real: Whole) -> Whole {
-    let Ok(mut document) = serde_json::from_slice::<Value>(&real.body) else { return real };
+    let Ok(mut document) = tradepost_wire::json::from_slice::<Value>(&real.body) else {
+        return real;
+    };
     let venom = venom(poison);
     // An answer's sentence is there for people, so it is poisoned also where there is none yet.
     if let Some(Value::Object(payload)) = document.pointer_mut("/result/message/parts/0/data") {

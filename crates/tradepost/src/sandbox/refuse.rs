@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use bytes::Bytes;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::{
     Code as ProtocolCode, FieldViolation, Refusal as ProtocolRefusal,
@@ -15,6 +14,7 @@ use tradepost_wire::aap::error::{ConsentDefect, Gone};
 use tradepost_wire::aap::vehicle::TradeInCondition;
 use tradepost_wire::aap::{Code, Refusal, Skill};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::parse;
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 
@@ -74,7 +74,7 @@ pub fn profile(code: Code, words: &Words, sent: &Sent, now: Timestamp) -> Whole 
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     let error = refusal.stamp(sent.version, error_id, now);
     let message = error.jsonrpc_message();
-    let mut data = serde_json::to_value(&error).unwrap_or_default();
+    let mut data = tradepost_wire::json::to_value(&error).unwrap_or_default();
     if let (Some(members), Some(retryable)) = (data.as_object_mut(), words.retryable) {
         members.insert("retryable".into(), retryable.into());
     }
@@ -200,7 +200,7 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
     }
     let mut error = json!({"code": code.jsonrpc(), "message": refusal.message});
     if let (Some(members), true) = (error.as_object_mut(), refusal.has_details()) {
-        members.insert("data".into(), serde_json::to_value(&refusal).unwrap_or_default());
+        members.insert("data".into(), tradepost_wire::json::to_value(&refusal).unwrap_or_default());
     }
     let body = json!({"jsonrpc": "2.0", "id": sent.id, "error": error});
     let mut whole = Whole::json(status(words, usual), &body);

@@ -6,9 +6,9 @@ use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Value, json};
 
 use super::refuse::Whole;
 use super::script::Script;

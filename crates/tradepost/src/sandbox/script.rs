@@ -2,11 +2,11 @@
 //! rule that fits a request decides. `docs/sandbox.md` explains the file.
 
 use jiff::SignedDuration;
-use serde_json::{Map, Value};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code as ProtocolCode;
 use tradepost_wire::aap::{Code, Skill};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::Map;
 use tradepost_wire::words;
 
 mod read;
@@ -197,7 +197,7 @@ pub enum Act {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Words {
     /// Members that replace or join those of `details` (AAP's refusals alone).
-    pub details: Map<String, Value>,
+    pub details: Map,
     /// Instead of the usual sentence.
     pub message: Option<String>,
     /// Instead of what the code says about retrying (AAP's refusals alone).

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tradepost_server::http::intake::activated_extensions;
 use tradepost_wire::a2a::{self, Content, Operation, Request};
 use tradepost_wire::aap::{self, Code, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
 use tradepost_wire::{canonical, problem};
 

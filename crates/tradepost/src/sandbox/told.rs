@@ -2,11 +2,11 @@
 
 use axum::http::{HeaderMap, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 use tradepost_buyer::refusal;
 use tradepost_wire::a2a::error::Code as ProtocolCode;
 use tradepost_wire::aap::error::Received;
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::Value;
 
 /// What a buyer has been told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Told {
     /// What an answer says, as a careful buyer reads it.
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Self {
-        let document: Value = serde_json::from_slice(body).unwrap_or_default();
+        let document: Value = tradepost_wire::json::from_slice(body).unwrap_or_default();
         let after = header_wait(headers, now);
         let Some(error) = document.get("error").filter(|_| document.get("jsonrpc").is_some())
         else {
@@ -90,7 +90,7 @@ fn header_wait(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
 

@@ -6,7 +6,6 @@ use std::process::Command;
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use proptest::prelude::*;
-use serde_json::{Value, json};
 use tradepost::config::read;
 use tradepost_dealer::adf::{self, ContactValues, NameParts, NoVehicle, Options, Prolog, Prospect};
 use tradepost_dealer::record::{
@@ -16,6 +15,7 @@ use tradepost_dealer::settings::Dealer;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 fn lead(payload: Value) -> LeadRecord {
     let received_at = "2026-04-30T10:15:11Z".parse().unwrap();

@@ -2,13 +2,13 @@
 
 use expect_test::expect;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 use tradepost::config::{Auth, Config, RateLimit};
 use tradepost::gate::Scope;
 use tradepost_dealer::record::AppointmentState;
 use tradepost_server::auth::key::Fresh;
 use tradepost_store::ApiKey;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::schemas::check;
 use crate::support::{NOW, with};

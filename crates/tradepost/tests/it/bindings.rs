@@ -2,9 +2,9 @@
 //! does not see and official SDKs get wrong. Rows about many and long streams are in
 //! `tasks::load`.
 
-use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::bindings::Binding;
 use crate::support::conformance::{

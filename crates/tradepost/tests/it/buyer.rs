@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
 use tradepost_buyer::answered::Facet;
 use tradepost_buyer::cache::{Bounds, How};
 use tradepost_buyer::failure::Failure;
@@ -15,6 +14,7 @@ use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_wire::aap::lead::{Channel, SourceAgent};
 use tradepost_wire::aap::{Code, Filters, Search, Terms, VehicleQuery, Version};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::json;
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::proxy;

@@ -3,7 +3,6 @@
 
 use clap::ValueEnum as _;
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 use tradepost::gate::Scope;
 use tradepost_keys::Algorithm;
@@ -11,6 +10,7 @@ use tradepost_keys::card::{Signed, Verdict};
 use tradepost_keys::keyset::KeySet;
 use tradepost_keys::private::{SigningKey, generate};
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::bindings::Binding;
 use crate::support::conformance::{ConformanceServer, message, start_conformance, start_signed};

@@ -2,12 +2,12 @@
 //! response beside it describes (`R-EX-01`).
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost_dealer::inventory::Inventory;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_wire::aap::vehicle::Vocabularies;
 use tradepost_wire::aap::{self, Call, ReplyData, Skill, Terms, Vehicle, Version};
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::{At, Problems};
 
 use crate::support::schemas::{example, shared};
@@ -77,7 +77,7 @@ fn inventory_examples_find_the_vehicles_of_their_responses() {
 fn the_examples_of_the_request_schema_find_what_they_describe() {
     let Some(folder) = shared() else { return };
     let path = folder.join("spec/aap/v1.1/schemas/inventory-search-request.schema.json");
-    let schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let schema: Value = tradepost_wire::json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let meant = json!({
         "vehicle_id": "meant", "year": 2024, "make": "Honda", "model": "CR-V", "trim": "EX-L",
         "condition": "new", "status": "available", "body": "Sport Utility", "price": 38000,

@@ -14,8 +14,8 @@ use hyper::body::Frame;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use jiff::SignedDuration;
-use serde_json::json;
 use tradepost::config::Config;
+use tradepost_wire::json::json;
 
 use crate::process::{DEALER, Process};
 use crate::support::client::{self, Response};

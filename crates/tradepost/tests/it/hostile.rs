@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::support::{TestServer, client, envelope, lead, start, with};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::SignedDuration;
-use serde_json::json;
 use tradepost::conformance::Profile;
+use tradepost_wire::json::json;
 
 use crate::support::h2::{self, Connection};
 use crate::support::{client, envelope, start, start_conformance, start_with};

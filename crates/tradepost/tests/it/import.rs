@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 use tradepost_dealer::demo::feed::{self, Dirt};
 use tradepost_dealer::demo::{self, DEALER_ID};
 use tradepost_dealer::import::{self, Feed, Reason, Unit, Warning};
 use tradepost_store::{Replacement, Store};
 use tradepost_wire::aap::vehicle::AnyCondition;
+use tradepost_wire::json::{Value, json};
 
 fn now() -> Timestamp {
     "2026-11-20T17:00:00Z".parse().unwrap()
@@ -213,7 +213,7 @@ fn import_command(directory: &Path, feed: &[u8], arguments: &[&str]) -> (Option<
     // A command that refuses its arguments does not read the feed.
     let _ = child.stdin.take().unwrap().write_all(feed);
     let output = child.wait_with_output().unwrap();
-    let document = serde_json::from_slice(&output.stdout);
+    let document = tradepost_wire::json::from_slice(&output.stdout);
     let talk = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.code(), document.expect(&talk))
 }

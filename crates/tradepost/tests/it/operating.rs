@@ -11,7 +11,7 @@ use std::time::Duration;
 use expect_test::expect;
 use jiff::SignedDuration;
 use rusqlite::Connection;
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::process::{DEALER, Process, data, fresh_lead, pause};
 use crate::support::{TestServer, client, compare, lead, restart, start, start_with, with};
@@ -19,7 +19,7 @@ use crate::support::{TestServer, client, compare, lead, restart, start, start_wi
 const QUESTION: &str = r#"{"type":"dealer.information.request"}"#;
 
 fn question() -> Value {
-    serde_json::from_str(QUESTION).unwrap()
+    tradepost_wire::json::from_str(QUESTION).unwrap()
 }
 
 /// Starts it for the bare dealer, with standard error in a pipe.
@@ -325,7 +325,7 @@ fn commands_beside_a_running_server_wait_for_nobody_who_only_writes() {
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
     let listed = run(folder.path(), &["leads", "list", "--json"]);
     assert_eq!(listed.status.code(), Some(0), "{}", String::from_utf8_lossy(&listed.stderr));
-    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let listed: Value = tradepost_wire::json::from_slice(&listed.stdout).unwrap();
     assert!(listed.to_string().contains("lead_"), "{listed}");
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tradepost::config::Auth;
 use tradepost::conformance::Profile;
 use tradepost_buyer::Transport;
@@ -18,6 +17,7 @@ use tradepost_probe::{Options, Waiver, checks, html, junit, probe};
 use tradepost_server::auth::key::Fresh;
 use tradepost_store::ApiKey;
 use tradepost_wire::aap::Version;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::proxy::{self, ChangeAnswer, ChangeRequest, Passing};
 use crate::support::{NOW, TestServer, at, conformance, dealer, start_with};
@@ -121,7 +121,7 @@ fn our_dealer_has_grade_a_over_http_json_and_when_it_wants_credentials() {
         report.findings.iter().any(|it| it.check.id == id && it.verdict == check::Verdict::Pass)
     };
     assert!(judged("a2a.auth.missing") && judged("a2a.auth.challenge"));
-    let json = serde_json::to_string(&report).unwrap();
+    let json = tradepost_wire::json::to_string(&report).unwrap();
     assert!(!json.contains(&token) && !html::write(&report).contains(&token), "no credentials");
 }
 
@@ -256,7 +256,7 @@ fn reports_escape_what_an_agent_wrote() {
 fn the_json_form_is_what_is_documented() {
     let server = start_with(|_| {});
     let report = run(&in_front_of(server.address), options());
-    let json: Value = serde_json::to_value(&report).unwrap();
+    let json: Value = tradepost_wire::json::to_value(&report).unwrap();
     let members: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         members,

@@ -6,9 +6,9 @@ mod guard;
 mod killed;
 mod operations;
 
-use serde_json::{Value, json};
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::{Edge, Settings};
+use tradepost_wire::json::{Value, json};
 
 use crate::support::conformance::{ConformanceServer, start_pushing};
 

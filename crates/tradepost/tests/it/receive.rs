@@ -8,12 +8,12 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
-use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 use tradepost_buyer::receiver::delivery::Received;
 use tradepost_buyer::receiver::{Inbox as _, Put};
 use tradepost_server::clock::Clock;
 use tradepost_store::inbox::DurableInbox;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::client;
 use crate::support::conformance::start_conformance;
@@ -105,7 +105,7 @@ fn receive(folder: &Path, arguments: &[&str]) -> Value {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    tradepost_wire::json::from_slice(&output.stdout).unwrap()
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn every_answer_has_its_status_and_says_nothing_else() {
     assert_eq!(receiving.signal("INT"), Some(0));
     let listed = receive(folder.path(), &["list"]);
     assert_eq!(listed["deliveries"].as_array().unwrap().len(), 1, "{listed}");
-    let kept: Value = serde_json::from_str(&one).unwrap();
+    let kept: Value = tradepost_wire::json::from_str(&one).unwrap();
     assert_eq!(listed["deliveries"][0]["delivery"], kept);
     assert_eq!(listed["deliveries"][0]["fate"], "handled");
 }

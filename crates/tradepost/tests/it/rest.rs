@@ -6,11 +6,11 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
 use tradepost::conformance::{Conformance, Profile};
 use tradepost::gate::Scope;
 use tradepost_server::auth::key::Fresh;
 use tradepost_store::ApiKey;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::client::{self, Response};
 use crate::support::conformance::versioned;
@@ -587,7 +587,7 @@ fn events(response: &Response) -> Vec<(String, Value)> {
     text.split("\n\n")
         .filter(|event| event.contains("data: "))
         .map(|event| {
-            let data = serde_json::from_str(&field(event, "data: ")).unwrap();
+            let data = tradepost_wire::json::from_str(&field(event, "data: ")).unwrap();
             (format!("{}{}", field(event, "event: "), field(event, "id: ")), data)
         })
         .collect()
@@ -682,7 +682,7 @@ fn a_stream_that_breaks_ends_with_an_error_event_that_says_nothing_of_the_cause(
     let text = layout_of_chunks(&text);
     assert!(!text.contains("damaged"), "{text}");
     let (_, error) = text.split_once("event: error\ndata: ").expect("§1.5 row 4");
-    let mut error: Value = serde_json::from_str(error.lines().next().unwrap()).unwrap();
+    let mut error: Value = tradepost_wire::json::from_str(error.lines().next().unwrap()).unwrap();
     let details = error["error"]["details"][0]["metadata"]["errorId"].take();
     assert!(details.as_str().unwrap().starts_with("err_"));
     expect![[r#"{"error":{"code":500,"status":"INTERNAL","message":"the agent failed; try again later","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL_ERROR","domain":"a2a-protocol.org","metadata":{"errorId":null,"retryAfterSeconds":"5"}}]}}"#]].assert_eq(&error.to_string());

@@ -5,12 +5,12 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::sandbox::script::{self, Script};
 use tradepost::sandbox::{Sandbox, server};
 use tradepost_server::clock::{Clock, Hand};
 use tradepost_wire::aap::{Code, Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::{NOW, at, client, envelope, lead, schemas, with};
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use expect_test::Expect;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 use tradepost::config::Config;
 use tradepost::conformance::{Conformance, Profile};
 use tradepost::wiring::{self, Wiring};
@@ -15,6 +14,7 @@ use tradepost_server::clock::{Clock, Hand};
 use tradepost_server::http;
 use tradepost_server::tls::Identity;
 use tradepost_store::Store;
+use tradepost_wire::json::{Value, json};
 
 pub mod adcp;
 pub mod bindings;

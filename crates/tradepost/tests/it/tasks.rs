@@ -2,8 +2,8 @@
 //! agent.
 
 use clap::ValueEnum as _;
-use serde_json::{Value, json};
 use tradepost::conformance::Profile;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::conformance::{follow_up, message, start_conformance, versioned};
 use crate::support::{client, with};

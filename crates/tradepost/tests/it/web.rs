@@ -4,9 +4,9 @@ use std::io::Read as _;
 
 use expect_test::{Expect, expect};
 use flate2::read::GzDecoder;
-use serde_json::json;
 use tradepost::config::WebOrigin;
 use tradepost::conformance::Profile;
+use tradepost_wire::json::json;
 
 use crate::support::client::{self, Response};
 use crate::support::{TestServer, compare, envelope, lead, start, start_conformance, start_with};

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::json::Value;
 use serde::Serialize;
-use serde_json::Value;
 pub use signing::signing_payload;
 
 mod signing;

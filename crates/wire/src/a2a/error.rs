@@ -212,7 +212,7 @@ impl Serialize for ErrorInfo<'_> {
         info.serialize_entry("@type", "type.googleapis.com/google.rpc.ErrorInfo")?;
         info.serialize_entry("reason", self.0.code.name())?;
         info.serialize_entry("domain", DOMAIN)?;
-        let metadata: serde_json::Map<String, serde_json::Value> = self
+        let metadata: crate::json::Map = self
             .0
             .metadata
             .iter()
@@ -232,7 +232,7 @@ impl Serialize for BadRequest<'_> {
         let violations: Vec<_> = self
             .0
             .iter()
-            .map(|v| serde_json::json!({"field": v.field, "description": v.description}))
+            .map(|v| crate::json::json!({"field": v.field, "description": v.description}))
             .collect();
         detail.serialize_entry("fieldViolations", &violations)?;
         detail.end()

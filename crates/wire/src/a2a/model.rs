@@ -1,10 +1,10 @@
 //! What A2A talks about: messages, tasks, artifacts and the events of a task (A2A §4.1, §4.2).
 //! Structured data and metadata stay the JSON that they were.
 
+use crate::json::{Map, Value};
 use jiff::Timestamp;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
 
 use crate::catalog::{catalog, words};
 
@@ -78,7 +78,7 @@ pub struct Message {
     pub parts: Vec<Part>,
     /// Anything else.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub metadata: Option<Map<String, Value>>,
+    pub metadata: Option<Map>,
     /// The extensions that the message activates.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub extensions: Vec<String>,
@@ -93,7 +93,7 @@ pub struct Part {
     /// The one content member.
     pub content: Content,
     /// Anything else.
-    pub metadata: Option<Map<String, Value>>,
+    pub metadata: Option<Map>,
     /// A name for what is carried.
     pub filename: Option<String>,
     /// The media type.
@@ -181,7 +181,7 @@ impl<'de> Deserialize<'de> for Part {
             url: Option<String>,
             #[serde(default, deserialize_with = "present")]
             data: Option<Value>,
-            metadata: Option<Map<String, Value>>,
+            metadata: Option<Map>,
             filename: Option<String>,
             media_type: Option<String>,
         }
@@ -216,7 +216,7 @@ pub struct Artifact {
     pub parts: Vec<Part>,
     /// Anything else.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub metadata: Option<Map<String, Value>>,
+    pub metadata: Option<Map>,
     /// The extensions in use.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub extensions: Vec<String>,
@@ -253,7 +253,7 @@ pub struct Task {
     pub history: Option<Vec<Message>>,
     /// Anything else.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub metadata: Option<Map<String, Value>>,
+    pub metadata: Option<Map>,
 }
 
 /// A task stands elsewhere.
@@ -361,13 +361,13 @@ mod tests {
             r#""metadata":{"z":1,"a":2},"mediaType":"application/json"},{"data":null},"#,
             r#"{"text":"x","filename":"f.txt"}]},"append":true}}"#
         );
-        let event: Event = serde_json::from_str(text).unwrap();
-        assert_eq!(serde_json::to_string(&event).unwrap(), text);
+        let event: Event = crate::json::from_str(text).unwrap();
+        assert_eq!(crate::json::to_string(&event).unwrap(), text);
         let text = concat!(
             r#"{"statusUpdate":{"taskId":"t","contextId":"c","status":"#,
             r#"{"state":"TASK_STATE_WORKING","timestamp":"2026-04-30T12:00:00.000Z"}}}"#
         );
-        let event: Event = serde_json::from_str(text).unwrap();
-        assert_eq!(serde_json::to_string(&event).unwrap(), text);
+        let event: Event = crate::json::from_str(text).unwrap();
+        assert_eq!(crate::json::to_string(&event).unwrap(), text);
     }
 }

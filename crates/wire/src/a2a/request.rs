@@ -1,9 +1,9 @@
 //! What the operations take: parameters in the ProtoJSON form become typed requests, or every
 //! field that is wrong (A2A §3.1, E-25, E-26). Unknown members are ignored (A2A §5.7).
 
+use crate::json::{Map, Value};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::Operation;
 use super::error::{Code, FieldViolation, Refusal};
@@ -438,7 +438,7 @@ fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<M
     })
 }
 
-fn object(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map<String, Value>> {
+fn object(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map> {
     let members = value.as_object().cloned();
     if members.is_none() {
         parse::wrong_type(at, problems, "object");
@@ -535,7 +535,7 @@ fn join(parent: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use crate::json::json;
 
     use super::*;
 

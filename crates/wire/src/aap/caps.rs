@@ -2,7 +2,7 @@
 //! whoever stores what strangers send needs one: a name of 240 KB is no name. What is refused here is
 //! refused in the schema's own terms, `maxLength` and `maxItems` (C-51).
 
-use serde_json::Value;
+use crate::json::Value;
 
 use crate::parse;
 use crate::problem::{At, Extra, Keyword, Problems};
@@ -50,7 +50,7 @@ fn member(name: &str, value: &Value, at: &At<'_>, problems: &mut Problems, limit
 fn walk(value: &Value, at: &At<'_>, problems: &mut Problems, limit: usize) {
     match value {
         Value::Null | Value::Bool(_) => {}
-        Value::Number(number) if number.as_str().len() <= NUMBER => {}
+        Value::Number(number) if number.text().len() <= NUMBER => {}
         Value::Number(_) => too_long(at, problems, NUMBER),
         Value::String(text) => {
             if text.chars().nth(limit).is_some() {

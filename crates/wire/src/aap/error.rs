@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use crate::json::{Map, Value, json};
 use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Map, Value, json};
 
 use crate::aap::{Skill, Version};
 use crate::catalog::{Open, Vocabulary, catalog};
@@ -109,7 +109,7 @@ pub struct Refusal {
     /// For people; may be shown to the user.
     pub message: String,
     /// For programs. What is in `problems` is added when it is written.
-    pub details: Map<String, Value>,
+    pub details: Map,
     /// Every problem found.
     pub problems: Problems,
     /// After how long to come back, where that helps. The details say the same in numbers.
@@ -460,7 +460,7 @@ impl Serialize for ErrorObject {
 
 struct Details<'a> {
     version: Version,
-    details: &'a Map<String, Value>,
+    details: &'a Map,
     problems: &'a Problems,
 }
 

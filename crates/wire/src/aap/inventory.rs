@@ -1,7 +1,7 @@
 //! The three inventory skills: what is asked and what is answered.
 
+use crate::json::Value;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::aap::vehicle::Condition;
 use crate::aap::{Raw, Skill, Version};

@@ -2,9 +2,9 @@
 //! whole, valid at the moment of the call, and covers a channel on which the customer can be
 //! reached (`R-LD-01` to `R-LD-11`).
 
+use crate::json::Value;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::aap::caps;
 use crate::aap::dealer::Address;

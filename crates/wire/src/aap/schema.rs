@@ -4,7 +4,7 @@
 //! The readers beside this module are the rules; a test damages requests at random and finds that
 //! these schemas see the same problems in them.
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 use crate::aap::Skill;
 use crate::aap::inventory::{SortField, SortOrder};
@@ -14,7 +14,7 @@ use crate::catalog::Vocabulary;
 
 /// The schema of a request of v1.1: an object that holds nothing but what is listed.
 #[must_use]
-pub fn request(skill: Skill) -> Map<String, Value> {
+pub fn request(skill: Skill) -> Map {
     let (members, required, any_of): (Members, &[&str], &[&str]) = match skill {
         Skill::DealerInformation => (Vec::new(), &["type"], &[]),
         Skill::InventoryFacets => (vec![("filters", filters())], &["type"], &[]),
@@ -50,8 +50,8 @@ pub fn request(skill: Skill) -> Map<String, Value> {
 
 type Members = Vec<(&'static str, Value)>;
 
-fn object(members: Members, required: &[&str]) -> Map<String, Value> {
-    let properties: Map<String, Value> =
+fn object(members: Members, required: &[&str]) -> Map {
+    let properties: Map =
         members.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
     let mut schema = Map::new();
     schema.insert("type".into(), "object".into());
@@ -63,7 +63,7 @@ fn object(members: Members, required: &[&str]) -> Map<String, Value> {
     schema
 }
 
-fn described(mut schema: Map<String, Value>, description: &str) -> Value {
+fn described(mut schema: Map, description: &str) -> Value {
     schema.insert("description".into(), description.into());
     schema.into()
 }

@@ -1,8 +1,8 @@
 //! A vehicle: the one open object of AAP, used for listings, vehicles of interest and trade-ins.
 
+use crate::json::{Map, Value};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
 
 use crate::aap::Version;
 use crate::catalog::{Vocabulary, words};
@@ -179,7 +179,7 @@ pub struct Vehicle {
     pub updated_at: Option<Timestamp>,
     /// What the dealer tells besides: the object is open.
     #[serde(flatten)]
-    pub others: Map<String, Value>,
+    pub others: Map,
 }
 
 impl Vehicle {

@@ -3,8 +3,8 @@
 //! envelope's `adcp_error` and the payload's `errors[]`; a warning in `errors[]` alone (`T-1` to
 //! `T-3`; requirements §1.11 rows 2 and 3).
 
+use crate::json::{Map, Value};
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
 
 use super::Standing;
 use super::error::{Error, Release};
@@ -18,7 +18,7 @@ pub struct Answer {
     /// One sentence for people.
     pub message: String,
     /// The members of the payload. A member of this name wins over one of the envelope.
-    pub body: Map<String, Value>,
+    pub body: Map,
     /// The failures of a failed task, at least one; the warnings of any other.
     pub errors: Vec<Error>,
     /// The caller's `context`, as it came (`X-2`).
@@ -67,7 +67,7 @@ impl Answer {
     /// The answer's document, flat. It is what the answer serialises as.
     #[must_use]
     pub fn document(&self) -> Value {
-        serde_json::to_value(self)
+        crate::json::to_value(self)
             .unwrap_or_else(|_| unreachable!("answers have text keys and finite numbers"))
     }
 

@@ -2,7 +2,7 @@
 //! with `CREDENTIAL_IN_ARGS` (`A-7`); a buyer looks before it sends (`A-9`), because whatever was
 //! sent once may have been logged.
 
-use serde_json::Value;
+use crate::json::Value;
 
 use crate::problem::At;
 
@@ -94,7 +94,7 @@ fn is_spelled_as_credential(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use crate::json::json;
 
     use super::*;
 

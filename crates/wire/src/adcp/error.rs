@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
+use crate::json::{Map, Value};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Map, Value};
 
 use crate::catalog::{Open, words};
 
@@ -171,7 +171,7 @@ pub struct Error {
     /// Every violated constraint.
     pub issues: Vec<Issue>,
     /// Whatever else the code's shape has, as sent.
-    pub details: Map<String, Value>,
+    pub details: Map,
     /// Who wrote it; absent means the agent that answers.
     pub source: Option<Open<Source>>,
     /// Which library, when one did.
@@ -362,7 +362,7 @@ fn fits(value: &Value) -> bool {
             Ok(())
         }
     }
-    serde_json::to_writer(Room(MAX_BYTES), value).is_ok()
+    crate::json::to_writer(Room(MAX_BYTES), value).is_ok()
 }
 
 /// A delay, never shorter than written (`E-2`, `O-3`).
@@ -444,7 +444,7 @@ impl Serialize for Issue {
         if !self.discriminator.is_empty() {
             let pairs = self.discriminator.iter();
             let pairs: Vec<_> = pairs
-                .map(|(name, value)| serde_json::json!({"property_name": name, "value": value}))
+                .map(|(name, value)| crate::json::json!({"property_name": name, "value": value}))
                 .collect();
             object.serialize_entry("discriminator", &pairs)?;
         }

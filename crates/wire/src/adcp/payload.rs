@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 
 use super::Standing;
 use crate::catalog::Vocabulary as _;
@@ -39,15 +39,14 @@ pub fn of_tool(result: &Value) -> Option<Cow<'_, Value>> {
         return None;
     }
     // An error that has forgotten to say that it is one is no data.
-    let is_data =
-        |object: &Map<String, Value>| object.len() != 1 || !object.contains_key("adcp_error");
+    let is_data = |object: &Map| object.len() != 1 || !object.contains_key("adcp_error");
     if let Some(structured @ Value::Object(members)) = result.get("structuredContent") {
         return is_data(members).then_some(Cow::Borrowed(structured));
     }
     let content = result.get("content").and_then(Value::as_array);
     let texts = content.into_iter().flatten().filter(|item| item.get("type").is_some_and(is_text));
     let texts = texts.filter_map(|item| item.get("text")?.as_str());
-    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let read = |text: &str| crate::json::from_str::<Value>(text).ok();
     let mut read = texts.filter(|text| text.len() <= MAX_TEXT).filter_map(read);
     read.find(|value| value.as_object().is_some_and(is_data)).map(Cow::Owned)
 }
@@ -131,7 +130,7 @@ fn is_wrapped(data: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use crate::json::json;
 
     use super::*;
 

@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::error::{Code, Error, Issue, path};
 use super::tool::Tool;
@@ -139,7 +139,7 @@ pub fn published(name: &str) -> Option<Value> {
 
 /// As many issues as fit; then, as far as there is room, where in the schemas they lie.
 fn listed(found: Vec<place::Found>) -> Vec<Issue> {
-    let size = |issue: &Issue| serde_json::to_string(issue).map_or(usize::MAX, |text| text.len());
+    let size = |issue: &Issue| crate::json::to_string(issue).map_or(usize::MAX, |text| text.len());
     let mut room = MAX_ISSUE_BYTES;
     let mut listed = Vec::new();
     for found in found.into_iter().take(MAX_ISSUES) {

@@ -4,10 +4,10 @@
 
 use std::fmt;
 
+use crate::json::Value;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 use crate::algorithm::Algorithm;
 use crate::catalog::Vocabulary as _;

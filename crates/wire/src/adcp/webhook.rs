@@ -4,8 +4,8 @@
 
 use std::fmt;
 
+use crate::json::Value;
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::Standing;
 use crate::parse::{self, read_object};
@@ -164,7 +164,7 @@ fn named(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> 
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use crate::json::json;
 
     use super::*;
 
@@ -176,7 +176,7 @@ mod tests {
 
     fn without(name: &str) -> Value {
         let mut document = envelope();
-        document.as_object_mut().unwrap().remove(name);
+        document.as_object_mut().unwrap().swap_remove(name);
         document
     }
 

@@ -1,14 +1,15 @@
 //! From bytes to JSON. Nothing recurses deeper than JSON may nest, and nothing is made that was
 //! not counted.
 
+use crate::json::{Map, Number, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use serde_json::{Map, Number, Value};
 
 use super::{Field, Kind, Message, Reject, Rule, layout, schema, well_known};
 use crate::a2a::error::Code;
-use crate::jsonrpc::{MAX_CONTAINERS, MAX_DEPTH, RESERVED};
+use crate::json::RESERVED;
+use crate::jsonrpc::{MAX_CONTAINERS, MAX_DEPTH};
 
 const GARBLED: Reject =
     Reject { code: Code::ParseError, message: "the message is not valid protocol buffers" };
@@ -68,7 +69,7 @@ impl Reader {
     }
 
     /// The object to go on with: a message that comes in pieces is one.
-    fn object(&mut self, before: Option<Value>) -> Result<Map<String, Value>, Reject> {
+    fn object(&mut self, before: Option<Value>) -> Result<Map, Reject> {
         match before {
             Some(Value::Object(members)) => Ok(members),
             Some(_) | None => self.count().map(|()| Map::new()),
@@ -108,7 +109,7 @@ impl Reader {
         field: &Field,
         wire: u8,
         cursor: &mut Cursor<'_>,
-        members: &mut Map<String, Value>,
+        members: &mut Map,
     ) -> Result<(), Reject> {
         let before = members.get_mut(field.name).map(Value::take);
         let value = match field.rule {

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
+use crate::json::{Map, Value};
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 
 use super::{Field, Kind, Message, Rule, layout, schema, well_known};
 use crate::format;
@@ -165,7 +165,7 @@ fn json(value: &Value) -> Vec<u8> {
 }
 
 /// `google.protobuf.Struct`.
-fn structure(members: &Map<String, Value>) -> Vec<u8> {
+fn structure(members: &Map) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in members {
         let mut entry = Vec::new();

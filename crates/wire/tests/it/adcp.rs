@@ -1,9 +1,9 @@
 //! The AdCP catalog and error object against what is published.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp;
 use tradepost_wire::adcp::error::{Code, Error, Issue, Recovery, Release, Rule};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 
 use crate::published;
 
@@ -98,10 +98,11 @@ fn an_error_of_every_code_satisfies_the_error_schema() {
     let Some(schema) = published::json("spec/adcp/3.1/core/error.json") else {
         return;
     };
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    let validator = jsonschema::validator_for(&(&schema).into()).unwrap();
     let check = |error: &Error| {
-        let written = serde_json::to_value(error).unwrap();
-        let problems: Vec<_> = validator.iter_errors(&written).map(|e| e.to_string()).collect();
+        let written = tradepost_wire::json::to_value(error).unwrap();
+        let foreign = (&written).into();
+        let problems: Vec<_> = validator.iter_errors(&foreign).map(|e| e.to_string()).collect();
         assert_eq!(problems, Vec::<String>::new(), "{written}");
         assert_eq!(Error::read(&written).as_ref(), Ok(error));
     };

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jsonschema::error::ValidationErrorKind;
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Error, MAX_BYTES};
 use tradepost_wire::adcp::rules::{self, Internals, Issues, MAX_ISSUES};
 use tradepost_wire::adcp::task::{Effect, Task};
 use tradepost_wire::adcp::tool::Tool;
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::clip;
 
 use crate::mutate::TEXTS;
@@ -61,7 +61,7 @@ fn facts(schema: &Value) -> Value {
         }
         let each = |value: &Value| -> Value {
             let members = value.as_object().unwrap().iter();
-            members.map(|(name, value)| (name.clone(), facts(value))).collect::<Map<_, _>>().into()
+            members.map(|(name, value)| (name.clone(), facts(value))).collect::<Map>().into()
         };
         let value = match keyword.as_str() {
             "properties" | "patternProperties" => each(value),
@@ -142,12 +142,12 @@ fn the_schemas_that_are_shown_judge_as_the_rules_do() {
     let mut random = sample::Random::new(3);
     for tool in Tool::ALL.iter().copied() {
         let schema = rules::json_schema(tool);
-        let validator = judge::options().build(&schema).unwrap();
+        let validator = judge::options().build(&(&schema).into()).unwrap();
         for _ in 0..20 {
             let mut request = sample::of_rules(&schema, &mut random);
             for _ in 0..2 {
                 let ours = rules::check(tool, &request, Internals::Off);
-                let theirs = validator.is_valid(&request);
+                let theirs = validator.is_valid(&(&request).into());
                 assert_eq!(ours.is_ok(), theirs, "{tool} {request:#}\n{ours:#?}");
                 damage::damage(&mut request, &[], &mut random);
             }
@@ -216,10 +216,10 @@ fn formats_are_those_of_the_validator() {
         ("uri-template", "core/assets/url-asset"),
     ] {
         let schema = json!({"format": format});
-        let validator = judge::options().build(&schema).unwrap();
+        let validator = judge::options().build(&(&schema).into()).unwrap();
         let mut verdicts = BTreeSet::new();
         for text in TEXTS.iter().chain(TEMPLATES) {
-            let theirs = validator.is_valid(&json!(text));
+            let theirs = validator.is_valid(&(*text).into());
             let ours = rules::check_shape(shape, &value(format, text), Internals::Off).is_ok();
             assert_eq!(ours, theirs, "{format} {text:?}");
             verdicts.insert(ours);
@@ -260,7 +260,7 @@ fn damaged_requests_get_the_verdict_of_the_published_schemas() {
                 damage::damage(&mut request, names, &mut random);
             }
             let ours = rules::check_shape(tool, &request, Internals::On);
-            let theirs = validator.is_valid(&request);
+            let theirs = validator.is_valid(&(&request).into());
             assert_eq!(ours.is_ok(), theirs, "{tool} {request:#}\n{ours:#?}");
             match ours {
                 Ok(()) => tally.valid += 1,
@@ -317,9 +317,9 @@ fn is_sound(judge: &Judge, issues: &Issues, request: &Value) {
         }
     }
     let error = issues.clone().into_error();
-    let text = serde_json::to_string(&error).unwrap();
+    let text = tradepost_wire::json::to_string(&error).unwrap();
     assert!(text.len() <= MAX_BYTES, "{text}");
-    assert_eq!(Error::read(&serde_json::from_str(&text).unwrap()), Ok(error));
+    assert_eq!(Error::read(&tradepost_wire::json::from_str(&text).unwrap()), Ok(error));
 }
 
 /// Every problem that the validator finds outside of unions is listed, as far as there is room.
@@ -334,7 +334,7 @@ fn is_complete(validator: &jsonschema::Validator, issues: &Issues, request: &Val
         .collect();
     let below =
         |at: &str, name: &str| format!("{at}/{}", clip(name).replace('~', "~0").replace('/', "~1"));
-    for error in validator.iter_errors(request) {
+    for error in validator.iter_errors(&request.into()) {
         // Long names are clipped.
         let at =
             error.instance_path().as_str().split('/').skip(1).fold(String::new(), |at, name| {

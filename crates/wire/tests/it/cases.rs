@@ -1,7 +1,7 @@
 //! The 82 payloads of requirements §2.4: what two schema validators say, and what we emit.
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::{Skill, Version};
+use tradepost_wire::json::{Value, json};
 
 use crate::oracle;
 use crate::published;

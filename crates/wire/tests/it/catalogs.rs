@@ -1,9 +1,9 @@
 //! The catalogs against the tables that they are made from.
 
-use serde_json::Value;
 use tradepost_wire::a2a::error::{Code as A2a, DOMAIN};
 use tradepost_wire::aap::{Code, Skill, Version};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::Value;
 
 use crate::published;
 

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::Code as A2a;
 use tradepost_wire::aap::error::Gone;
 use tradepost_wire::aap::{self, Code, Refusal, Skill, Version};
 use tradepost_wire::adcp::error::{Code as Adcp, Release};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::{Keyword, MAX_KEY, MAX_LISTED};
 
 use crate::{oracle, published, seeds};
@@ -312,10 +312,11 @@ fn every_example_has_its_code_and_satisfies_both_error_schemas() {
                 continue;
             };
             let object = example(code).stamp(version, ERROR_ID.into(), MOMENT.parse().unwrap());
-            let object = serde_json::to_value(object).unwrap();
+            let object = tradepost_wire::json::to_value(object).unwrap();
             let options = jsonschema::options().should_validate_formats(true);
-            let validator = options.build(&schema).unwrap();
-            let errors: Vec<_> = validator.iter_errors(&object).map(|e| e.to_string()).collect();
+            let validator = options.build(&(&schema).into()).unwrap();
+            let foreign = (&object).into();
+            let errors: Vec<_> = validator.iter_errors(&foreign).map(|e| e.to_string()).collect();
             assert_eq!(errors, Vec::<String>::new(), "{code} {version}");
         }
     }

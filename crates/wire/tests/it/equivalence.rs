@@ -2,8 +2,8 @@
 //! problems, and choose the code by the rules of precedence.
 
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
-use serde_json::Value;
 use tradepost_wire::aap::{Code, Refusal, Skill, Version};
+use tradepost_wire::json::Value;
 use tradepost_wire::problem::{Extra, Keyword, MAX_LISTED, Problem};
 
 use crate::mutate::{apply, mutations};
@@ -253,7 +253,7 @@ fn damaged_requests_have_the_problems_that_the_schemas_find() {
 /// What random damage has found once is tried every time.
 #[test]
 fn what_was_found_once_stays_mended() {
-    let number = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let number = |text: &str| tradepost_wire::json::from_str::<Value>(text).unwrap();
     let found: &[(Version, Skill, &str, Value)] = &[
         (Version::V1_0, Skill::LeadSubmit, "/source_agent", "".into()),
         (Version::V1_0, Skill::InventoryVehicle, "/zip", 5.into()),
@@ -281,12 +281,12 @@ fn every_rule_beyond_the_schemas_is_exercised() {
         ("/consent/granted_at", "2026-05-01T12:05:01Z".into(), "granted_in_future"),
         ("/consent/expires_at", "2026-05-01T12:03:00Z".into(), "expires_before_grant"),
         ("/consent/expires_at", "2026-05-01T12:00:00Z".into(), "expired"),
-        ("/consent/allowed_channels", serde_json::json!(["fax"]), "malformed"),
+        ("/consent/allowed_channels", tradepost_wire::json::json!(["fax"]), "malformed"),
         ("/customer/preferred_contact", "sms".into(), "channel_not_permitted"),
     ];
     for (pointer, value, expected) in changes {
         let mut data = lead.data.clone();
-        data["consent"]["allowed_channels"] = serde_json::json!(["email"]);
+        data["consent"]["allowed_channels"] = tradepost_wire::json::json!(["email"]);
         if *expected == "expires_before_grant" {
             // Only within the clock skew can a grant that is yet to begin be about to end.
             data["consent"]["granted_at"] = "2026-05-01T12:04:00Z".into();
@@ -307,7 +307,8 @@ fn an_answer_lists_at_most_fifty_problems_and_counts_the_rest() {
     let refusal = oracle::parse(version, skill, &data).unwrap_err();
     assert_eq!((refusal.problems.listed().len(), refusal.problems.total()), (50, 70));
     let body =
-        serde_json::to_value(refusal.stamp(version, "e".into(), oracle::terms().now)).unwrap();
+        tradepost_wire::json::to_value(refusal.stamp(version, "e".into(), oracle::terms().now))
+            .unwrap();
     assert_eq!(body["details"]["truncated"], true);
     assert_eq!(body["details"]["total"], 70);
 }

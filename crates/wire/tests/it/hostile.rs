@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
-use serde_json::{Map, Number, Value, json};
 use tradepost_wire::aap::{self, Skill, Version};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Map, Number, Value, json};
 use tradepost_wire::{a2a, canonical, jsonrpc};
 
 use crate::equivalence::config;
@@ -24,7 +24,7 @@ fn swallow(body: &[u8]) -> usize {
     };
     let send = match a2a::send_message(request.params.as_ref()) {
         Ok(send) => send,
-        Err(refusal) => return serde_json::to_string(&refusal).unwrap().len(),
+        Err(refusal) => return tradepost_wire::json::to_string(&refusal).unwrap().len(),
     };
     let data = send.message.parts.iter().find_map(|part| match &part.content {
         a2a::Content::Data(data) => Some(data),
@@ -42,7 +42,7 @@ fn swallow_data(data: &Value) -> usize {
                 continue;
             };
             let object = refusal.stamp(*version, "e".into(), oracle::terms().now);
-            largest = largest.max(serde_json::to_string(&object).unwrap().len());
+            largest = largest.max(tradepost_wire::json::to_string(&object).unwrap().len());
         }
     }
     largest
@@ -58,7 +58,7 @@ fn request(data: &str) -> String {
 /// Any JSON value; numbers in every notation.
 fn json_value() -> impl Strategy<Value = Value> {
     let number = "-?(0|[1-9][0-9]{0,30})(\\.[0-9]{1,5})?([eE][+-]?[0-9]{1,36})?"
-        .prop_map(|text| Value::Number(serde_json::from_str::<Number>(&text).unwrap()));
+        .prop_map(|text| Value::Number(tradepost_wire::json::from_str::<Number>(&text).unwrap()));
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::Bool),
@@ -70,7 +70,7 @@ fn json_value() -> impl Strategy<Value = Value> {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
             prop::collection::vec((key, inner), 0..6)
-                .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>())),
+                .prop_map(|members| Value::Object(members.into_iter().collect::<Map>())),
         ]
     })
 }
@@ -117,13 +117,15 @@ fn no_json_causes_a_panic() {
 fn a_canonical_text_does_not_depend_on_order_or_spelling_and_is_its_own() {
     holds(1_000, &(json_value(), any::<u64>()), |(value, seed)| {
         let text = canonical::to_string(&value);
-        let again: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))?;
+        let again: Value =
+            tradepost_wire::json::from_str(&text).map_err(|e| format!("{e}: {text}"))?;
         if canonical::to_string(&again) != text {
             return Err(format!("{text} became {}", canonical::to_string(&again)));
         }
         let mut other = String::new();
         respell(&value, seed, &mut other);
-        let respelled: Value = serde_json::from_str(&other).map_err(|e| format!("{e}: {other}"))?;
+        let respelled: Value =
+            tradepost_wire::json::from_str(&other).map_err(|e| format!("{e}: {other}"))?;
         let respelled = canonical::to_string(&respelled);
         if respelled != text {
             return Err(format!("{text} was respelled {other} and became {respelled}"));
@@ -148,7 +150,7 @@ fn respell(value: &Value, seed: u64, out: &mut String) {
     match value {
         Value::Null | Value::Bool(_) => out.push_str(&value.to_string()),
         Value::String(text) => out.push_str(&escaped(text)),
-        Value::Number(number) => out.push_str(&shifted(number.as_str(), seed)),
+        Value::Number(number) => out.push_str(&shifted(&number.text(), seed)),
         Value::Array(list) => items(out, list.iter().map(deeper).collect(), '[', ']'),
         Value::Object(members) => {
             let member = |(key, value): (&String, &Value)| escaped(key) + "\t:" + &deeper(value);
@@ -183,9 +185,9 @@ fn shifted(text: &str, seed: u64) -> String {
 #[test]
 fn exponents_without_measure_are_their_own_canonical_text() {
     let text = format!("[11111e{}0555, -10.50e-{}]", "1".repeat(110), "9".repeat(60));
-    let value: Value = serde_json::from_str(&text).unwrap();
+    let value: Value = tradepost_wire::json::from_str(&text).unwrap();
     let first = canonical::to_string(&value);
-    let again: Value = serde_json::from_str(&first).unwrap();
+    let again: Value = tradepost_wire::json::from_str(&first).unwrap();
     assert_eq!(canonical::to_string(&again), first);
 }
 
@@ -204,7 +206,7 @@ fn a_damaged_request_that_is_accepted_has_a_stable_canonical_text() {
         data["idempotency_key"] = json!("another");
         let mut text = String::new();
         respell(&data, 1, &mut text);
-        let again: Value = serde_json::from_str(&text).unwrap();
+        let again: Value = tradepost_wire::json::from_str(&text).unwrap();
         match aap::parse(skill, version, &again, &terms) {
             Ok(aap::Call::LeadSubmit(again))
                 if again.canonical_payload() == lead.canonical_payload() =>
@@ -286,7 +288,7 @@ fn exponents_at_the_edge_of_an_integer_are_read() {
     for text in ["1.5e-9223372036854775808", "10e9223372036854775807", "-10E+9223372036854775807"] {
         let data =
             format!(r#"{{"type":"inventory.search.request","filters":{{"year_min":{text}}}}}"#);
-        let data: Value = serde_json::from_str(&data).unwrap();
+        let data: Value = tradepost_wire::json::from_str(&data).unwrap();
         let skill = Skill::InventorySearch;
         let refusal = oracle::parse(Version::V1_1, skill, &data).unwrap_err();
         assert_eq!(refusal.problems.listed()[0].pointer, "/filters/year_min", "{text}");

@@ -1,7 +1,7 @@
 //! Random damage to a request: what a careless or hostile buyer sends.
 
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 /// One change, chosen when the document is at hand.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ pub(crate) fn apply(document: &mut Value, mutation: &Mutation) {
                 let key = if n == index { renamed(key) } else { key.clone() };
                 (key, member.clone())
             };
-            *members = members.iter().enumerate().map(rename).collect::<Map<_, _>>();
+            *members = members.iter().enumerate().map(rename).collect::<Map>();
         }),
         Kind::AddUnknown => with(document, place, Value::is_object, |target| {
             target[UNKNOWN[value % UNKNOWN.len()]] = garbage(value / UNKNOWN.len());
@@ -286,7 +286,7 @@ fn numbers() -> Vec<Value> {
         "0.1",
         "1e-7",
     ];
-    texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    texts.iter().map(|text| tradepost_wire::json::from_str(text).unwrap()).collect()
 }
 
 pub(crate) const TEXTS: &[&str] = &[

@@ -10,9 +10,9 @@ use std::sync::OnceLock;
 use jiff::{SignedDuration, Timestamp};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Retrieve, Uri, Validator};
-use serde_json::{Value, json};
 use tradepost_wire::aap::{self, Refusal, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::{Extra, clip};
 
 use crate::published;
@@ -84,7 +84,11 @@ impl Oracle {
     pub(crate) fn of(schemas: impl Iterator<Item = (Skill, Value)>) -> Self {
         let compile = |(skill, schema): (Skill, Value)| {
             let options = jsonschema::options().should_validate_formats(true);
-            (Version::V1_1, skill, options.with_format("email", email()).build(&schema).unwrap())
+            (
+                Version::V1_1,
+                skill,
+                options.with_format("email", email()).build(&(&schema).into()).unwrap(),
+            )
         };
         Self(schemas.map(compile).collect())
     }
@@ -94,7 +98,7 @@ impl Oracle {
     pub(crate) fn units(&self, version: Version, skill: Skill, data: &Value) -> BTreeSet<Unit> {
         let entry = self.0.iter().find(|(v, s, _)| (*v, *s) == (version, skill));
         let mut units = BTreeSet::new();
-        for error in entry.unwrap().2.iter_errors(data) {
+        for error in entry.unwrap().2.iter_errors(&data.into()) {
             let at = error.instance_path().as_str().to_owned();
             let keyword = error.kind().keyword().to_owned();
             match error.kind() {
@@ -126,8 +130,8 @@ pub(crate) fn email() -> impl Fn(&str) -> bool {
     let pattern = format!(r"^{ATOM}(?:\.{ATOM})*@(?:{LABEL}\.)+{LABEL}$");
     let schema =
         json!({"maxLength": 254, "allOf": [{"pattern": pattern}, {"pattern": "^.{1,64}@"}]});
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    move |text| validator.is_valid(&Value::from(text))
+    let validator = jsonschema::validator_for(&(&schema).into()).unwrap();
+    move |text| validator.is_valid(&text.into())
 }
 
 /// Resolves references to a version's schemas from its folder.
@@ -137,13 +141,16 @@ struct Folder {
 }
 
 impl Retrieve for Folder {
-    fn retrieve(&self, uri: &Uri<String>) -> Result<Value, Box<dyn Error + Send + Sync>> {
+    fn retrieve(
+        &self,
+        uri: &Uri<String>,
+    ) -> Result<serde_json::Value, Box<dyn Error + Send + Sync>> {
         let name = uri.as_str().strip_prefix(self.base).ok_or("a foreign schema")?;
         read(&self.folder.join(name))
     }
 }
 
-fn read(path: &std::path::Path) -> Result<Value, Box<dyn Error + Send + Sync>> {
+fn read(path: &std::path::Path) -> Result<serde_json::Value, Box<dyn Error + Send + Sync>> {
     Ok(serde_json::from_str(&fs::read_to_string(path)?)?)
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 /// The workspace's root.
 pub(crate) fn workspace() -> PathBuf {
@@ -27,7 +27,7 @@ pub(crate) fn text(relative: &str) -> Option<String> {
 
 /// A published JSON document.
 pub(crate) fn json(relative: &str) -> Option<Value> {
-    text(relative).map(|text| serde_json::from_str(&text).unwrap())
+    text(relative).map(|text| tradepost_wire::json::from_str(&text).unwrap())
 }
 
 /// The cells of the rows of Markdown tables whose first cell satisfies `wanted`. A pipe behind a

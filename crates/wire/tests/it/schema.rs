@@ -1,9 +1,9 @@
 //! The schemas that we hand out see what our readers see.
 
 use proptest::test_runner::{TestCaseError, TestRunner};
-use serde_json::Value;
 use tradepost_wire::aap::{Code, Refusal, Skill, Version, schema};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::Value;
 
 use crate::equivalence::{config, is_of_size, same_units};
 use crate::mutate::{apply, mutations};

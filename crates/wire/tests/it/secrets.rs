@@ -4,9 +4,9 @@
 //! idempotency key), which parsing never echoes.
 
 use proptest::test_runner::{TestCaseError, TestRunner};
-use serde_json::{Value, json};
 use tradepost_wire::aap::{self, Skill};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::{a2a, jsonrpc};
 
 use crate::equivalence::config;
@@ -59,7 +59,8 @@ fn no_refusal_of_a_profile_repeats_a_value() {
         mark(&mut data, step, &mut 0);
         if let Err(refusal) = oracle::parse(version, skill, &data) {
             let object = refusal.stamp(version, "error-1".into(), oracle::terms().now);
-            let answer = serde_json::to_string(&object).unwrap() + &object.jsonrpc_message();
+            let answer =
+                tradepost_wire::json::to_string(&object).unwrap() + &object.jsonrpc_message();
             if leaks(&answer) {
                 return Err(TestCaseError::fail(format!("{answer}\nfor {data}")));
             }
@@ -79,7 +80,7 @@ fn a_marked_request_is_refused_in_every_skill_that_has_a_value() {
         let refusal = oracle::parse(version, skill, &data).unwrap_err();
         assert!(data.to_string().contains(MARK), "{skill}");
         let object = refusal.stamp(version, "error-1".into(), oracle::terms().now);
-        assert!(!leaks(&serde_json::to_string(&object).unwrap()), "{skill}");
+        assert!(!leaks(&tradepost_wire::json::to_string(&object).unwrap()), "{skill}");
     }
 }
 
@@ -98,7 +99,9 @@ fn no_refusal_of_the_envelope_repeats_a_value() {
             Err(reject) => reject.message.to_owned(),
             Ok(request) => match a2a::send_message(request.params.as_ref()) {
                 Ok(_) => String::new(),
-                Err(refusal) => refusal.message.clone() + &serde_json::to_string(&refusal).unwrap(),
+                Err(refusal) => {
+                    refusal.message.clone() + &tradepost_wire::json::to_string(&refusal).unwrap()
+                }
             },
         };
         if leaks(&answer) {
@@ -122,7 +125,7 @@ fn only_a_well_formed_payload_type_is_repeated() {
         let refusal = aap::identify(&json!({"type": kind}), Skill::ALL).unwrap_err();
         let version = aap::Version::V1_1;
         let object = refusal.stamp(version, "error-1".into(), oracle::terms().now);
-        let answer = serde_json::to_string(&object).unwrap();
+        let answer = tradepost_wire::json::to_string(&object).unwrap();
         assert_eq!(answer.contains(&kind), repeated, "{kind}: {answer}");
     }
 }

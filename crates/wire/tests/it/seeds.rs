@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Value, json};
 
 use crate::published;
 
@@ -33,7 +33,7 @@ pub(crate) fn all() -> Vec<Seed> {
                 continue;
             }
             let document: Value =
-                serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+                tradepost_wire::json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
             let data = ["/params/message/parts/0/data", "/message/parts/0/data", ""]
                 .iter()
                 .find_map(|pointer| document.pointer(pointer))

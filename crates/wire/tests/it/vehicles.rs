@@ -21,7 +21,7 @@ fn a_published_vehicle_is_written_as_it_was_read() {
         let vehicle = Vehicle::read(&data, &root, &mut problems, Version::V1_1, sale).unwrap();
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(vehicle.others["title_status"], "clean", "{version}");
-        let written = serde_json::to_value(&vehicle).unwrap();
+        let written = tradepost_wire::json::to_value(&vehicle).unwrap();
         assert_eq!(canonical::to_string(&written), canonical::to_string(&data), "{version}");
     }
 }

@@ -1,4 +1,4 @@
-use serde_json::json;
+use tradepost_wire::json::json;
 
 use super::*;
 use crate::client::tests::{client, result};
@@ -26,7 +26,7 @@ fn accepted(kind: &str) -> Reply {
 fn payloads(fake: &Fake) -> Vec<Value> {
     let bodies = fake.requests().into_iter().map(|request| {
         let (_, body) = request.split_once("\r\n\r\n").unwrap();
-        serde_json::from_str::<Value>(body).unwrap()
+        tradepost_wire::json::from_str::<Value>(body).unwrap()
     });
     bodies.map(|mut body| body["params"]["message"]["parts"][0]["data"].take()).collect()
 }

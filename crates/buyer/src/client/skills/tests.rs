@@ -26,7 +26,7 @@ fn answer(kind: &str, data: &Value) -> Reply {
 fn sent(fake: &Fake) -> Vec<Value> {
     let body = |request: String| {
         let (_, body) = request.split_once("\r\n\r\n").unwrap();
-        serde_json::from_str::<Value>(body).unwrap()
+        tradepost_wire::json::from_str::<Value>(body).unwrap()
     };
     let part = |mut body: Value| body["params"]["message"]["parts"][0]["data"].take();
     fake.requests().into_iter().map(body).map(part).collect()

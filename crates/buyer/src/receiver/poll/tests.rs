@@ -35,7 +35,7 @@ fn task(state: &str, second: u32) -> String {
 }
 
 fn update(state: &str, second: u32) -> Delivery {
-    let task: Value = serde_json::from_str(&task(state, second)).unwrap();
+    let task: Value = tradepost_wire::json::from_str(&task(state, second)).unwrap();
     let update =
         json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": task["status"]}});
     let read = Received::read(update.to_string().as_bytes(), "", Timestamp::UNIX_EPOCH).unwrap();

@@ -5,7 +5,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
 };
-use serde_json::json;
+use tradepost_wire::json::json;
 
 use super::*;
 use crate::signed::sha256;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
-use serde_json::Value;
 use tradepost_keys::{Algorithm, PublicKey, decode};
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::Value;
 
 use super::named;
 
@@ -46,7 +46,7 @@ impl Revocations {
         if !signatures.iter().take(MAX_SIGNATURES).any(is_signed) {
             return None;
         }
-        let content = strict::read(std::str::from_utf8(&decode(payload)?).ok()?).ok()?;
+        let content = json::read(std::str::from_utf8(&decode(payload)?).ok()?).ok()?;
         let moment = |name: &str| content.get(name)?.as_str()?.parse::<Timestamp>().ok();
         let origin = |url: &str| Url::parse(url).ok().map(|url| url.origin());
         let (updated, next_update) = (moment("updated")?, moment("next_update")?);
@@ -74,7 +74,7 @@ impl Revocations {
 
 fn is_signed(signature: &Value, payload: &str, keys: &[Value]) -> Option<bool> {
     let protected = signature.get("protected")?.as_str()?;
-    let header = strict::read(std::str::from_utf8(&decode(protected)?).ok()?).ok()?;
+    let header = json::read(std::str::from_utf8(&decode(protected)?).ok()?).ok()?;
     let text = |name: &str| header.get(name).and_then(Value::as_str);
     // Nothing that we do not know may be critical (RFC 7515 §4.1.11).
     if text("typ") != Some(TYPE) || header.get("crit").is_some() {

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex as Lock;
 
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
-use serde_json::json;
 use tradepost_keys::encode;
+use tradepost_wire::json::json;
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! `sync_governance`: the governance agent of an account, which is asked before money is committed.
 //! Its credential is kept and never shown.
 
-use serde_json::json;
 use tradepost_wire::adcp::error::Error;
+use tradepost_wire::json::json;
 
 use super::{Reply, Work, errors, reasons, tally};
 use crate::account::{Account, Governance};

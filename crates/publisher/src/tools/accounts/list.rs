@@ -1,6 +1,6 @@
 //! `list_accounts`: the accounts that the caller may use, and what it may do with each.
 
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::{Reply, Work, shown};
 use crate::account::Account;

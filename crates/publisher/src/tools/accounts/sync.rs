@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{Reply, Work, errors, notifications, reasons, shown, tally};
 use crate::account::{Account, Status};
@@ -331,7 +331,7 @@ impl Desk<'_> {
 }
 
 /// What a row repeats: whose account it is.
-fn identity(account: &Account) -> Map<String, Value> {
+fn identity(account: &Account) -> Map {
     typed::kept(&account.published(), &["brand", "operator", "sandbox"])
 }
 

@@ -1,9 +1,9 @@
 //! What a package refers to by id: audiences, signals and lists of properties that it is aimed at, and
 //! the creatives that it shows.
 
-use serde_json::Value;
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::json::Value;
 
 use super::{Desk, all_not_done};
 use crate::audience::{Audience, Status as AudienceStatus};

@@ -2,9 +2,9 @@
 //! against it.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::package::{self, Flight};
 use super::{Desk, aim, all_not_done, draft, scrubbed, scrubbed_members, terms};
@@ -344,7 +344,7 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
         words.extend(added.iter().flatten().map(|word| Value::Object(word.sent.clone())));
         if let Some(members) = overlay.as_object_mut() {
             if words.is_empty() {
-                members.remove(list);
+                members.swap_remove(list);
             } else {
                 members.insert(list.to_owned(), words.into());
             }
@@ -355,7 +355,7 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
     }
     let without_cap = |overlay: &Value| {
         let mut members = overlay.as_object().cloned().unwrap_or_default();
-        members.remove("frequency_cap");
+        members.swap_remove("frequency_cap");
         members
     };
     if overlay.get("frequency_cap") != before.get("frequency_cap") {

@@ -1,7 +1,7 @@
 //! `create_media_buy`.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Standing;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::Desk;
 use super::draft::{self, Draft};
@@ -124,7 +124,7 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
 }
 
 /// The token of the governance agent goes on to the caller.
-pub(super) fn hand_on(buy: &MediaBuy, body: &mut Map<String, Value>) {
+pub(super) fn hand_on(buy: &MediaBuy, body: &mut Map) {
     if let Some(token) = &buy.governance_context {
         body.insert("governance_context".to_owned(), token.clone().into());
     }
@@ -155,7 +155,7 @@ fn submit(
     let message =
         message.unwrap_or_else(|| "the media buy waits for the seller's approval".to_owned());
     let mut request = form.sent.clone();
-    request.remove("push_notification_config");
+    request.swap_remove("push_notification_config");
     let mut body = Map::new();
     body.insert("task_id".to_owned(), task_id.clone().into());
     let task = Task {

@@ -1,8 +1,8 @@
 //! A media buy as it would be, and everything that speaks against it.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Map, Value, json};
 
 use super::package::{self, Bought, Flight};
 use super::{Desk, all_not_done, scrubbed_members};

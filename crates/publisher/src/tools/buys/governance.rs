@@ -2,10 +2,10 @@
 //! its consent nothing is done (`K-1`, `Y-7`).
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::buy::MediaBuy;
@@ -20,7 +20,7 @@ use crate::world::{GovernanceAgent, Unreached};
 /// Whom to ask what.
 pub(super) struct Question {
     agent: GovernanceAgent,
-    request: Map<String, Value>,
+    request: Map,
 }
 
 /// The question about a buy as it is to be, where its account has a governance agent. `token` is that of the
@@ -115,7 +115,7 @@ fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
 pub(super) async fn answer(
     publisher: &Publisher,
     question: Option<Question>,
-) -> Result<Option<Map<String, Value>>, Stop> {
+) -> Result<Option<Map>, Stop> {
     let Some(Question { agent, request }) = question else {
         return Ok(None);
     };
@@ -153,7 +153,7 @@ pub(super) fn decided(
     account: &Account,
     buy: &MediaBuy,
     sent: Option<&str>,
-    request: &Map<String, Value>,
+    request: &Map,
 ) -> Result<Option<String>, Stop> {
     if account.governance.is_none() {
         return Ok(None);
@@ -198,7 +198,7 @@ fn denied(decision: &Decision) -> Error {
 }
 
 /// An approval on conditions holds when the request already meets them.
-fn conditions(decision: &Decision, request: &Map<String, Value>) -> Result<(), Refusal> {
+fn conditions(decision: &Decision, request: &Map) -> Result<(), Refusal> {
     let conditions = decision.conditions.iter().flatten().filter_map(Condition::read);
     let unmet: Vec<Value> = conditions
         .filter(|condition| !condition.is_met(request))
@@ -215,7 +215,7 @@ fn conditions(decision: &Decision, request: &Map<String, Value>) -> Result<(), R
 
 impl Condition {
     /// Whether a request meets it: its field is a path in it (`packages[0].budget`).
-    fn is_met(&self, request: &Map<String, Value>) -> bool {
+    fn is_met(&self, request: &Map) -> bool {
         let (Some(wanted), Some(field)) =
             (&self.required_value, self.field.as_ref().and_then(Value::as_str))
         else {

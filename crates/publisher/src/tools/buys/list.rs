@@ -1,9 +1,9 @@
 //! `get_media_buys`.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::OneOrMore;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::Desk;
 use crate::account::Account;
@@ -111,7 +111,7 @@ fn row(
     actions: &[buy::Action],
     work: &Work<'_>,
     history: Option<u64>,
-) -> Map<String, Value> {
+) -> Map {
     let (buy, now) = (&kept.thing, work.ask.now);
     let mut row = buy::summary(kept, actions, now);
     row.shift_remove("media_buy_status");

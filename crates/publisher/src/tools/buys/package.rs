@@ -1,8 +1,8 @@
 //! One package of a request: what is bought, at which price, for how much and when.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{Desk, aim, all_not_done, not_done, scrubbed_members, terms};
 use crate::buy::Package;
@@ -101,12 +101,7 @@ fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<
 }
 
 /// Whether a bid is at least what the price asks for. On a fixed price a bid decides nothing.
-pub(super) fn bid(
-    option: &Map<String, Value>,
-    bid: Option<f64>,
-    place: &str,
-    problems: &mut Vec<Error>,
-) {
+pub(super) fn bid(option: &Map, bid: Option<f64>, place: &str, problems: &mut Vec<Error>) {
     let (Some(bid), Price::Auction(Some(floor))) = (bid, Price::of(option)) else {
         return;
     };
@@ -119,7 +114,7 @@ pub(super) fn bid(
 }
 
 /// The least that a package of a product may cost at a price.
-fn least(product: &Product, option: &Map<String, Value>) -> Option<f64> {
+fn least(product: &Product, option: &Map) -> Option<f64> {
     let flat = match Price::of(option) {
         Price::Fixed(price) if text(option, "pricing_model") == "flat_rate" => Some(price),
         Price::Fixed(_) | Price::Auction(_) => None,
@@ -130,7 +125,7 @@ fn least(product: &Product, option: &Map<String, Value>) -> Option<f64> {
 /// Whether a package may cost so little.
 pub(super) fn minimum(
     product: &Product,
-    option: &Map<String, Value>,
+    option: &Map,
     budget: f64,
     field: &str,
     problems: &mut Vec<Error>,

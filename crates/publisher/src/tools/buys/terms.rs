@@ -1,9 +1,9 @@
 //! What a buyer proposes beside the price: how delivery is measured, to which standards, what is
 //! reported, and what is optimized.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::catalogue::{Product, maps, number, text};
 use crate::forms::buys::{
@@ -132,12 +132,7 @@ pub(super) fn goals(product: &Product, given: &[Goal], place: &str, problems: &m
     }
 }
 
-fn metric_goal(
-    declared: Option<&Map<String, Value>>,
-    goal: &Goal,
-    place: &str,
-    problems: &mut Vec<Error>,
-) {
+fn metric_goal(declared: Option<&Map>, goal: &Goal, place: &str, problems: &mut Vec<Error>) {
     let one_of = |list: &str, member: &str, asked: &Option<Value>| -> Option<Error> {
         let known = declared?.get(list)?.as_array()?;
         let asked = asked.as_ref()?;

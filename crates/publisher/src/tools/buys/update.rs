@@ -1,8 +1,8 @@
 //! `update_media_buy`.
 
-use serde_json::Value;
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 
 use super::amend::{self, Amending, Change};
 use super::governance::{self, Phase, Question};

@@ -1,15 +1,15 @@
 //! What the capabilities say of signatures: `request_signing`, `webhook_signing` and where the
 //! seller's own keys are (`identity`).
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::signing::Surface;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::profile::{RequestSigning, Signing};
 
 /// The members that belong there.
-pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Map<String, Value> {
+pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Map {
     let mut sections = Map::new();
     let mut add = |name: &str, section: Value| sections.insert(name.to_owned(), section);
     if let Some(requests) = &signing.requests {

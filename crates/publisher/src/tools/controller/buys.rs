@@ -1,8 +1,8 @@
 //! Media buys and tasks made to stand as a test wants them, delivery that nobody delivered and money
 //! that nobody spent.
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{At, Done, Fault, need, taken};
 use crate::account::Account;
@@ -68,7 +68,7 @@ pub(super) fn delivery(at: &At<'_>) -> Result<Done, Fault> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
     let total = force::deliver(work.shelf, &found(at, id)?, &at.params.sent, work.ask.now)?;
     let mut simulated = at.params.sent.clone();
-    simulated.remove("media_buy_id");
+    simulated.swap_remove("media_buy_id");
     Ok(Done::Simulated { simulated: simulated.into(), cumulative: Some(total.into()) })
 }
 
@@ -103,7 +103,7 @@ fn found(at: &At<'_>, id: &str) -> Result<Kept<MediaBuy>, Fault> {
 }
 
 /// `seed_media_buy`, on the named account.
-pub(super) fn seed(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
+pub(super) fn seed(at: &At<'_>, fixture: &Map) -> Result<(), Fault> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
     let account = work.admitted.account.as_ref();
     let account =

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::rules::typed::Typed;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{At, Done, Fault, Scenario, buys, need, taken};
 use crate::account::Account;
@@ -24,7 +24,7 @@ const DEFAULT: &str = "default";
 /// What a thing was put there with.
 #[derive(Debug, Serialize, Deserialize)]
 struct Seed {
-    fixture: Map<String, Value>,
+    fixture: Map,
 }
 
 impl Thing for Seed {
@@ -35,7 +35,7 @@ impl Thing for Seed {
 pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Fault> {
     let (work, fixture) = (at.work, at.params.fixture.clone());
     let mut ids = at.params.sent.clone();
-    ids.remove("fixture");
+    ids.swap_remove("fixture");
     let ids = tradepost_wire::canonical::to_string(&Value::Object(ids));
     // Products and formats are the publisher's, everything else the tenant's.
     let common = matches!(
@@ -64,7 +64,7 @@ pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Fault> {
     Ok(Done::Seeded)
 }
 
-fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map<String, Value>) -> Result<(), Fault> {
+fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map) -> Result<(), Fault> {
     let (publisher, shelf, now) = (at.work.publisher, at.work.shelf, at.work.ask.now);
     match scenario {
         Scenario::SeedProduct => Ok(publisher.seed_product(
@@ -116,13 +116,13 @@ fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map<String, Value>) -> Result<
     }
 }
 
-fn read<T: Typed>(fixture: &Map<String, Value>) -> Result<T, Broken> {
+fn read<T: Typed>(fixture: &Map) -> Result<T, Broken> {
     let broken = || Broken::new("reading a fixture", "it is not in the form that it has");
     T::read(&Value::Object(fixture.clone())).ok_or_else(broken)
 }
 
 /// An account for tests; what the fixture leaves open is filled in.
-fn account(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
+fn account(at: &At<'_>, fixture: &Map) -> Result<(), Fault> {
     let (shelf, id) = (at.work.shelf, need("account_id", &at.params.account_id)?);
     if shelf.whose(Kind::Account, id)?.is_some() {
         return Err(taken());
@@ -135,13 +135,13 @@ fn account(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
     account.sandbox = given.sandbox.unwrap_or(true);
     account.name = given.name.unwrap_or(account.name);
     account.status = given.status.unwrap_or(account.status);
-    account.funds = given.funds.and_then(|funds| serde_json::from_value(funds).ok());
+    account.funds = given.funds.and_then(|funds| tradepost_wire::json::from_value(funds).ok());
     account.open(shelf, at.tenant(), at.work.ask.now)?;
     Ok(())
 }
 
 /// A creative of the named account; approved, unless the fixture says otherwise.
-fn creative(at: &At<'_>, fixture: &Map<String, Value>) -> Result<(), Fault> {
+fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Fault> {
     let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
     let account = work.admitted.account.as_ref();
     let account =

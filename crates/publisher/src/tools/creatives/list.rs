@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::Buys;
 use crate::creative::{Creative, Status};
@@ -248,7 +248,7 @@ impl ListCreatives {
 }
 
 /// How many there are of each status and of each format.
-fn summary(rows: &[Row]) -> Map<String, Value> {
+fn summary(rows: &[Row]) -> Map {
     let (mut statuses, mut formats) = (BTreeMap::new(), BTreeMap::new());
     for row in rows {
         *statuses.entry(row.status.name()).or_insert(0_u32) += 1;

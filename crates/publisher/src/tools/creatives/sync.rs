@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{Buys, assigns, runs};
 use crate::account::Account;
@@ -148,7 +148,7 @@ impl Sync<'_> {
         whole.extend(given.sent.clone());
         // These say what to do with a creative, and not what it is.
         for member in ["status", "weight", "placement_ids", "placement_refs"] {
-            whole.remove(member);
+            whole.swap_remove(member);
         }
         let provenance = self.policy.provenance.clone().and(self.products_demand(id, form)?);
         let catalogue = &self.work.publisher.profile.catalogue;

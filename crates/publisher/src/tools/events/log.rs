@@ -1,7 +1,7 @@
 //! `log_event`: events of a source, each counted once.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use crate::event::{Event, EventSource};
 use crate::forms::audiences::{self as forms, LogEvent};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::event::EventSource;
 use crate::forms::audiences::SyncEventSources;

@@ -2,9 +2,9 @@
 //! (`K-1`): approved, denied with what was found, or conditions under which it would be approved.
 
 use jiff::SignedDuration;
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::plans::{Allocation, CheckGovernance, Delegation, KeptPlan};
 use crate::plan::{CATEGORIES, Plan, UNJUDGED};
@@ -245,7 +245,7 @@ impl Check<'_> {
 }
 
 /// Where delivery has really gone: what has a share.
-fn shares(distribution: &Map<String, Value>) -> Vec<Value> {
+fn shares(distribution: &Map) -> Vec<Value> {
     let some = |share: &Value| share.as_f64().is_some_and(|share| share > 0.0);
     distribution.iter().filter(|(_, share)| some(share)).map(|(key, _)| json!(key)).collect()
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::catalogue::{Price, Product, currency, maps, same_format};
@@ -78,7 +78,7 @@ pub(super) fn apply(
         json!({
             "semantics": "any",
             "total_candidates": total,
-            "excluded_by": excluded.into_iter().map(count).collect::<Map<_, _>>(),
+            "excluded_by": excluded.into_iter().map(count).collect::<Map>(),
         })
     });
     Filtered { products: fitting, diagnostics }
@@ -208,13 +208,13 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
 }
 
 /// Whether a price fits the filters on prices.
-fn fits_price(price: &Map<String, Value>, filters: &Filters) -> bool {
+fn fits_price(price: &Map, filters: &Filters) -> bool {
     let currencies = filters.pricing_currencies.as_ref();
     filters.is_fixed_price.is_none_or(|fixed| is_fixed(price) == fixed)
         && currencies.is_none_or(|known| lists(known, currency(price)))
 }
 
-fn is_fixed(price: &Map<String, Value>) -> bool {
+fn is_fixed(price: &Map) -> bool {
     match Price::of(price) {
         Price::Fixed(_) => true,
         Price::Auction(_) => false,

@@ -1,7 +1,7 @@
 //! What is on offer to a caller at this moment.
 
-use serde_json::Value;
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::json::Value;
 
 use super::filters;
 use super::plan::Choice;

@@ -2,7 +2,7 @@
 //! that a person can foresee: shares in percent, more, less, without, each with the name of a
 //! channel. What is not understood is said to be not done.
 
-use serde_json::{Map, Value};
+use tradepost_wire::json::Map;
 
 use super::rank::{self, Fit};
 use crate::account::Account;
@@ -28,7 +28,7 @@ pub(super) struct Choice {
     /// Why it stands in the plan.
     why: String,
     /// Its price.
-    option: Map<String, Value>,
+    option: Map,
 }
 
 impl Choice {

@@ -1,7 +1,7 @@
 //! Keeping proposals: drafts for a brief, their next version, and committed ones.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 use super::offer::Offer;
 use super::plan::Plan;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 use crate::catalogue::{Product, maps, text, words};
 

@@ -1,8 +1,8 @@
 //! Refining: changing what was found, entry by entry, and finalizing proposals. Each entry is
 //! answered at its place in `refinement_applied`.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Value, json};
 
 use super::offer::Offer;
 use super::plan::{Done, Plan};

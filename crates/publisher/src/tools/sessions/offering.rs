@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::work::Work;
 
 /// An offering of the catalogue.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Offering<'a>(&'a Map<String, Value>);
+pub(super) struct Offering<'a>(&'a Map);
 
 impl<'a> Offering<'a> {
     /// Every offering, in the catalogue's order.

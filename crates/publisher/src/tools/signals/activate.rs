@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::json;
 
 use super::{deployment, is_here, record_id, refused};
 use crate::catalogue::{Signal, maps, text};

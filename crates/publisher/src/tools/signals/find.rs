@@ -1,9 +1,9 @@
 //! Finding signals: by reference, by description, or all of them.
 
-use serde_json::{Value, json};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
+use tradepost_wire::json::{Value, json};
 
 use super::{deployment, is_here};
 use crate::catalogue::{Signal, maps, number, text, words};

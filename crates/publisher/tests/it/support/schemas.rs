@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
 use jsonschema::{Retrieve, Uri, Validator};
-use serde_json::Value;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 
 const BASE: &str = "https://adcontextprotocol.org";
 const RELEASE: &str = "/schemas/3.1.19/";
@@ -29,7 +29,10 @@ pub(crate) fn violations(tool: Tool, answer: &Value) -> Vec<String> {
     let Some(judge) = judge else {
         return Vec::new();
     };
-    judge.iter_errors(answer).map(|error| format!("{}: {error}", error.instance_path())).collect()
+    judge
+        .iter_errors(&answer.into())
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect()
 }
 
 /// What a published schema (`core/mcp-webhook-payload.json`) has against a document.
@@ -37,7 +40,10 @@ pub(crate) fn against(name: &str, document: &Value) -> Vec<String> {
     let Some(judge) = judge_by(name) else {
         return Vec::new();
     };
-    judge.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
+    judge
+        .iter_errors(&document.into())
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect()
 }
 
 fn judge(tool: Tool) -> Option<Validator> {
@@ -58,15 +64,18 @@ fn judge_by(name: &str) -> Option<Validator> {
 struct Folder(PathBuf);
 
 impl Retrieve for Folder {
-    fn retrieve(&self, uri: &Uri<String>) -> Result<Value, Box<dyn Error + Send + Sync>> {
+    fn retrieve(
+        &self,
+        uri: &Uri<String>,
+    ) -> Result<serde_json::Value, Box<dyn Error + Send + Sync>> {
         let place = uri.as_str().strip_prefix(BASE).and_then(|path| path.strip_prefix(RELEASE));
         let path = self.0.join(place.ok_or("a foreign schema")?);
         // Not every folder of the published tree is there; what is not permits everything.
-        if path.exists() { read(&path) } else { Ok(Value::Bool(true)) }
+        if path.exists() { read(&path) } else { Ok(true.into()) }
     }
 }
 
-fn read(path: &Path) -> Result<Value, Box<dyn Error + Send + Sync>> {
+fn read(path: &Path) -> Result<serde_json::Value, Box<dyn Error + Send + Sync>> {
     Ok(serde_json::from_str(&fs::read_to_string(path)?)?)
 }
 
@@ -76,9 +85,9 @@ fn answers_are_judged_where_the_schemas_are() {
         println!("skipped: the published schemas are not beside the workspace");
         return;
     }
-    let bad = serde_json::json!({"status": "completed", "accounts": [{"name": 1}]});
+    let bad = tradepost_wire::json::json!({"status": "completed", "accounts": [{"name": 1}]});
     let found = violations(Tool::ListAccounts, &bad);
     assert!(found.iter().any(|line| line.contains("account_id")), "{found:?}");
-    let good = serde_json::json!({"status": "completed", "accounts": []});
+    let good = tradepost_wire::json::json!({"status": "completed", "accounts": []});
     assert_eq!(violations(Tool::ListAccounts, &good), Vec::<String>::new());
 }

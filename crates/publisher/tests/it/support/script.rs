@@ -1,10 +1,10 @@
 //! Several requests in a row, and all of their answers as one text.
 
 use expect_test::Expect;
-use serde_json::{Value, json};
 use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::{catalogue::Catalogue, demo};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
 
 use super::{Desk, profile};
 
@@ -78,7 +78,7 @@ impl Script {
         arguments: Value,
     ) -> Value {
         let answer = self.ask_as(principal, tool, arguments);
-        let shown = serde_json::to_string_pretty(&answer).unwrap();
+        let shown = tradepost_wire::json::to_string_pretty(&answer).unwrap();
         self.said.push_str(&format!("# {title}\n{shown}\n"));
         answer
     }

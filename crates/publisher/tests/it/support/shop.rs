@@ -1,6 +1,5 @@
 //! A publisher with something to sell, for everything about media buys.
 
-use serde_json::{Map, Value, json};
 use tradepost_publisher::account::{Account, Funds, Governance};
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::MediaBuy;
@@ -9,6 +8,7 @@ use tradepost_publisher::creative::{Creative, Status};
 use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::shelf::{Kept, Kind, New, Query, own_id};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{Desk, profile};
 

@@ -8,10 +8,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use serde_json::{Map, Value, json};
 use tradepost_wire::a2a::error::{Code, Refusal, StatusDetails};
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
 use crate::agent::Binding;
@@ -44,7 +44,8 @@ pub(super) struct Failure {
 
 impl From<&Refusal> for Failure {
     fn from(refusal: &Refusal) -> Self {
-        let Ok(Value::Array(details)) = serde_json::to_value(StatusDetails(refusal)) else {
+        let Ok(Value::Array(details)) = tradepost_wire::json::to_value(StatusDetails(refusal))
+        else {
             unreachable!("details are an array with text keys")
         };
         let (status, message) = (refusal.code.into(), refusal.message.clone());
@@ -143,7 +144,7 @@ pub(super) fn profile(refusal: ProfileRefusal) -> Parcel {
         "@type": "type.googleapis.com/google.rpc.ErrorInfo",
         "reason": row.name,
         "domain": row.domain,
-        "metadata": metadata.collect::<Map<_, _>>(),
+        "metadata": metadata.collect::<Map>(),
     });
     let status = match refusal.blame {
         Blame::UsForAMoment => Status::Unavailable,

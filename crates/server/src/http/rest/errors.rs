@@ -3,9 +3,9 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use serde_json::{Map, json};
 use tradepost_wire::a2a::error::{Refusal, StatusDetails};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, json};
 
 use crate::agent::{Binding, Blame, PAUSE, ProfileRefusal};
 use crate::http::answers::{self, Dialect, Parcel};
@@ -29,7 +29,7 @@ impl Dialect for HttpJson {
         };
         let mut object = Map::new();
         object.insert("@type".to_owned(), format!("type.googleapis.com/{document_type}").into());
-        let Ok(document) = serde_json::from_str::<Map<_, _>>(document.get()) else {
+        let Ok(document) = tradepost_wire::json::from_str::<Map>(document.get()) else {
             unreachable!("a profile's document is an object")
         };
         object.extend(document);
@@ -40,7 +40,7 @@ impl Dialect for HttpJson {
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
             "reason": row.name,
             "domain": row.domain,
-            "metadata": metadata.collect::<Map<_, _>>(),
+            "metadata": metadata.collect::<Map>(),
         });
         let body = json!({"error": {
             "code": status.as_u16(),

@@ -2,13 +2,13 @@
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, params};
-use serde_json::Value;
 use tradepost_dealer::lot::{Claim, ClaimedReply, Grant, KnownLead, Lot, Period, TakenLead};
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord, LeadState,
 };
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Value;
 
 use super::super::{Transaction, moment};
 use super::{LEAD, lead_record};
@@ -295,7 +295,7 @@ impl Transaction<'_> {
                     millis(appointment.requested_at),
                     millis(appointment.starts_at),
                     millis(appointment.ends_at),
-                    serde_json::json!(proposed).to_string(),
+                    tradepost_wire::json::json!(proposed).to_string(),
                 ])
             })
             .map_err(Fault::on("writing an appointment"))?;

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use rusqlite::Connection;
-use serde_json::json;
 use tradepost_dealer::lot::{Claim, KnownLead, Lot as _};
 use tradepost_dealer::record::{AppointmentState, LeadEventKind, LeadState};
+use tradepost_wire::json::json;
 
 use super::*;
 use crate::sqlite::{MIGRATIONS, Schema};
@@ -16,7 +16,7 @@ fn old(path: &std::path::Path) {
     let database = Connection::open(path).unwrap();
     MIGRATIONS[..BEFORE].iter().for_each(|step| database.execute_batch(step).unwrap());
     database.pragma_update(None, "user_version", BEFORE as i64).unwrap();
-    let payload = |email: &str, agent: serde_json::Value, key: &str| {
+    let payload = |email: &str, agent: tradepost_wire::json::Value, key: &str| {
         let customer = json!({"email": email, "phone": "+14155550101"});
         json!({"customer": customer, "source_agent": agent, "idempotency_key": key}).to_string()
     };

@@ -2,13 +2,13 @@
 //! still. The version that a request names tells the two apart, and the method's name where it
 //! names none, as clients of 0.3 do.
 
-use serde_json::{Map, Value};
 use tradepost_server::http::answers::{Dialect as _, Parcel};
 use tradepost_server::http::jsonrpc::{self as binding, JsonRpc};
 use tradepost_server::http::{Posted, intake as shared};
 use tradepost_wire::a2a::error::Refusal;
 use tradepost_wire::a2a::{self, OLDER_VERSION, VERSION};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Map, Value};
 use tradepost_wire::jsonrpc;
 
 use super::intake;
@@ -78,13 +78,13 @@ fn release(asked: &[String], method: &str) -> Result<Release, Refusal> {
 }
 
 /// The data of a message with one data part, as an object.
-fn sole_data(params: &Value) -> Option<&Map<String, Value>> {
+fn sole_data(params: &Value) -> Option<&Map> {
     let parts = params.get("message")?.get("parts")?.as_array()?;
     let mut data = parts.iter().filter_map(|part| part.get("data"));
     let first = data.next()?.as_object()?;
     data.next().is_none().then_some(first)
 }
 
-fn arguments(data: &Map<String, Value>) -> Option<&Map<String, Value>> {
+fn arguments(data: &Map) -> Option<&Map> {
     data.get("input").or_else(|| data.get("parameters"))?.as_object()
 }

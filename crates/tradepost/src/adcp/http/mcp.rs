@@ -14,7 +14,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use release::Release;
-use serde_json::{Map, Value, json};
 use tradepost_publisher::order;
 use tradepost_server::agent::Caller;
 use tradepost_server::desk::Desk;
@@ -25,6 +24,7 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::adcp::error::Code as AdcpCode;
 use tradepost_wire::adcp::{Tool, tool};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::jsonrpc::{self, Id};
 use tradepost_wire::problem::clip;
 use written::Written;
@@ -226,10 +226,7 @@ fn rejected(reject: &jsonrpc::Reject) -> Fail {
 }
 
 /// `params` is an object, or not there.
-fn read_params(
-    method: String,
-    params: Option<Value>,
-) -> Result<(String, Map<String, Value>), Fail> {
+fn read_params(method: String, params: Option<Value>) -> Result<(String, Map), Fail> {
     match params {
         None => Ok((method, Map::new())),
         Some(Value::Object(params)) => Ok((method, params)),
@@ -246,10 +243,7 @@ enum Called {
 }
 
 /// What is called, and with what.
-fn tool_call(
-    publisher: &PublisherAgent,
-    mut params: Map<String, Value>,
-) -> Result<(Called, Map<String, Value>), Fail> {
+fn tool_call(publisher: &PublisherAgent, mut params: Map) -> Result<(Called, Map), Fail> {
     let invalid = |message| Fail::new(Code::InvalidParams, message);
     let Some(Value::String(name)) = params.get("name") else {
         return Err(invalid("name must be the name of a tool"));
@@ -258,7 +252,7 @@ fn tool_call(
     let called = publisher.tool(name).map(Called::Tool).or_else(elsewhere).ok_or_else(|| {
         invalid("there is no tool of this name; tools/list names those there are")
     })?;
-    match params.remove("arguments") {
+    match params.swap_remove("arguments") {
         None | Some(Value::Null) => Ok((called, Map::new())),
         Some(Value::Object(arguments)) => Ok((called, arguments)),
         Some(_) => Err(invalid("arguments must be an object")),
@@ -272,7 +266,7 @@ fn protocol(
     release: Release,
     id: &Id,
     method: &str,
-    params: &Map<String, Value>,
+    params: &Map,
 ) -> Parcel {
     if let Err(wait) = publisher.admit(caller) {
         return TurnedAway::too_often(wait).respond(id, None);
@@ -312,12 +306,7 @@ fn introduction(publisher: &PublisherAgent) -> release::Introduction {
     }
 }
 
-fn list(
-    publisher: &PublisherAgent,
-    release: Release,
-    id: &Id,
-    params: &Map<String, Value>,
-) -> Parcel {
+fn list(publisher: &PublisherAgent, release: Release, id: &Id, params: &Map) -> Parcel {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         let message = "cursor is none that this server has given; the list has one page";
         return Fail::new(Code::InvalidParams, message).respond(id);

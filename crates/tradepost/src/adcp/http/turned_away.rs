@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use serde_json::{Map, Value, json};
 use tradepost_publisher::order;
 use tradepost_publisher::refuse;
 use tradepost_publisher::world::Broken;
@@ -19,6 +18,7 @@ use tradepost_wire::a2a::status::Status;
 use tradepost_wire::adcp::error::{Code, Error, Release};
 use tradepost_wire::adcp::signing::Fault;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, json};
 use tradepost_wire::jsonrpc::Id;
 
 use super::intake::Refused;
@@ -126,7 +126,7 @@ impl TurnedAway {
 
     /// The answer to a request with this id and these arguments: the code is one that the named
     /// release has (`D-6`), and the context comes back (`X-2`).
-    pub(super) fn respond(mut self, id: &Id, arguments: Option<&Map<String, Value>>) -> Parcel {
+    pub(super) fn respond(mut self, id: &Id, arguments: Option<&Map>) -> Parcel {
         self.error.pin(arguments.map_or(Release::V3_1, order::release));
         let context = arguments.and_then(|arguments| arguments.get("context"));
         let mut document = Map::new();
@@ -134,7 +134,7 @@ impl TurnedAway {
         if let Some(context) = context.filter(|context| order::may_be_repeated(context)) {
             document.insert("context".to_owned(), context.clone());
         }
-        let document = serde_json::value::to_raw_value(&document)
+        let document = tradepost_wire::json::to_raw_value(&document)
             .unwrap_or_else(|_| unreachable!("an object has text keys and no NaN"));
         let code = self.error.code.known();
         let row = Row {

@@ -2,7 +2,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use axum::http::HeaderName;
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
 use tradepost_keys::Algorithm as Jws;
@@ -13,6 +12,7 @@ use tradepost_server::egress::{Egress, Resolver};
 use tradepost_store::Store;
 use tradepost_wire::adcp::signing::{self, Digest, Terms};
 use tradepost_wire::http_signature::content_digest;
+use tradepost_wire::json::json;
 
 use super::*;
 use crate::adcp::published::Web;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
-use serde_json::{Value, json};
 use tradepost_publisher::refuse::{Stop, invalid};
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{KeyRow, Kind, Query, Record, Shelf, Vault};
 use tradepost_store::Store;
+use tradepost_wire::json::{Value, json};
 
 use super::StoreVault;
 

@@ -1,7 +1,6 @@
 //! What a seller of AdCP answered: the payload as it came, and on standard error what stands
 //! beside it: how far the task is, warnings, and rows that failed with what to do about them.
 
-use serde_json::{Map, Value, json};
 use tradepost_buyer::adcp::Answered;
 use tradepost_buyer::outcome::{Row, Standing};
 use tradepost_buyer::record::of_code;
@@ -10,6 +9,7 @@ use tradepost_buyer::retry::{Limits, Recovered};
 use tradepost_buyer::text::{SENTENCE, WORD, bounded, plain};
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Open;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::super::Outcome;
 use super::super::course::{KEY, gave_up};

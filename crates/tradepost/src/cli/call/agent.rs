@@ -4,7 +4,6 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
 use tradepost_buyer::agent::{
     AgentClient, End, Followed, Follower, Message, Outgoing, Reply, Task,
 };
@@ -12,6 +11,7 @@ use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::Discovered;
 use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Open;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::super::course::{gave_up, recoverer};
 use super::super::discover::{block_on, transport};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tradepost_buyer::Answer;
 use tradepost_buyer::client::{Client, uncorrected};
 use tradepost_wire::aap::Skill;
+use tradepost_wire::json::Value;
 use uuid::Uuid;
 
 use super::super::course::{KEY, gave_up, recoverer};
@@ -36,7 +36,7 @@ pub(super) async fn call(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use tradepost_wire::json::json;
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use serde_json::{Map, Value, json};
 use tradepost_wire::aap::Skill;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::super::output::Failure;
 
@@ -281,7 +281,7 @@ fn read(data: &str, stdin: &mut dyn Read) -> Result<Value, String> {
         data.as_bytes().to_vec()
     };
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let payload: Value = serde_json::from_slice(bytes)
+    let payload: Value = tradepost_wire::json::from_slice(bytes)
         .map_err(|error| format!("--data is not valid JSON: {error}"))?;
     if payload.is_object() { Ok(payload) } else { Err("--data must be a JSON object".to_owned()) }
 }
@@ -434,7 +434,8 @@ mod tests {
     #[test]
     fn data_is_read_from_the_argument_a_file_or_standard_input() {
         let stdin = "\u{feff}{\"customer\": {\"n\": 1.0}}";
-        let expected = json!({"customer": {"n": serde_json::from_str::<Value>("1.0").unwrap()}});
+        let expected =
+            json!({"customer": {"n": tradepost_wire::json::from_str::<Value>("1.0").unwrap()}});
         assert_eq!(build("lead.submit", &["--data", "-"], stdin).unwrap(), expected);
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("lead.json");

@@ -1,7 +1,6 @@
 //! Answers for people. A seller may send anything: what has another type than expected is shown
 //! as it is, and everything goes through [`plain`].
 
-use serde_json::Value;
 use tradepost_buyer::Answer;
 use tradepost_buyer::shown::{
     MAX_ITEMS as MAX_TERMS, dollars, first_of, grouped, label, member, of_vehicle, text, title,
@@ -10,6 +9,7 @@ use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::vehicle::Status;
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::Value;
 
 use super::super::output::table::{self, Column, Fit};
 

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
 use tradepost_keys::card as signed;
 use tradepost_keys::card::Signed;
 use tradepost_keys::private::SigningKey;
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::Value;
 
 use super::{read, with_problems};
 use crate::cli::output::Failure;
@@ -47,7 +47,7 @@ fn sign(text: &str, key: &SigningKey, jku: Option<&str>) -> Result<Value, Failur
         let failure = Failure::usage("the card cannot be signed");
         with_problems(failure.hint("correct every problem listed and sign again"), &problems)
     };
-    let mut card = strict::read(text).map_err(unfit)?;
+    let mut card = json::read(text).map_err(unfit)?;
     let earlier = Signed::read(&card).map_err(unfit)?.signatures;
     let signature = signed::sign(&card, key, jku).map_err(unfit)?;
     if let Some(members) = card.as_object_mut() {
@@ -75,7 +75,7 @@ mod tests {
             text = sign(&text, &key(kid), None).unwrap().to_string();
         }
         assert!(text.starts_with(r#"{"name":"A","x":1.50,"signatures":[{"protected":""#), "{text}");
-        let signed = Signed::read(&strict::read(&text).unwrap()).unwrap();
+        let signed = Signed::read(&json::read(&text).unwrap()).unwrap();
         let kids: Vec<_> = signed.signatures.iter().map(|s| s.kid.clone().unwrap()).collect();
         assert_eq!(kids, ["b", "a"]);
     }

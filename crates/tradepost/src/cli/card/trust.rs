@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_buyer::Transport;
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::trust::{Jku, Judged, judge, judge_online};
 use tradepost_keys::card::{Signature, Signed, Verdict, is_trusted};
 use tradepost_keys::keyset::KeySet;
-use tradepost_wire::strict;
+use tradepost_wire::json;
+use tradepost_wire::json::{Value, json};
 
 use super::{read, with_problems};
 use crate::cli::output::{Failure, UNTRUSTED};
@@ -35,7 +35,7 @@ struct Row {
 /// # Errors
 /// When none of them can be verified.
 pub fn signed(text: &str) -> Result<Signed, Failure> {
-    strict::read(text).and_then(|card| Signed::read(&card)).map_err(|problems| {
+    json::read(text).and_then(|card| Signed::read(&card)).map_err(|problems| {
         let failure = Failure::new(UNTRUSTED, "the signatures of the card cannot be verified")
             .hint("tell the seller; its card has no definite form that a signature could cover");
         with_problems(failure, &problems)

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use tradepost_buyer::discover::discover;
 use tradepost_keys::keyset::KeySet;
 use tradepost_server::clock::Clock;
+use tradepost_wire::json::json;
 
 use super::read;
 use super::trust::{self, Report};

@@ -1,10 +1,10 @@
 //! `tradepost leads erase` and `verify`: what customers may ask for, and what can be shown then.
 
-use serde_json::json;
 use tradepost_dealer::consent::{self, ConsentCheck, Hash, hex};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::format;
+use tradepost_wire::json::json;
 
 use crate::cli::output::Failure;
 use crate::cli::{Context, Outcome};
@@ -98,7 +98,7 @@ pub(super) fn verify(
     Err(Failure { data: Some(document), lines, ..failure })
 }
 
-fn chain(check: &ConsentCheck) -> serde_json::Value {
+fn chain(check: &ConsentCheck) -> tradepost_wire::json::Value {
     let faults =
         check.faults.iter().map(|(seq, fault)| json!({"seq": seq, "fault": fault.summary()}));
     json!({

@@ -4,13 +4,13 @@
 //! dealer's own record. Whoever contacts customers from them must keep to `allowed_channels`.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_dealer::adf::Prospect;
 use tradepost_dealer::adf::view::{LeadView, VehicleView};
 use tradepost_dealer::consent::{ConsentRecord, Hash, hex};
 use tradepost_dealer::record::{AppointmentRecord, LeadEvent, LeadHistory, LeadRecord};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::format::{self, rfc3339};
+use tradepost_wire::json::{Value, json};
 
 use super::text::is_direction;
 

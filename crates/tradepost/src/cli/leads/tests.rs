@@ -2,12 +2,12 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, HeldFor, LeadEvent, LeadEventKind, SubmissionRecord,
 };
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::lead::AppointmentType;
+use tradepost_wire::json::{Value, json};
 
 use super::*;
 use crate::cli::output::table::Fit;
@@ -251,7 +251,7 @@ fn a_lead_is_exported_as_it_is_and_each_change_as_it_was() {
     let shown = |entries: &[Entry]| {
         let status = |entry: &Entry| entry.prospect().is_resent;
         let resent: Vec<_> = entries.iter().map(status).collect();
-        let read: Value = serde_json::from_str(&export::json(entries)).unwrap();
+        let read: Value = tradepost_wire::json::from_str(&export::json(entries)).unwrap();
         let of = |entry: &Value| {
             let pointers = [
                 "/event/event",
@@ -293,7 +293,7 @@ fn no_lead_can_repaint_the_screen() {
 #[test]
 fn json_gives_the_payload_back_unchanged() {
     let leads = [plain(), hostile()];
-    let read: Value = serde_json::from_str(&export::json(&now(&leads))).unwrap();
+    let read: Value = tradepost_wire::json::from_str(&export::json(&now(&leads))).unwrap();
     for (index, lead) in leads.iter().enumerate() {
         assert_eq!(read.pointer(&format!("/{index}/payload")), Some(&lead.submission.payload));
     }

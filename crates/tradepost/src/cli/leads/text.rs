@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::Value;
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::local_time::short;
@@ -14,6 +13,7 @@ use tradepost_dealer::record::{
     AppointmentRecord, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::Value;
 
 use crate::cli::output::table::{Column, Fit, rows};
 

@@ -1,7 +1,6 @@
 //! What went wrong with a seller, for people and programs: every failure of the buyer's client
 //! becomes a [`Failure`] with its exit code.
 
-use serde_json::{Map, Value, json};
 use tradepost_buyer::card::NotAap;
 use tradepost_buyer::failure::{self, Garbled, Unsent};
 use tradepost_buyer::record::of_code;
@@ -10,6 +9,7 @@ use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::aap::error::Received;
 use tradepost_wire::adcp::error::{Recovery, Rule};
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 use tradepost_wire::{a2a, aap, adcp};
 
@@ -317,7 +317,7 @@ fn from_protocol(message: String, error: &ProtocolError, refused: &Refused) -> F
         .iter()
         .map(|v| json!({"field": v.field, "description": v.description}))
         .collect();
-    let metadata: Map<String, Value> =
+    let metadata: Map =
         error.metadata.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
     let data = json!({
         "code": error.code.name(), "jsonrpc_code": error.jsonrpc, "reason": error.reason,

@@ -16,7 +16,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Waiver>, Failure> {
     parse(&text).map_err(|lines| {
         let mut failure = Failure::usage(format!("{name} is no list of waivers"))
             .hint("write [[waivers]] with check and reason for each; see docs/probe.md");
-        failure.data = Some(serde_json::json!({"problems": lines}));
+        failure.data = Some(tradepost_wire::json::json!({"problems": lines}));
         failure.lines = lines;
         failure
     })

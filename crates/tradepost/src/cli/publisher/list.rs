@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::ValueEnum;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_publisher::account::{self, Account, Grant};
 use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::creative::{self, Creative};
@@ -14,6 +13,7 @@ use tradepost_publisher::task::Task;
 use tradepost_publisher::world::Broken;
 use tradepost_server::clock::Clock;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::Place;
 use crate::cli::output::Failure;

@@ -1,11 +1,11 @@
 //! The world of a publisher that nobody can reach and that reaches nobody: what its people decide
 //! needs identifiers and nothing else from outside.
 
-use serde_json::{Map, Value};
 use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
+use tradepost_wire::json::Map;
 
 /// Nothing but identifiers.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ impl World for Offline {
     fn check_governance<'a>(
         &'a self,
         _: &'a GovernanceAgent,
-        _: Map<String, Value>,
-    ) -> Later<'a, Result<Map<String, Value>, Unreached>> {
+        _: Map,
+    ) -> Later<'a, Result<Map, Unreached>> {
         Box::pin(std::future::ready(Err(Unreached::Silent)))
     }
 

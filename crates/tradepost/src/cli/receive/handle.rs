@@ -8,8 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::text::{WORD, plain};
@@ -17,6 +15,8 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::inbox::{DurableInbox, Kept};
 use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::RawValue;
+use tradepost_wire::json::{Value, json};
 
 use super::super::output::{Failure, Output};
 
@@ -88,7 +88,7 @@ impl Handler {
     /// A line about a delivery, or its document on one line.
     fn shown(&self, kept: &Kept) -> String {
         if self.output.is_json() {
-            let line = serde_json::to_string(&document(kept)).unwrap_or_default();
+            let line = tradepost_wire::json::to_string(&document(kept)).unwrap_or_default();
             return format!("{}\n", tradepost_buyer::text::escape_json(&line));
         }
         let word = |text: &Option<String>| plain(text.as_deref().unwrap_or("-"), WORD);
@@ -140,7 +140,8 @@ pub(super) fn document(kept: &Kept) -> impl serde::Serialize {
         "fate": kept.fate.name(), "attempts": kept.attempts, "problem": kept.problem,
     });
     if let Some(members) = document.as_object_mut() {
-        let delivery = body.and_then(|body| serde_json::from_str::<Value>(body.get()).ok());
+        let delivery =
+            body.and_then(|body| tradepost_wire::json::from_str::<Value>(body.get()).ok());
         members.insert("delivery".into(), delivery.unwrap_or_default());
     }
     document

@@ -1,9 +1,9 @@
 //! Readers for how callers say who they are.
 
-use serde_json::Value;
 use tradepost_server::auth::key;
 use tradepost_server::tls::client::{Fingerprint, Subject};
 use tradepost_wire::format;
+use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
+use tradepost_wire::json::{Map, Number, Value};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems, clip};
 
 use super::Mistake;

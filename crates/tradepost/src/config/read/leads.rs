@@ -1,8 +1,8 @@
 //! Readers for the rules for leads.
 
 use jiff::SignedDuration;
-use serde_json::Value;
 use tradepost_dealer::settings::{Agents, Confirmations, LeadPolicy, Velocity};
+use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use serde_json::Value;
 use tradepost_buyer::signed::signers::Keys;
 use tradepost_publisher::agent::{Authorization, Billing, BuyerAgent, Standing};
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::profile::{Onboarding, Profile, Review, Signing};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use serde_json::Value;
 use tradepost_dealer::settings::{Appointments, Fee, Rooftop};
 use tradepost_wire::aap::dealer::{
     self, Address, DayHours, Geo, NamedValue, Schedule, WeeklyHours,
 };
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::format;
+use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 

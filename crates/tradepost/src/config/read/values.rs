@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde_json::Value;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::format;
+use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, push};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 

@@ -1,7 +1,7 @@
 //! Reading a script, with every mistake reported at once and with its line.
 
 use jiff::SignedDuration;
-use serde_json::{Map, Value};
+use tradepost_wire::json::{Map, Value};
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
 
@@ -278,7 +278,7 @@ fn sentence(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Strin
     parse::text_of(value, at, problems, 1, Some(MAX_TEXT))
 }
 
-fn table(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map<String, Value>> {
+fn table(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map> {
     let members = value.as_object();
     if members.is_none() {
         parse::wrong_type(at, problems, "object");

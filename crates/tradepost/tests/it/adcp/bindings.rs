@@ -1,7 +1,7 @@
 //! A2A: messages that call no task, and what 1.0 and 0.3 do alike.
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::support::publisher::{Publisher, message, older_message, start};
 

@@ -1,7 +1,6 @@
 //! The buyer's client in front of a real publisher, on every binding: the same answers, the same
 //! failures, and a signature that is believed.
 
-use serde_json::{Map, Value, json};
 use tradepost_buyer::adcp::{AdcpClient, RequestSigner};
 use tradepost_buyer::agent::{AgentClient, Outgoing};
 use tradepost_buyer::client::random_ids;
@@ -13,6 +12,7 @@ use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_buyer::{Card, CardCache};
 use tradepost_keys::Algorithm;
 use tradepost_keys::private::{SigningKey, generate};
+use tradepost_wire::json::{Map, Value, json};
 
 use super::signatures::knows;
 use crate::support::publisher::{Publisher, start_here, token};
@@ -41,7 +41,7 @@ fn clients(publisher: &Publisher) -> Vec<AdcpClient> {
     ]
 }
 
-fn arguments(value: &Value) -> Map<String, Value> {
+fn arguments(value: &Value) -> Map {
     value.as_object().unwrap().clone()
 }
 

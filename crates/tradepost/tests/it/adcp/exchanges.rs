@@ -1,13 +1,13 @@
 //! Our own buyer at the publisher, over both bindings.
 
-use serde_json::{Map, Value, json};
 use tradepost_buyer::transport::Limits;
 use tradepost_buyer::{AdcpClient, Failure, Transport};
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::publisher::{self, token};
 
-fn arguments(value: Value) -> Map<String, Value> {
+fn arguments(value: Value) -> Map {
     value.as_object().unwrap().clone()
 }
 

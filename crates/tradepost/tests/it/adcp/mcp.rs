@@ -1,7 +1,7 @@
 //! MCP over HTTP: the protocol itself, and who is turned away before a tool is reached.
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::support::client;
 use crate::support::publisher::{Binding, Publisher, start, start_with};
@@ -205,14 +205,14 @@ fn the_list_of_tools_is_the_same_bytes_for_every_caller() {
         .map(|response| (response.status, response.headers.len(), response.body))
         .collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]), "N-4");
-    let body: Value = serde_json::from_slice(&bodies[0].2).unwrap();
+    let body: Value = tradepost_wire::json::from_slice(&bodies[0].2).unwrap();
     let tools = body["result"]["tools"].as_array().unwrap();
     let summary: String = tools
         .iter()
         .map(|tool| {
             let hint = |name: &str| tool["annotations"][name].as_bool().unwrap();
             assert_eq!(tool["inputSchema"]["type"], "object");
-            assert!(jsonschema::validator_for(&tool["inputSchema"]).is_ok(), "{tool}");
+            assert!(jsonschema::validator_for(&(&tool["inputSchema"]).into()).is_ok(), "{tool}");
             let (read_only, idempotent) = (hint("readOnlyHint"), hint("idempotentHint"));
             format!("{} {read_only} {idempotent}\n", tool["name"].as_str().unwrap())
         })

@@ -10,7 +10,6 @@ use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tradepost::adcp::keys::WebhookKey;
 use tradepost::adcp::notices::{Ground, Notices};
@@ -29,6 +28,7 @@ use tradepost_server::outbox::backoff::Schedule;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
 use tradepost_wire::http_signature::Target;
+use tradepost_wire::json::{Value, json};
 
 const BODY: &str =
     r#"{"idempotency_key":"whk_0123456789abcdef","task_id":"t","status":"completed"}"#;

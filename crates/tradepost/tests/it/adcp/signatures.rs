@@ -5,12 +5,12 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::config::Config;
 use tradepost_buyer::signed::signers::{Keys, Source};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::Response;
 use crate::support::publisher::{Publisher, start, start_with};

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::process::{Process, data};
 use crate::support::client;
@@ -87,7 +87,7 @@ fn tradepost(folder: &Path, arguments: &[&str]) -> Output {
 fn decide(folder: &Path, arguments: &[&str]) -> Value {
     let output = tradepost(folder, &[&["--json", "publisher"], arguments].concat());
     assert!(output.status.success(), "{arguments:?}: {output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    tradepost_wire::json::from_slice(&output.stdout).unwrap()
 }
 
 fn refusal(folder: &Path, arguments: &[&str]) -> String {

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Value as Cell;
-use serde_json::{Value, json};
 use tradepost::config::Config;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::Response;
 use crate::support::publisher::{Binding, Publisher, Told, start_with};
@@ -91,7 +91,7 @@ fn plain(text: &str) -> String {
 
 impl Stage {
     fn new() -> Self {
-        let things: Value = serde_json::from_str(THINGS).unwrap();
+        let things: Value = tradepost_wire::json::from_str(THINGS).unwrap();
         let (acme, nova) = (Words::new(), Words::new());
         let mut stage = Self { publisher: start_with(&sells), things, acme, nova };
         stage.nova = stage.furnish("nova");
@@ -219,7 +219,7 @@ impl Stages {
 }
 
 fn probes() -> Vec<Value> {
-    serde_json::from_str(PROBES).unwrap()
+    tradepost_wire::json::from_str(PROBES).unwrap()
 }
 
 fn compare(binding: Binding) {

@@ -13,7 +13,6 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, Method, Uri};
 use futures_util::StreamExt as _;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use tradepost_buyer::came::{Came, Via, read};
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::receiver::authentic::{Authenticity, Denied, Envelope, Webhooks};
@@ -23,6 +22,7 @@ use tradepost_wire::adcp::error::{Error, Recovery};
 use tradepost_wire::adcp::payload;
 use tradepost_wire::adcp::signing::Fault;
 use tradepost_wire::http_signature::Target;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::schemas::shared;
 
@@ -38,7 +38,7 @@ fn checkout() -> Option<PathBuf> {
 }
 
 fn document(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    tradepost_wire::json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
 fn vectors(name: &str) -> Option<Value> {

@@ -14,13 +14,13 @@ use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
 };
-use serde_json::{Value, json};
 use tradepost::config::{Auth, Config, Jwt, KeySource};
 use tradepost::wiring;
 use tradepost_server::auth::Authenticator;
 use tradepost_server::auth::jwks::KeySet;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
+use tradepost_wire::json::{Value, json};
 
 use super::{ask, bearer, question, receipt, seconds, whole};
 use crate::support::{TestServer, dealer, lead, start_with, with};

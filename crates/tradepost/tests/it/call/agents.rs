@@ -5,8 +5,8 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use expect_test::{Expect, expect};
-use serde_json::Value;
 use tradepost::conformance::Profile;
+use tradepost_wire::json::Value;
 
 use super::{ended, stop};
 use crate::support::conformance::{ConformanceServer, start_conformance};
@@ -125,12 +125,12 @@ fn what_an_agent_waits_for_is_said_with_the_command_that_goes_on() {
         "#]],
     );
     let (exit, shown, _) = ended(say(&server, &["--text", "tck-input-required", "--json"]));
-    let error = &serde_json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!((exit, &error["next"]["action"]), (12, &"answer".into()));
     assert_eq!(error["agent"]["a2a_version"], "1.0");
     let id = error["task"]["id"].as_str().unwrap();
     let (exit, shown, _) = ended(say(&server, &["--task", id, "--text", "here", "--json"]));
-    let answered: Value = serde_json::from_str(&shown).unwrap();
+    let answered: Value = tradepost_wire::json::from_str(&shown).unwrap();
     assert_eq!((exit, &answered["task"]["id"]), (0, &id.into()));
     assert_eq!(answered["task"]["status"]["state"], "TASK_STATE_COMPLETED");
     assert_eq!(answered["next"], Value::Null);
@@ -195,7 +195,7 @@ fn a_task_that_goes_on_is_left_with_the_command_that_follows_it() {
     assert!(["submitted\n", "working\n"].contains(&line.as_str()), "{line}");
     stop(&child);
     let (exit, shown, _) = ended(child);
-    let error = &serde_json::from_str::<Value>(&shown).unwrap()["error"];
+    let error = &tradepost_wire::json::from_str::<Value>(&shown).unwrap()["error"];
     assert_eq!((exit, &error["task"]["id"]), (130, &id.into()));
     assert_eq!(error["next"]["action"], "follow");
 }
@@ -206,7 +206,7 @@ fn a_card_that_nobody_signed_is_not_spoken_to_by_who_has_keys() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");
     let jwk = crate::support::signer::Signer::new("k").public();
-    std::fs::write(&path, serde_json::json!({"keys": [jwk]}).to_string()).unwrap();
+    std::fs::write(&path, tradepost_wire::json::json!({"keys": [jwk]}).to_string()).unwrap();
     let keys = path.to_str().unwrap();
     let (exit, _, said) = ended(say(&server, &["--text", "hello", "--keys", keys]));
     assert_eq!(exit, 11, "{said}");

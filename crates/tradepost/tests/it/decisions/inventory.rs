@@ -1,7 +1,7 @@
 //! Payloads and the inventory skills: rows E-035 to E-064.
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};
 use crate::support::{envelope, start, start_with};

@@ -3,8 +3,8 @@
 
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::config::RateLimit;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};
 use crate::support::{TestServer, compare, lead, start, start_with, with};

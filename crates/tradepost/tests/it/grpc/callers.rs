@@ -4,10 +4,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 use tradepost::gate::Scope;
 use tradepost_wire::a2a::status::Status;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
 use super::client::{Answer, Client, SERVICE};

@@ -10,13 +10,13 @@ use bytes::{Buf as _, BufMut as _, Bytes};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde_json::{Value, json};
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::metadata::{KeyAndValueRef, MetadataMap};
 use tonic::transport::Channel;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
 use crate::support::conformance::versioned;

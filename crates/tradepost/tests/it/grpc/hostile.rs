@@ -3,11 +3,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use expect_test::{Expect, expect};
-use serde_json::json;
 use tradepost::conformance::Profile;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::json;
 use tradepost_wire::protobuf::{self, schema};
 
 use super::client::{Client, SERVICE, framed};

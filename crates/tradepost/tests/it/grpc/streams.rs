@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost::conformance::Profile;
+use tradepost_wire::json::{Value, json};
 
 use super::client::Client;
 use super::{check, start_agent};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use rusqlite::Connection;
-use serde_json::{Value, json};
 use tradepost::wiring::Wiring;
 use tradepost_dealer::consent::ConsentFault;
 use tradepost_dealer::record::LeadState;
 use tradepost_server::clock::Clock;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{NOW, TestServer, at, envelope, envelope_in, lead, start, start_with, with};
@@ -68,7 +68,8 @@ fn the_bytes_as_they_were_sent_and_who_sent_them_are_kept_and_a_changed_bit_is_f
         .query_row("SELECT body FROM consent_evidence WHERE seq = 1", [], |row| row.get(0))
         .unwrap();
     assert_eq!(kept, body.as_bytes());
-    let exported: Value = serde_json::from_str(&said(&server, &["export", first])).unwrap();
+    let exported: Value =
+        tradepost_wire::json::from_str(&said(&server, &["export", first])).unwrap();
     let record = &exported[0]["consent_log"][0];
     assert_eq!((&record["seq"], &record["event"]), (&json!(1), &json!("granted")));
     assert_eq!(record["user_agent"], "Shopper/1.2 (test)");

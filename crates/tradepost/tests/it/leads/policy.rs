@@ -2,11 +2,11 @@
 //! decision table each).
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::cli::init::TEMPLATE;
 use tradepost::config::{Auth, read};
 use tradepost_dealer::record::{HeldFor, LeadEventKind, LeadState};
 use tradepost_dealer::settings::{Agents, Confirmations, LeadPolicy, Velocity};
+use tradepost_wire::json::{Value, json};
 
 use crate::auth::{bearer, issue};
 use crate::support::dealer::LISTED_VIN;

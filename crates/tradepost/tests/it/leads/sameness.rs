@@ -2,9 +2,9 @@
 //! car, the agent, and whatever else can be known or guessed.
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost::config::Auth;
 use tradepost_dealer::record::AppointmentState;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
 use crate::support::{

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
 use expect_test::expect;
-use serde_json::{Value, json};
 use tradepost_buyer::Failure;
 use tradepost_buyer::transport::Limits;
+use tradepost_wire::json::{Value, json};
 
 use super::Demo;
 use crate::support::client::{self, Response};

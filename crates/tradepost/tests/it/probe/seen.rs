@@ -128,7 +128,7 @@ fn a_signal_ends_a_probe_with_its_report() {
     assert!(Command::new("sh").args(script).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report: Value = tradepost_wire::json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         (&report["stopped"], &report["grade"]),
         (&json!("the run was stopped"), &json!(null))
@@ -169,7 +169,7 @@ fn a_dry_run_reads_the_card_and_says_what_would_be_sent() {
     assert!(sent.body.contains("\"method\":\"SendMessage\""), "{}", sent.body);
     assert!(step("aap.lead.nobody").requests[0].body.contains("lead.submit"));
     assert!(step("a2a.send.task").nothing.is_some());
-    let text = serde_json::to_string(&rehearsal).unwrap();
+    let text = tradepost_wire::json::to_string(&rehearsal).unwrap();
     assert!(text.contains("Bearer ***") && !text.contains("s3cret-token"));
 
     let output = tradepost(&["probe", &address, "--dry-run"]).output().unwrap();

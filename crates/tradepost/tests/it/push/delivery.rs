@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::backoff::Schedule;
 use tradepost_server::outbox::{Edge, Settings};
+use tradepost_wire::json::{Value, json};
 
 use super::{hook, lenient};
 use crate::support::conformance::{

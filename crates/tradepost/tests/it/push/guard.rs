@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::json;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::sender::{HttpSender, Notification, Sender as _, Why};
 use tradepost_server::outbox::{Edge, Settings};
+use tradepost_wire::json::json;
 
 use super::{hook, strict};
 use crate::support::conformance::start_pushing;
@@ -185,7 +185,7 @@ fn e_15_what_is_secret_is_in_no_debug_text_and_in_no_log_however_much_is_logged(
     assert!(text.contains("it is logged") && !text.contains("seekrit"), "{text}");
     let text = format!("{:?}", notification("https://buyer.example.com/seekrit".to_owned()));
     assert!(!text.contains("seekrit"), "{text}");
-    let config: tradepost_wire::a2a::PushConfig = serde_json::from_value(json!({
+    let config: tradepost_wire::a2a::PushConfig = tradepost_wire::json::from_value(json!({
         "url": "https://seekrit.example.com/", "token": "seekrit",
         "authentication": {"scheme": "Bearer", "credentials": "seekrit"},
     }))

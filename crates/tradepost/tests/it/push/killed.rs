@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use expect_test::expect;
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::process::{Process, data};
 use crate::support::conformance::{ask, at_once};
@@ -86,7 +86,7 @@ fn a_server_that_is_told_to_stop_does_not_wait_for_receivers_for_ever() {
 
 /// The listing without what differs from run to run.
 fn redacted(text: &str, id: &str) -> String {
-    let mut rows: Value = serde_json::from_str(text).unwrap();
+    let mut rows: Value = tradepost_wire::json::from_str(text).unwrap();
     for row in rows.as_array_mut().unwrap() {
         assert!(row["last_seq"].as_i64() >= Some(2), "the task may have gone on");
         row["last_seq"] = json!("<seq>");
@@ -96,7 +96,7 @@ fn redacted(text: &str, id: &str) -> String {
             }
         }
     }
-    let text = serde_json::to_string_pretty(&rows).unwrap();
+    let text = tradepost_wire::json::to_string_pretty(&rows).unwrap();
     text.replace(id, "<id>")
 }
 

@@ -1,9 +1,9 @@
 //! The decision table of the four operations, on JSON-RPC and on HTTP+JSON (E-16, E-23, P-05).
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 use tradepost::gate::Scope;
+use tradepost_wire::json::{Value, json};
 
 use super::{hook, strict};
 use crate::support::conformance::{ConformanceServer, message, start_conformance};

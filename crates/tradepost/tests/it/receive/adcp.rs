@@ -13,13 +13,13 @@ use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
-use serde_json::{Value, json};
 use tradepost_buyer::receiver::delivery::Received;
 use tradepost_buyer::receiver::{Inbox as _, Put};
 use tradepost_keys::Algorithm;
 use tradepost_keys::private as key;
 use tradepost_server::clock::Clock;
 use tradepost_store::inbox::DurableInbox;
+use tradepost_wire::json::{Value, json};
 
 use super::receive;
 use crate::process::{Process, data};
@@ -59,7 +59,7 @@ impl Receiving {
     fn next(&mut self) -> Value {
         let mut line = String::new();
         self.out.read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+        tradepost_wire::json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
     /// The next one of another task. What was handed on when the process before was killed may be
@@ -352,7 +352,7 @@ fn post(address: SocketAddr, headers: &Headers, body: &str) -> String {
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let answer = client::request(address, "POST", "/webhook", &headers, body.as_bytes());
     let challenge = answer.header("www-authenticate").unwrap_or("-");
-    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let body: Value = tradepost_wire::json::from_slice(&answer.body).unwrap_or_default();
     let word = body["code"].as_str().or(body["challenge"].as_str()).unwrap_or("-");
     format!("{} {challenge} {word}", answer.status)
 }
@@ -375,7 +375,7 @@ fn w_4_a_key_belongs_to_its_sender_and_to_one_webhook() {
     let sends = |secret: &str, body: &str| post(address, &with_hmac(secret, body), body);
     let done = envelope("1", "completed", &json!({"n": 1}));
     let compact = done.to_string();
-    let pretty = serde_json::to_string_pretty(&done).unwrap();
+    let pretty = tradepost_wire::json::to_string_pretty(&done).unwrap();
     let other = envelope("1", "completed", &json!({"n": 2})).to_string();
     let again = envelope("2", "completed", &json!({"n": 1})).to_string();
     for (secret, body, heard) in [
@@ -413,7 +413,7 @@ fn what_is_no_webhook_is_told_so_and_tasks_of_both_versions_of_a2a_are_taken() {
     let status = json!({"state": "completed", "timestamp": "2026-04-30T12:00:00Z"});
     let good = envelope("1", "completed", &json!({}));
     let mut keyless = good.clone();
-    keyless.as_object_mut().unwrap().remove("idempotency_key");
+    keyless.as_object_mut().unwrap().swap_remove("idempotency_key");
     let challenge = "example-challenge-token-000000000000";
     for (body, heard) in [
         (json!({"id": "old", "contextId": "c", "kind": "task", "status": status}), "200 - -"),

@@ -10,12 +10,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::digest::{SHA256, digest};
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
-use serde_json::json;
 use tower::ServiceExt as _;
 use tradepost_buyer::receiver::authentic::{Authenticity, Keys, Signatures};
 use tradepost_buyer::receiver::delivery::{Delivery, Known};
 use tradepost_buyer::receiver::metrics::{Metrics, Snapshot};
 use tradepost_buyer::receiver::{self, Inbox, Put, Receiver, Unkept};
+use tradepost_wire::json::json;
 
 use super::update;
 use crate::support::{NOW, at};

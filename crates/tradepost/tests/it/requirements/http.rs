@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::config::RateLimit;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::{TestServer, client, envelope, start, start_with, two_dealers};
 
@@ -72,7 +72,7 @@ fn e_111_the_target_wins_over_the_host_and_nothing_tells_tenants_apart() {
     };
     let dealer = |answer: &str| {
         let body = answer.split_once("\r\n\r\n").unwrap().1;
-        serde_json::from_str::<Value>(body).unwrap()["capabilities"]["extensions"][0]["params"]["id"]
+        tradepost_wire::json::from_str::<Value>(body).unwrap()["capabilities"]["extensions"][0]["params"]["id"]
             .clone()
     };
     let one = dealer(&get(CARD, "one.example"));

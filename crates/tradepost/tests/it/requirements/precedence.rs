@@ -2,9 +2,9 @@
 //! rules, and the earlier one decides.
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::config::RateLimit;
 use tradepost_wire::aap::Skill;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};
 use crate::support::{TestServer, client, envelope, lead, start, start_with, with};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::Connection;
-use serde_json::{Value, json};
 use tradepost::aap::seller::Seller;
 use tradepost::wiring::Wiring;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::{TestServer, at, client, dealer, lead, start, start_with, two_dealers, with};
 

@@ -2,9 +2,9 @@
 //! what is answered (A-01 to A-05, E-28; requirements aap.md §1.3). What the gate says precedes
 //! whatever is wrong with the payload, and what the protocol says precedes the gate.
 
-use serde_json::{Value, json};
 use tradepost::config::Auth;
 use tradepost::gate::Scope;
+use tradepost_wire::json::{Value, json};
 
 use super::{ask, issue};
 use crate::support::{TestServer, dealer, lead, start_with, with};

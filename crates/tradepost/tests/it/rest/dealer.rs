@@ -3,10 +3,10 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::config::{Auth, Config, RateLimit};
 use tradepost::gate::Scope;
 use tradepost_wire::aap::Version;
+use tradepost_wire::json::{Value, json};
 
 use super::{check, check_shape, issue, send};
 use crate::support::client::{self, Response};

@@ -1,9 +1,9 @@
 //! Each finding and the behaviour that leads to it, next to behaviour that does not.
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::sandbox::watch::{Finding, Level};
 use tradepost_wire::aap::Version;
+use tradepost_wire::json::{Value, json};
 
 use super::{CARD, Playing, headers, play};
 use crate::support::{lead, with};

@@ -3,9 +3,9 @@
 
 use std::net::SocketAddr;
 
-use serde_json::{Map, Value};
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Map, Value};
 
 use super::Response;
 use super::client;
@@ -113,7 +113,7 @@ impl Binding {
         let text = String::from_utf8(body).unwrap();
         let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
         data.map(|data| {
-            let event: Value = serde_json::from_str(data).unwrap();
+            let event: Value = tradepost_wire::json::from_str(data).unwrap();
             match self {
                 Self::JsonRpc => event["result"].clone(),
                 Self::HttpJson => event,
@@ -158,7 +158,7 @@ fn http(operation: &str, params: &Value) -> (&'static str, String, String) {
     (method, format!("/rest/{path}{}", query(&rest)), String::new())
 }
 
-fn query(members: &Map<String, Value>) -> String {
+fn query(members: &Map) -> String {
     let pairs = members.iter().map(|(name, value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         format!("{name}={}", encode(&text))

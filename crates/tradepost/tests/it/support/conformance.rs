@@ -6,7 +6,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tradepost::conformance::{Conformance, Profile};
 use tradepost::gate::Scope;
 use tradepost::wiring::{self, Wiring};
@@ -18,6 +17,7 @@ use tradepost_server::egress::Egress;
 use tradepost_server::http;
 use tradepost_server::outbox::{Edge, Outbox, Settings, Sleeping};
 use tradepost_store::{ApiKey, Store};
+use tradepost_wire::json::{Value, json};
 
 use super::{NOW, Response, at, client};
 
@@ -305,7 +305,7 @@ impl Stream {
                 let lines: Vec<_> = event.lines().filter_map(|l| l.split_once(": ")).collect();
                 let field = |name| lines.iter().find(|(known, _)| *known == name).map(|l| l.1);
                 let found = field("data").map(|data| {
-                    let answer: Value = serde_json::from_str(data).unwrap();
+                    let answer: Value = tradepost_wire::json::from_str(data).unwrap();
                     assert_eq!(answer["id"], "s");
                     let id = field("id").map_or(0, |id| id.parse().unwrap());
                     Event { id, result: answer["result"].clone() }

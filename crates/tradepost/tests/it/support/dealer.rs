@@ -2,7 +2,6 @@
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
 use tradepost::config::{Auth, Config, Dealer, RateLimit, Server};
 use tradepost_dealer::import::Unit;
 use tradepost_dealer::settings::{
@@ -13,6 +12,7 @@ use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::aap::vehicle::Vocabularies;
 use tradepost_wire::aap::{Skill, Vehicle, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::{At, Problems};
 
 use super::at;
@@ -96,7 +96,7 @@ fn rooftop(name: &str, phone: &str, types: &[AppointmentType]) -> Rooftop {
         }}],
     });
     Rooftop {
-        profile: serde_json::from_value(profile).unwrap(),
+        profile: tradepost_wire::json::from_value(profile).unwrap(),
         feed_names: Vec::new(),
         time_zone: TimeZone::get("America/Los_Angeles").unwrap(),
         fees: Vec::new(),

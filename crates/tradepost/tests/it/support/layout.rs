@@ -1,6 +1,6 @@
 //! How answers look in a snapshot: as flat as is readable, one problem on a line.
 
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 const WIDTH: usize = 150;
 

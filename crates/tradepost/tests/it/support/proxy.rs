@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 /// A request or an answer on its way.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +53,7 @@ impl Passing {
 
     /// Changes the body, where it is JSON.
     pub fn json(&mut self, change: impl FnOnce(&mut Value)) {
-        if let Ok(mut body) = serde_json::from_slice::<Value>(&self.body) {
+        if let Ok(mut body) = tradepost_wire::json::from_slice::<Value>(&self.body) {
             change(&mut body);
             self.body = body.to_string().into_bytes();
         }

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::adcp::vault::StoreVault;
 use tradepost::config::Config;
 use tradepost::config::read::demo_publisher;
@@ -22,6 +21,7 @@ use tradepost_server::http;
 use tradepost_store::Store;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
 
 use super::{NOW, Response, at, client, layout};
 

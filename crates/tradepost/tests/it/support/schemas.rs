@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Once};
 
 use jsonschema::Validator;
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 use super::Response;
 
@@ -24,7 +24,7 @@ pub fn shared() -> Option<PathBuf> {
 /// A published example.
 pub fn example(version: &str, name: &str) -> Option<Value> {
     let path = shared()?.join(format!("spec/aap/v{version}/examples/{name}.example.json"));
-    Some(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
+    Some(tradepost_wire::json::from_slice(&std::fs::read(path).unwrap()).unwrap())
 }
 
 type Validators = HashMap<(&'static str, &'static str), Validator>;
@@ -39,7 +39,7 @@ static VALIDATORS: LazyLock<Option<Validators>> = LazyLock::new(|| {
             for entry in std::fs::read_dir(directory).unwrap() {
                 let path = entry.unwrap().path();
                 if path.extension().is_some_and(|extension| extension == "json") {
-                    let schema: Value =
+                    let schema: serde_json::Value =
                         serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
                     resources.push((schema["$id"].as_str().unwrap().to_owned(), schema));
                 }
@@ -84,7 +84,7 @@ pub fn check(version: &str, kind: &str, document: &Value) {
         .find(|((v, k), _)| *v == version && *k == kind)
         .unwrap_or_else(|| panic!("no schema for {kind} of {version}"));
     let errors: Vec<_> = validator
-        .iter_errors(document)
+        .iter_errors(&document.into())
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
     assert!(errors.is_empty(), "{kind} of {version}: {errors:#?}\n{document:#}");
@@ -92,7 +92,7 @@ pub fn check(version: &str, kind: &str, document: &Value) {
 
 /// Checks an answer of the endpoint: the envelope by hand, the payload against its schema.
 pub fn check_answer(response: &Response) {
-    let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
+    let Ok(body) = tradepost_wire::json::from_slice::<Value>(&response.body) else {
         return;
     };
     if body.get("jsonrpc").is_none() {

@@ -9,11 +9,11 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use ring::digest::{SHA256, digest};
-use serde_json::{Value, json};
 use tradepost_keys::Algorithm;
 use tradepost_keys::private::{SigningKey, generate};
 use tradepost_wire::adcp::signing::{self, Surface, Terms};
 use tradepost_wire::http_signature::{Message, Target, content_digest};
+use tradepost_wire::json::{Value, json};
 
 use super::{NOW, at};
 

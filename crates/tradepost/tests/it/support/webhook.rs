@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 /// A notification.
 #[derive(Debug, Clone)]
@@ -20,7 +20,8 @@ pub struct Notified {
 
 impl Notified {
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+        tradepost_wire::json::from_str(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {

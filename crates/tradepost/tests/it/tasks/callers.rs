@@ -1,9 +1,9 @@
 //! Two callers (A-03 to A-07, E-12, E-13): what is not yours is not there, on every binding.
 
-use serde_json::{Value, json};
 use tradepost::conformance::Profile;
 use tradepost::gate::Scope;
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::Response;
 use crate::support::bindings::Binding;

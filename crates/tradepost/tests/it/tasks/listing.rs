@@ -1,8 +1,8 @@
 //! ListTasks (O-06, E-26).
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use tradepost::conformance::Profile;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::conformance::{ConformanceServer, message, start_conformance};
 use crate::support::with;

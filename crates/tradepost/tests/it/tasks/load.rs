@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use tradepost::conformance::Profile;
+use tradepost_wire::json::json;
 
 use crate::support::conformance::{Event, Stream, message, start_conformance};
 

@@ -7,12 +7,12 @@ use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, SanType, date_time_ymd};
 use rustls::ClientConfig;
-use serde_json::{Value, json};
 use tradepost::config::{Auth, KnownCertificate};
 use tradepost::gate::{Scope, Scopes};
 use tradepost_server::auth::key::Fresh;
 use tradepost_server::tls::client::{Fingerprint, Subject};
 use tradepost_store::ApiKey;
+use tradepost_wire::json::{Value, json};
 
 use super::files::configure;
 use super::{CARD, JSON, secure};

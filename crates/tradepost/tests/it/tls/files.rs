@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use rustls::pki_types::CertificateDer;
-use serde_json::{Value, json};
 use tradepost::config::Tls;
 use tradepost_server::tls::load;
+use tradepost_wire::json::{Value, json};
 
 use crate::process::Process;
 use crate::support::client::bytes;
@@ -110,7 +110,7 @@ pub fn configure(folder: &Path, files: &Tls, auth: &str) -> String {
 
 fn tradepost(arguments: &[&str]) -> (Option<i32>, Value) {
     let run = Command::new(env!("CARGO_BIN_EXE_tradepost")).args(arguments).output().unwrap();
-    (run.status.code(), serde_json::from_slice(&run.stdout).unwrap())
+    (run.status.code(), tradepost_wire::json::from_slice(&run.stdout).unwrap())
 }
 
 #[test]

@@ -7,8 +7,8 @@
 //! RFC 8785 would sign its neighbour, and a reader that keeps digits would trust a number that was
 //! never signed. All other numbers are spelled by [`canonical`] exactly as RFC 8785 spells them.
 
+use crate::json::{Map, Number, Value};
 use fields::{CARD, Kind, Message, Presence};
-use serde_json::{Map, Number, Value};
 
 use crate::canonical;
 use crate::decimal::Decimal;
@@ -41,7 +41,7 @@ fn message<'a>(
     declared: Message,
     at: &At<'_>,
     problems: &mut Problems,
-) -> Map<String, Value> {
+) -> Map {
     let mut written = Map::new();
     for (name, value) in members {
         let at = at.key(name);
@@ -122,9 +122,9 @@ fn check_numbers(value: &Value, at: &At<'_>, problems: &mut Problems) {
 /// Whether the number is the shortest decimal of the double nearest to it, up to spelling. The
 /// digits that RFC 8785 writes are then the digits of the number itself.
 fn is_double(number: &Number) -> bool {
-    let text = number.as_str();
+    let text = number.text();
     // Beyond `i128` an exponent is not held exactly, and no double has one.
-    let written = Decimal::of(text);
+    let written = Decimal::of(&text);
     let double = text.parse::<f64>().ok().filter(|double| double.is_finite());
     written.exact && double.is_some_and(|double| Decimal::of(&format!("{double:e}")) == written)
 }

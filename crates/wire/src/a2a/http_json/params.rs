@@ -5,7 +5,7 @@
 //! parameter that is there twice becomes an array (CT-07), which no operation of A2A 1.0 takes. As
 //! with members of a body, unknown parameters are ignored.
 
-use serde_json::{Map, Number, Value};
+use crate::json::{Map, Number, Value};
 
 use super::route::Target;
 use crate::a2a::Operation;
@@ -85,7 +85,7 @@ fn known(operation: Operation) -> &'static [(&'static str, &'static str, Kind)] 
     }
 }
 
-fn read_query(known: &[(&'static str, &str, Kind)], query: &str) -> Map<String, Value> {
+fn read_query(known: &[(&'static str, &str, Kind)], query: &str) -> Map {
     let mut members = Map::new();
     for (name, text) in form_urlencoded::parse(query.as_bytes()) {
         let found = known.iter().find(|(camel, snake, _)| name == *camel || name == *snake);

@@ -1,4 +1,4 @@
-use serde_json::json;
+use crate::json::json;
 
 use super::*;
 use crate::catalog::Vocabulary;
@@ -23,7 +23,7 @@ fn an_error_that_is_written_is_read_as_it_was() {
         severity: Some("warning".into()),
         ..Error::new(Code::ValidationError, "wrong")
     };
-    assert_eq!(Error::read(&serde_json::to_value(&error).unwrap()), Ok(error));
+    assert_eq!(Error::read(&crate::json::to_value(&error).unwrap()), Ok(error));
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn o_4_field_is_the_first_issue_in_path_notation() {
     }
     let issue = Issue { pointer: "/budget".into(), ..Issue::default() };
     let error = Error { issues: vec![issue], ..Error::new(Code::ValidationError, "m") };
-    assert_eq!(serde_json::to_value(error).unwrap()["field"], "budget");
+    assert_eq!(crate::json::to_value(error).unwrap()["field"], "budget");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn e_2_delays_are_rounded_up_and_brought_into_bounds() {
         ("[5]", None),
     ] {
         let text = format!("{{\"code\":\"RATE_LIMITED\",\"retry_after\":{written}}}");
-        let error = Error::read(&serde_json::from_str(&text).unwrap()).unwrap();
+        let error = Error::read(&crate::json::from_str(&text).unwrap()).unwrap();
         assert_eq!(error.retry_after, expected, "{written}");
     }
 }

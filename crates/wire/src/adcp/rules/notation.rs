@@ -25,8 +25,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::json::Value;
 use regex_lite::Regex;
-use serde_json::Value;
 
 use super::shape::{
     Book, Bound, Condition, Count, Format, Limit, List, Member, Node, Object, Pattern, Shape, Text,
@@ -217,7 +217,7 @@ impl Reader<'_> {
         if let Some(kind) = Limit::ALL.iter().copied().find(|limit| limit.sign() == sign) {
             self.next += 1;
             let text = self.name()?;
-            if serde_json::from_str::<serde_json::Number>(text).is_err() {
+            if crate::json::from_str::<crate::json::Number>(text).is_err() {
                 return Err(self.wrong("a bound has to be a number"));
             }
             let value = Decimal::of(text);
@@ -382,7 +382,7 @@ impl Reader<'_> {
             Token::Quoted(text) => Ok(Value::from(text)),
             // A number, `true`, `false` and `null` are those; other words are texts.
             Token::Word(word) => {
-                Ok(serde_json::from_str(word).unwrap_or_else(|_| Value::from(word)))
+                Ok(crate::json::from_str(word).unwrap_or_else(|_| Value::from(word)))
             }
             Token::Pattern(_) | Token::Sign(_) => {
                 self.next -= 1;

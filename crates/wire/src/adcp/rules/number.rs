@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::shape::{Bound, Limit};
 use crate::decimal::Decimal;
@@ -57,7 +57,7 @@ fn magnitude(one: &Decimal, other: &Decimal) -> Ordering {
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
-            one == other || Decimal::of(one.as_str()) == Decimal::of(other.as_str())
+            one == other || Decimal::of(&one.text()) == Decimal::of(&other.text())
         }
         // The constants of the rules are scalars.
         (one, other) => one == other,

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::shape::{Node, Shape};
 use crate::adcp::error::Issue;

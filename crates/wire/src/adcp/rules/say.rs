@@ -1,7 +1,7 @@
 //! What is said about problems: what to do, and never a value that was sent. Names of members are
 //! repeated, clipped; what else is said stands in the rules.
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::shape::{Book, Format, Node, Object, Type, Union};
 use crate::catalog::Vocabulary;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 use super::shape::{Book, Count, List, Node, Object, Text};
 use crate::catalog::Vocabulary;
@@ -30,7 +30,7 @@ pub(super) fn whole(book: &Book, name: &str) -> Option<Value> {
         let node = &book.referred(name).node;
         (local(name), Value::Object(write(node, Draft::Current)))
     };
-    let definitions: Map<String, Value> = wanted.iter().map(definition).collect();
+    let definitions: Map = wanted.iter().map(definition).collect();
     if !definitions.is_empty() {
         schema.insert("$defs".into(), definitions.into());
     }
@@ -71,7 +71,7 @@ fn children<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
     }
 }
 
-fn write(node: &Node, draft: Draft) -> Map<String, Value> {
+fn write(node: &Node, draft: Draft) -> Map {
     let mut out = Map::new();
     let nested = |node: &Node| value(node, draft);
     let all = |nodes: &[Node]| nodes.iter().map(nested).collect::<Vec<_>>();
@@ -95,7 +95,7 @@ fn write(node: &Node, draft: Draft) -> Map<String, Value> {
     }
     for bound in &node.bounds {
         let number: Value =
-            serde_json::from_str(bound.text).expect("the bounds were read as numbers");
+            crate::json::from_str(bound.text).expect("the bounds were read as numbers");
         out.insert(bound.kind.name().into(), number);
     }
     node.text.iter().for_each(|rules| text(rules, &mut out));
@@ -140,7 +140,7 @@ fn local(name: &str) -> String {
     name.replace(['/', '#'], ".")
 }
 
-fn count(count: Count, least: &str, most: &str, out: &mut Map<String, Value>) {
+fn count(count: Count, least: &str, most: &str, out: &mut Map) {
     for (keyword, bound) in [(least, count.min), (most, count.max)] {
         if let Some(bound) = bound {
             out.insert(keyword.into(), bound.into());
@@ -148,7 +148,7 @@ fn count(count: Count, least: &str, most: &str, out: &mut Map<String, Value>) {
     }
 }
 
-fn text(rules: &Text, out: &mut Map<String, Value>) {
+fn text(rules: &Text, out: &mut Map) {
     count(rules.length, "minLength", "maxLength", out);
     if let Some(pattern) = &rules.pattern {
         out.insert("pattern".into(), pattern.source.into());
@@ -158,7 +158,7 @@ fn text(rules: &Text, out: &mut Map<String, Value>) {
     }
 }
 
-fn list(rules: &List, draft: Draft, out: &mut Map<String, Value>) {
+fn list(rules: &List, draft: Draft, out: &mut Map) {
     count(rules.count, "minItems", "maxItems", out);
     if rules.unique {
         out.insert("uniqueItems".into(), true.into());
@@ -170,9 +170,9 @@ fn list(rules: &List, draft: Draft, out: &mut Map<String, Value>) {
     }
 }
 
-fn object(rules: &Object, draft: Draft, out: &mut Map<String, Value>) {
+fn object(rules: &Object, draft: Draft, out: &mut Map) {
     let members = rules.members.iter();
-    let properties: Map<_, _> =
+    let properties: Map =
         members.map(|member| (member.name.to_owned(), value(&member.node, draft))).collect();
     if !properties.is_empty() {
         out.insert("properties".into(), properties.into());
@@ -182,7 +182,7 @@ fn object(rules: &Object, draft: Draft, out: &mut Map<String, Value>) {
         out.insert("required".into(), required.into());
     }
     let patterns = rules.patterns.iter();
-    let patterns: Map<_, _> =
+    let patterns: Map =
         patterns.map(|(pattern, node)| (pattern.source.to_owned(), value(node, draft))).collect();
     if !patterns.is_empty() {
         out.insert("patternProperties".into(), patterns.into());
@@ -202,8 +202,7 @@ fn object(rules: &Object, draft: Draft, out: &mut Map<String, Value>) {
             Draft::Current => "dependentRequired",
         };
         let pairs = rules.together.iter();
-        let pairs: Map<_, _> =
-            pairs.map(|(name, others)| ((*name).to_owned(), json!(others))).collect();
+        let pairs: Map = pairs.map(|(name, others)| ((*name).to_owned(), json!(others))).collect();
         out.insert(keyword.into(), pairs.into());
     }
 }

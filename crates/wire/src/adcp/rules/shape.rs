@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use crate::json::Value;
 use regex_lite::Regex;
-use serde_json::Value;
 
 use crate::decimal::Decimal;
 
@@ -78,7 +78,7 @@ impl Type {
             Self::Null => value.is_null(),
             Self::Boolean => value.is_boolean(),
             Self::Integer => {
-                value.as_number().is_some_and(|number| super::number::is_whole(number.as_str()))
+                value.as_number().is_some_and(|number| super::number::is_whole(&number.text()))
             }
             Self::Number => value.is_number(),
             Self::String => value.is_string(),

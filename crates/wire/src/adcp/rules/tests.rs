@@ -1,4 +1,4 @@
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 use super::*;
 use crate::adcp::error::MAX_BYTES;
@@ -70,7 +70,7 @@ fn internals_are_there_only_when_they_are_asked_for() {
     let request = json!({"signal_spec": "x", "destinations": [{"type": "agent"}]});
     let issue = |internals| {
         let issues = check(Tool::GetSignals, &request, internals).unwrap_err();
-        serde_json::to_value(&issues.listed()[0]).unwrap()
+        crate::json::to_value(&issues.listed()[0]).unwrap()
     };
     let bare = json!({
         "pointer": "/destinations/0/agent_url",
@@ -91,7 +91,7 @@ fn verdict(rules: &'static str, value: &str) -> Vec<&'static str> {
     let book: &'static shape::Book = Box::leak(Box::new(notation::read(&[file]).unwrap()));
     let mut walk = walk::Walk::new(book, false);
     let node = &book.shape("s").unwrap().node;
-    let value: Value = serde_json::from_str(value).unwrap();
+    let value: Value = crate::json::from_str(value).unwrap();
     let is_valid = walk.node(node, &value, &place::At::ROOT, &place::Path::Nowhere);
     assert_eq!(is_valid, walk.found.is_empty());
     walk.found.iter().map(place::Found::keyword).collect()
@@ -150,8 +150,7 @@ fn every_keyword_rejects_what_it_should() {
 #[test]
 fn hostile_requests_get_small_answers() {
     let long = "x".repeat(100_000);
-    let names: Map<String, Value> =
-        (0..20_000).map(|n| (format!("{n}{long:.100}"), json!(1))).collect();
+    let names: Map = (0..20_000).map(|n| (format!("{n}{long:.100}"), json!(1))).collect();
     let accounts: Vec<Value> = (0..20_000).map(|n| json!({"account": {"zz": n}})).collect();
     for (tool, request) in [
         (Tool::GetProducts, json!({"buying_mode": long, "account": names})),
@@ -162,7 +161,7 @@ fn hostile_requests_get_small_answers() {
     ] {
         let issues = check(tool, &request, Internals::On).unwrap_err();
         assert!(issues.listed().len() <= MAX_ISSUES);
-        let size = serde_json::to_string(&issues.into_error()).unwrap().len();
+        let size = crate::json::to_string(&issues.into_error()).unwrap().len();
         assert!(size <= MAX_BYTES, "{tool}: {size}");
     }
 }

@@ -5,8 +5,8 @@
 //! ([`misfits`]), so that reading only takes what is there. What is to be kept or repeated as it was
 //! sent is read as it is.
 
+use crate::json::{Map, Value};
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 
 use super::shape::{Book, Bound, Limit, Node, Type};
 use crate::catalog::Vocabulary;
@@ -96,8 +96,8 @@ macro_rules! form {
         #[derive(Debug, Clone, PartialEq)]
         $vis struct $form {
             $( $(#[doc = $doc])* $vis $field: $ty, )*
-            $($( $(#[doc = $kept_doc])* $vis $kept: ::serde_json::Map<String, ::serde_json::Value>, )+)?
-            $( $(#[doc = $whole_doc])* $vis $whole: ::serde_json::Map<String, ::serde_json::Value>, )?
+            $($( $(#[doc = $kept_doc])* $vis $kept: $crate::json::Map, )+)?
+            $( $(#[doc = $whole_doc])* $vis $whole: $crate::json::Map, )?
         }
 
         impl $crate::adcp::rules::typed::Typed for $form {
@@ -109,7 +109,7 @@ macro_rules! form {
                 ])
             }
 
-            fn read(value: &::serde_json::Value) -> Option<Self> {
+            fn read(value: &$crate::json::Value) -> Option<Self> {
                 use $crate::adcp::rules::typed;
                 let members = value.as_object()?;
                 Some(Self {
@@ -124,13 +124,13 @@ macro_rules! form {
 
 /// A member of an object as a type; `None` when it is none of it.
 #[must_use]
-pub fn member<T: Typed>(members: &Map<String, Value>, name: &str) -> Option<T> {
+pub fn member<T: Typed>(members: &Map, name: &str) -> Option<T> {
     members.get(name).map_or_else(T::absent, T::read)
 }
 
 /// Members of an object as they were sent, in the order of the names.
 #[must_use]
-pub fn kept(members: &Map<String, Value>, names: &[&str]) -> Map<String, Value> {
+pub fn kept(members: &Map, names: &[&str]) -> Map {
     let member = |name: &&str| Some(((*name).to_owned(), members.get(*name)?.clone()));
     names.iter().filter_map(member).collect()
 }
@@ -177,7 +177,7 @@ impl Typed for Value {
 }
 
 /// An object that is not there has no members.
-impl Typed for Map<String, Value> {
+impl Typed for Map {
     fn kind() -> Kind {
         Kind::Object
     }

@@ -1,6 +1,6 @@
 //! Why a value satisfies no branch of a union: by the branch that it was meant to satisfy.
 
-use serde_json::Value;
+use crate::json::Value;
 
 use super::number;
 use super::place::{At, Part, Path};

@@ -1,7 +1,7 @@
 //! Checking a value: one walk, which finds every violated constraint. Nothing is written down, and
 //! nothing allocated, until there is a problem to report.
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 
 use super::number;
 use super::place::{At, Found, Part, Path};
@@ -163,7 +163,7 @@ impl<'b> Walk<'b> {
             if !self.is_probe() {
                 self.value(node, value, at, path);
                 if let Value::Number(number) = value {
-                    self.number(node, number.as_str(), at, path);
+                    self.number(node, &number.text(), at, path);
                 }
             }
             return false;
@@ -174,7 +174,7 @@ impl<'b> Walk<'b> {
         }
         is_valid &= match value {
             Value::Null | Value::Bool(_) => true,
-            Value::Number(number) => self.number(node, number.as_str(), at, path),
+            Value::Number(number) => self.number(node, &number.text(), at, path),
             Value::String(text) => {
                 node.text.as_ref().is_none_or(|rules| self.text(rules, text, at, path))
             }
@@ -291,13 +291,7 @@ impl<'b> Walk<'b> {
         is_valid
     }
 
-    fn object(
-        &mut self,
-        rules: &'b Object,
-        members: &Map<String, Value>,
-        at: &At<'_>,
-        path: &Path<'_>,
-    ) -> bool {
+    fn object(&mut self, rules: &'b Object, members: &Map, at: &At<'_>, path: &Path<'_>) -> bool {
         let mut is_valid = true;
         for name in rules.required() {
             if !members.contains_key(name) {

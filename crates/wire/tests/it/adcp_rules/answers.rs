@@ -1,9 +1,9 @@
 //! What is said about typical mistakes, whole.
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::adcp::tool::Tool;
+use tradepost_wire::json::{Value, json};
 
 /// All issues, one line each, and below it where in the schemas it lies.
 fn said(tool: Tool, request: &Value) -> String {
@@ -132,7 +132,7 @@ fn values_of_another_type_or_size_say_what_is_accepted() {
                 /schemas/3.1.19/media-buy/package-request.json#/properties/budget/minimum
         "#]],
     );
-    let enormous = serde_json::from_str("1e400").unwrap();
+    let enormous = tradepost_wire::json::from_str("1e400").unwrap();
     let request =
         media_buy(&[("/packages/0/budget", enormous), ("/packages/0/pacing", json!("evn"))]);
     check(

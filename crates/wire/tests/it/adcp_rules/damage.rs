@@ -1,6 +1,6 @@
 //! Damaging a request at random.
 
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::sample::{Random, pool};
 
@@ -97,8 +97,8 @@ fn garbage(random: &mut Random) -> Value {
         json!({"type": MARK}),
         json!(-1),
         json!(1.5),
-        serde_json::from_str("1e400").unwrap(),
-        serde_json::from_str("-123456789012345678901234567890").unwrap(),
+        tradepost_wire::json::from_str("1e400").unwrap(),
+        tradepost_wire::json::from_str("-123456789012345678901234567890").unwrap(),
     ];
     let all: Vec<_> = fixed.into_iter().chain(pool()).collect();
     random.pick(&all).clone()

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use jsonschema::{Retrieve, Uri, ValidationOptions, Validator};
-use serde_json::Value;
 use tradepost_wire::adcp::rules;
+use tradepost_wire::json::Value;
 
 use crate::{oracle, published};
 
@@ -99,7 +99,7 @@ impl Judge {
         }
         let all =
             Documents(seen.into_iter().map(|n| (n.clone(), self.documents[&n].clone())).collect());
-        Some(options().with_retriever(all).build(self.document(name)?).unwrap())
+        Some(options().with_retriever(all).build(&self.document(name)?.into()).unwrap())
     }
 
     /// What a reference leads to.
@@ -125,8 +125,10 @@ fn gather(root: &Path, folder: &Path, documents: &mut BTreeMap<String, Value>) {
         } else if path.extension().is_some_and(|extension| extension == "json") {
             let name = path.strip_prefix(root).unwrap().with_extension("");
             let text = fs::read_to_string(&path).unwrap();
-            documents
-                .insert(name.to_str().unwrap().to_owned(), serde_json::from_str(&text).unwrap());
+            documents.insert(
+                name.to_str().unwrap().to_owned(),
+                tradepost_wire::json::from_str(&text).unwrap(),
+            );
         }
     }
 }
@@ -158,7 +160,10 @@ fn references(schema: &Value, found: &mut Vec<String>) {
 struct Documents(BTreeMap<String, Value>);
 
 impl Retrieve for Documents {
-    fn retrieve(&self, uri: &Uri<String>) -> Result<Value, Box<dyn Error + Send + Sync>> {
-        self.0.get(&name_of(uri.as_str())).cloned().ok_or_else(|| "not published".into())
+    fn retrieve(
+        &self,
+        uri: &Uri<String>,
+    ) -> Result<serde_json::Value, Box<dyn Error + Send + Sync>> {
+        self.0.get(&name_of(uri.as_str())).map(Into::into).ok_or_else(|| "not published".into())
     }
 }

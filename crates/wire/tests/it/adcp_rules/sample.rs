@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use jsonschema::Validator;
-use serde_json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use super::judge::{self, Judge};
 
@@ -45,7 +45,7 @@ pub(super) fn valid(
     let published = schema["examples"].as_array().into_iter().flatten();
     let published = published.map(|example| example.get("data").unwrap_or(example));
     let mut found: Vec<Value> =
-        published.filter(|example| validator.is_valid(example)).cloned().collect();
+        published.filter(|example| validator.is_valid(&(*example).into())).cloned().collect();
     for round in 0..count * 20 {
         if found.len() >= count {
             break;
@@ -53,12 +53,13 @@ pub(super) fn valid(
         let sampler = Sampler { judge: Some(judge), wealth: round % 5 };
         let mut request = sampler.value(schema, schema, 0, random);
         for _ in 0..6 {
-            let errors = validator.iter_errors(&request);
+            let foreign = (&request).into();
+            let errors = validator.iter_errors(&foreign);
             let places: Vec<_> =
                 errors.map(|error| error.instance_path().as_str().to_owned()).collect();
             places.iter().for_each(|place| remove(&mut request, place));
         }
-        if validator.is_valid(&request) {
+        if validator.is_valid(&(&request).into()) {
             found.push(request);
         }
     }
@@ -224,7 +225,7 @@ fn merged(one: Option<Value>, other: Value) -> Value {
     match (one, other) {
         (Some(Value::Object(mut one)), Value::Object(other)) => {
             for (name, value) in other {
-                let value = merged(one.remove(&name), value);
+                let value = merged(one.swap_remove(&name), value);
                 one.insert(name, value);
             }
             one.into()
@@ -248,8 +249,8 @@ fn leaf(schema: &Value, random: &mut Random) -> Value {
     FITTING.with_borrow_mut(|fitting| {
         let fits = fitting.entry(facts.to_string()).or_insert_with(|| {
             let facts = if facts.is_object() { facts.clone() } else { json!({"type": "string"}) };
-            let validator = judge::options().build(&facts).unwrap();
-            pool().into_iter().filter(|value| validator.is_valid(value)).collect()
+            let validator = judge::options().build(&(&facts).into()).unwrap();
+            pool().into_iter().filter(|value| validator.is_valid(&value.into())).collect()
         });
         if fits.is_empty() { json!("nothing fits") } else { random.pick(fits).clone() }
     })
@@ -261,7 +262,7 @@ pub(super) fn pool() -> Vec<Value> {
         "0", "1", "1.0", "2", "1e2", "0.5", "13", "24", "60", "99", "100", "300", "1000", "-1",
         "-90.5", "1e30",
     ];
-    let numbers = numbers.iter().map(|text| serde_json::from_str(text).unwrap());
+    let numbers = numbers.iter().map(|text| tradepost_wire::json::from_str(text).unwrap());
     let hex = "0123456789abcdef".repeat(4);
     let texts = [
         "x",

@@ -3,7 +3,7 @@
 use prost::Message as _;
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Timestamp, Value as Proto};
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{Mismatch, read, schema, write};
 
 use super::types::a2a::{self, part::Content};
@@ -212,7 +212,8 @@ fn details_of_errors_are_packed_by_their_type() {
 #[test]
 fn what_a_double_cannot_hold_is_rounded_and_never_refused() {
     let data: Value =
-        serde_json::from_str(r#"[1.0,1e400,-1e400,0.1,123456789012345678901234567890]"#).unwrap();
+        tradepost_wire::json::from_str(r#"[1.0,1e400,-1e400,0.1,123456789012345678901234567890]"#)
+            .unwrap();
     let bytes = write(&schema::PART, &json!({"data": data})).unwrap();
     let theirs = a2a::Part::decode(bytes.as_slice()).unwrap();
     let Some(Content::Data(Proto { kind: Some(Kind::ListValue(list)) })) = theirs.content else {

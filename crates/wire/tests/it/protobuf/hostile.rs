@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use prost::Message as _;
 use prost_types::value::Kind;
 use prost_types::{Struct, Value as Proto};
-use serde_json::Value;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 use tradepost_wire::protobuf::{read, schema, write};
 
 use super::types::a2a::{self, part::Content};
@@ -175,7 +175,7 @@ fn sample() -> impl Strategy<Value = Vec<u8>> {
     (json(), any::<bool>(), "[a-z]{0,3}").prop_map(|(data, structured, text)| {
         let content = if structured { "data" } else { "text" };
         let data = if structured { data } else { text.as_str().into() };
-        let message = serde_json::json!({
+        let message = tradepost_wire::json::json!({
             "messageId": text, "role": "ROLE_USER", "extensions": [text],
             "parts": [{content: data, "metadata": {"a": data, "b": {"c": [data]}}}, {"raw": "AAE="}],
         });

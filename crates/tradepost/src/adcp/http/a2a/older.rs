@@ -2,7 +2,6 @@
 //! into the form of 1.0 and read by its reader, so that both are refused alike; answers are
 //! the same tasks in the older form.
 
-use serde_json::{Map, Value, json};
 use tradepost_server::agent::Caller;
 use tradepost_server::http::Stamp;
 use tradepost_server::http::answers::{Dialect as _, Parcel};
@@ -10,6 +9,7 @@ use tradepost_server::http::jsonrpc::{JsonRpc, succeed};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::{Artifact, Content, Operation, Part, Request, Task, TaskState, request};
 use tradepost_wire::adcp::{Tool, rules};
+use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::jsonrpc;
 
 use crate::adcp::invocation::Form;
@@ -81,7 +81,7 @@ fn modern(mut params: Value) -> Value {
     let push = params
         .get_mut("configuration")
         .and_then(Value::as_object_mut)
-        .and_then(|configuration| configuration.remove("pushNotificationConfig"));
+        .and_then(|configuration| configuration.swap_remove("pushNotificationConfig"));
     let Some(message) = params.get_mut("message").and_then(Value::as_object_mut) else {
         return params;
     };
@@ -95,11 +95,11 @@ fn modern(mut params: Value) -> Value {
     }
     let parts = message.get_mut("parts").and_then(Value::as_array_mut);
     for part in parts.into_iter().flatten().filter_map(Value::as_object_mut) {
-        part.remove("kind");
-        if let Some(Value::Object(mut file)) = part.remove("file") {
+        part.swap_remove("kind");
+        if let Some(Value::Object(mut file)) = part.swap_remove("file") {
             // A file is refused whatever it holds, and what it is called does not matter then.
-            let content = file.remove("uri").map(|uri| ("url", uri));
-            let content = content.or_else(|| file.remove("bytes").map(|bytes| ("raw", bytes)));
+            let content = file.swap_remove("uri").map(|uri| ("url", uri));
+            let content = content.or_else(|| file.swap_remove("bytes").map(|bytes| ("raw", bytes)));
             if let Some((name, value)) = content {
                 part.insert(name.to_owned(), value);
             }
@@ -153,7 +153,7 @@ fn part(part: &Part) -> Value {
         Content::Raw(bytes) => [("kind", "file".into()), ("file", json!({"bytes": bytes}))],
         Content::Url(url) => [("kind", "file".into()), ("file", json!({"uri": url}))],
     };
-    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map>().into()
 }
 
 const fn state(state: TaskState) -> &'static str {

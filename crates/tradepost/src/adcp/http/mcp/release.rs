@@ -3,8 +3,8 @@
 //! `server/discover`.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use serde_json::{Map, Value, json};
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::json::{Map, Value, json};
 
 use super::{Fail, shown};
 
@@ -48,11 +48,7 @@ pub(super) struct Introduction {
 
 impl Release {
     /// The release of a request.
-    pub(super) fn of(
-        headers: &HeaderMap,
-        method: &str,
-        params: &Map<String, Value>,
-    ) -> Result<Self, Fail> {
+    pub(super) fn of(headers: &HeaderMap, method: &str, params: &Map) -> Result<Self, Fail> {
         let Some(version) = headers.get(VERSION_HEADER) else {
             return Ok(Self::Plain);
         };
@@ -73,7 +69,7 @@ impl Release {
     }
 
     /// A result.
-    pub(super) fn result(self, mut members: Map<String, Value>) -> Value {
+    pub(super) fn result(self, mut members: Map) -> Value {
         if self == Self::Later {
             members.insert("resultType".to_owned(), "complete".into());
         }
@@ -91,7 +87,7 @@ impl Release {
 
 /// What stands in the headers has to stand in the body: what is between us and the caller may have
 /// gone by the headers (SEP-2243).
-fn check_later(headers: &HeaderMap, method: &str, params: &Map<String, Value>) -> Result<(), Fail> {
+fn check_later(headers: &HeaderMap, method: &str, params: &Map) -> Result<(), Fail> {
     let bad = |fail: Fail| Err(fail.with_status(StatusCode::BAD_REQUEST));
     let differs =
         |message| bad(Fail { code: HEADER_MISMATCH, ..Fail::new(Code::InvalidRequest, message) });
@@ -126,10 +122,7 @@ fn supported() -> Vec<&'static str> {
 }
 
 /// The answer to `initialize`: the release that is asked for, or else the newest that says hello.
-pub(super) fn initialize(
-    params: &Map<String, Value>,
-    introduction: Introduction,
-) -> Result<Value, Fail> {
+pub(super) fn initialize(params: &Map, introduction: Introduction) -> Result<Value, Fail> {
     let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
         let message = "protocolVersion must be a release of MCP such as 2025-11-25";
         return Err(Fail::new(Code::InvalidParams, message));

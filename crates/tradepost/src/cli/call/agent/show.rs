@@ -45,7 +45,7 @@ fn part(part: &Part) -> String {
         return paragraphs(text, LONG);
     }
     if let Some(data) = part.data() {
-        let pretty = serde_json::to_string_pretty(data).unwrap_or_default();
+        let pretty = tradepost_wire::json::to_string_pretty(data).unwrap_or_default();
         return paragraphs(&escape_json(&pretty), LONG);
     }
     match part.file() {

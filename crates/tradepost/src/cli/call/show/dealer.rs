@@ -1,6 +1,6 @@
 //! A dealer, for people: each rooftop with address, contacts and opening hours.
 
-use serde_json::Value;
+use tradepost_wire::json::Value;
 
 use super::super::super::output::table::{self, Fit};
 use super::{MAX_TERMS, member, text};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
 use tradepost_buyer::signed::replay;
 use tradepost_buyer::signed::signers::{Keys, Source};
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::signing::Digest;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 

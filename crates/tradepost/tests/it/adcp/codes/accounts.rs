@@ -1,7 +1,7 @@
 //! Accounts, how they stand, who is billed, and keys that are sent twice.
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::{check, usual};
@@ -231,7 +231,7 @@ fn a_key_that_is_sent_again_brings_the_same_answer() {
 #[test]
 fn a_key_that_is_missing() {
     let mut keyless = opening("operator");
-    keyless.as_object_mut().unwrap().remove("idempotency_key");
+    keyless.as_object_mut().unwrap().swap_remove("idempotency_key");
     check(
         &usual(),
         "sync_accounts",

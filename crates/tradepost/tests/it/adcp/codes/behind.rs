@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
 use tradepost_publisher::account::{Account, Governance};
 use tradepost_publisher::shelf::Query;
+use tradepost_wire::json::{Value, json};
 
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::{check, usual};
@@ -30,7 +30,7 @@ fn serve(answer: impl Fn(&Value, usize) -> (u16, Value) + Send + Sync + 'static)
             let mut reader = BufReader::new(stream.try_clone().unwrap());
             let Some(mut asked) = Passing::read(&mut reader) else { continue };
             asked.read_body(&mut reader);
-            let body = serde_json::from_slice(&asked.body).unwrap_or_default();
+            let body = tradepost_wire::json::from_slice(&asked.body).unwrap_or_default();
             let (status, told) = answer(&body, count.fetch_add(1, Ordering::Relaxed));
             let told = if told.is_null() { String::new() } else { told.to_string() };
             let _ = write!(

@@ -2,8 +2,8 @@
 //! stands in its own row, and the task is completed all the same.
 
 use expect_test::{Expect, expect};
-use serde_json::{Value, json};
 use tradepost_publisher::creative::policy::Provenance;
+use tradepost_wire::json::{Value, json};
 
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::check;
@@ -193,7 +193,7 @@ fn made(verifier: &str) -> Value {
 fn unknown(without: Option<&str>, code: &str, expected: Expect) {
     let mut made = made("https://verify.example/agent");
     if let Some(name) = without {
-        made.as_object_mut().unwrap().remove(name);
+        made.as_object_mut().unwrap().swap_remove(name);
     }
     sent(&curious(), &[("/provenance", made)], code, expected);
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use expect_test::expect;
-use serde_json::json;
 use tradepost_publisher::account::{Account, Grant};
 use tradepost_publisher::agent::{Authorization, BuyerAgent};
 use tradepost_publisher::shelf::Query;
+use tradepost_wire::json::json;
 
 use super::buys::{ACCOUNT, KEYS, buy, order};
 use super::check;

@@ -2,7 +2,7 @@
 //! are always written, which only when set, and what counts as not set. `signatures` is absent on
 //! purpose, as it is no part of what is signed.
 
-use serde_json::Value;
+use crate::json::Value;
 
 /// The members of a message.
 pub(super) type Message = &'static [Field];
@@ -49,7 +49,7 @@ impl Kind {
             Self::Flag => value.as_bool() == Some(false),
             Self::Texts | Self::Messages(_) => value.as_array().is_some_and(Vec::is_empty),
             Self::TextMap | Self::MessageMap(_) => {
-                value.as_object().is_some_and(serde_json::Map::is_empty)
+                value.as_object().is_some_and(crate::json::Map::is_empty)
             }
             Self::Message(_) | Self::Free => false,
         }

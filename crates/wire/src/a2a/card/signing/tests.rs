@@ -1,13 +1,13 @@
-use serde_json::json;
+use crate::json::json;
 
 use super::*;
 
 fn payload(card: &str) -> String {
-    signing_payload(&serde_json::from_str(card).unwrap()).unwrap()
+    signing_payload(&crate::json::from_str(card).unwrap()).unwrap()
 }
 
 fn problems(card: &str) -> Vec<String> {
-    let problems = signing_payload(&serde_json::from_str(card).unwrap()).unwrap_err();
+    let problems = signing_payload(&crate::json::from_str(card).unwrap()).unwrap_err();
     problems.into_iter().map(|problem| problem.pointer).collect()
 }
 

@@ -1,4 +1,4 @@
-use serde_json::json;
+use crate::json::json;
 
 use super::*;
 
@@ -95,7 +95,7 @@ fn a_form_takes_what_is_there_and_nothing_else() {
     assert_eq!(form.creative_assignments, [assigned("c", Some(2.5)), assigned("d", None)]);
     // In the order of the form, and as they were written.
     assert_eq!(
-        serde_json::to_string(&form.shown).unwrap(),
+        crate::json::to_string(&form.shown).unwrap(),
         r#"{"context":{"a":1},"bid_price":1.5}"#
     );
     assert_eq!(Value::Object(form.sent), sent);
@@ -109,7 +109,7 @@ fn a_form_takes_what_is_there_and_nothing_else() {
 
 #[test]
 fn a_value_is_read_in_every_notation_that_the_rules_accept() {
-    let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let value = |text: &str| crate::json::from_str::<Value>(text).unwrap();
     for (text, expected) in [
         ("2", Some(2)),
         ("2.0", Some(2)),

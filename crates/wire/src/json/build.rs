@@ -1,0 +1,276 @@
+//! A [`Value`] from whatever serde can write.
+
+use serde::ser::{
+    Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
+    SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
+};
+use serde_json::{Error, Result};
+
+use super::{Map, RAW, Value, from_str, to_value};
+
+/// Writes into a value.
+pub(super) struct Builder;
+
+/// Items that are being written, inside of a variant if there is one.
+pub(super) struct Items {
+    variant: Option<&'static str>,
+    items: Vec<Value>,
+}
+
+/// Members that are being written, inside of a variant if there is one.
+pub(super) struct Members {
+    variant: Option<&'static str>,
+    members: Map,
+    name: Option<String>,
+    /// Whether the one member is the text of the value.
+    raw: bool,
+}
+
+impl Items {
+    fn new(variant: Option<&'static str>, length: usize) -> Self {
+        // A length may be a claim.
+        Self { variant, items: Vec::with_capacity(length.min(1024)) }
+    }
+}
+
+impl Members {
+    fn new(variant: Option<&'static str>, raw: bool) -> Self {
+        Self { variant, members: Map::new(), name: None, raw }
+    }
+}
+
+/// A value, or the variant of this name with the value in it.
+fn within(variant: Option<&'static str>, value: Value) -> Value {
+    match variant {
+        Some(variant) => [(variant, value)].into_iter().collect(),
+        None => value,
+    }
+}
+
+macro_rules! plain {
+    ($($name:ident($type:ty))*) => { $(
+        fn $name(self, value: $type) -> Result<Value> {
+            Ok(value.into())
+        }
+    )* };
+}
+
+impl Serializer for Builder {
+    type Ok = Value;
+    type Error = Error;
+    type SerializeSeq = Items;
+    type SerializeTuple = Items;
+    type SerializeTupleStruct = Items;
+    type SerializeTupleVariant = Items;
+    type SerializeMap = Members;
+    type SerializeStruct = Members;
+    type SerializeStructVariant = Members;
+
+    plain! {
+        serialize_bool(bool) serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
+        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64)
+        serialize_f64(f64) serialize_str(&str)
+    }
+
+    // What has no form of its own has the form that it has in a text.
+
+    fn serialize_i128(self, value: i128) -> Result<Value> {
+        from_str(&value.to_string())
+    }
+
+    fn serialize_u128(self, value: u128) -> Result<Value> {
+        from_str(&value.to_string())
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<Value> {
+        from_str(&serde_json::to_string(&value)?)
+    }
+
+    fn serialize_char(self, value: char) -> Result<Value> {
+        Ok(Value::String(value.to_string()))
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<Value> {
+        Ok(value.into())
+    }
+
+    fn serialize_none(self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Value> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, name: &'static str) -> Result<Value> {
+        Ok(name.into())
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Value> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        value: &T,
+    ) -> Result<Value> {
+        to_value(value).map(|value| within(Some(name), value))
+    }
+
+    fn serialize_seq(self, length: Option<usize>) -> Result<Items> {
+        Ok(Items::new(None, length.unwrap_or_default()))
+    }
+
+    fn serialize_tuple(self, length: usize) -> Result<Items> {
+        Ok(Items::new(None, length))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, length: usize) -> Result<Items> {
+        Ok(Items::new(None, length))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        length: usize,
+    ) -> Result<Items> {
+        Ok(Items::new(Some(name), length))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Members> {
+        Ok(Members::new(None, false))
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Members> {
+        Ok(Members::new(None, name == RAW))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Members> {
+        Ok(Members::new(Some(name), false))
+    }
+}
+
+impl SerializeSeq for Items {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
+        self.items.push(to_value(item)?);
+        Ok(())
+    }
+
+    fn end(self) -> Result<Value> {
+        Ok(within(self.variant, Value::Array(self.items)))
+    }
+}
+
+macro_rules! items {
+    ($($of:ident $add:ident)*) => { $(
+        impl $of for Items {
+            type Ok = Value;
+            type Error = Error;
+
+            fn $add<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
+                SerializeSeq::serialize_element(self, item)
+            }
+
+            fn end(self) -> Result<Value> {
+                SerializeSeq::end(self)
+            }
+        }
+    )* };
+}
+
+items! {
+    SerializeTuple serialize_element
+    SerializeTupleStruct serialize_field
+    SerializeTupleVariant serialize_field
+}
+
+impl SerializeMap for Members {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, name: &T) -> Result<()> {
+        self.name = Some(match to_value(name)? {
+            Value::String(name) => name,
+            // As in a text.
+            Value::Number(name) => name.to_string(),
+            Value::Bool(name) => name.to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                return Err(Error::custom("key must be a string"));
+            }
+        });
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        self.members.insert(self.name.take().unwrap_or_default(), to_value(value)?);
+        Ok(())
+    }
+
+    fn end(self) -> Result<Value> {
+        Ok(within(self.variant, Value::Object(self.members)))
+    }
+}
+
+impl SerializeStruct for Members {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        self.members.insert(name.to_owned(), to_value(value)?);
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Value> {
+        match self.members.get_mut(RAW) {
+            Some(Value::String(text)) if self.raw => from_str(text),
+            _ => SerializeMap::end(self),
+        }
+    }
+}
+
+impl SerializeStructVariant for Members {
+    type Ok = Value;
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        SerializeStruct::serialize_field(self, name, value)
+    }
+
+    fn end(self) -> Result<Value> {
+        SerializeMap::end(self)
+    }
+}

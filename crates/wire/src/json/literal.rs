@@ -1,0 +1,77 @@
+//! Documents written in the source.
+
+use serde::Serialize;
+
+use super::{Value, to_value};
+
+#[doc(hidden)]
+/// What a Rust value inside of [`json!`](crate::json::json) is as JSON.
+pub fn literal<T: Serialize + ?Sized>(value: &T) -> Value {
+    match to_value(value) {
+        Ok(value) => value,
+        Err(_) => unreachable!("a literal is made of what can be written as JSON"),
+    }
+}
+
+/// A [`Value`](crate::json::Value) from a document written in the source, with Rust expressions
+/// as members' values, items and names (in parentheses when they are more than one word).
+///
+/// ```
+/// use tradepost_wire::json::json;
+/// let vin = "1HGCM82633A004352";
+/// let document = json!({"vehicle": {"vin": vin, "year": 2000 + 3, "photos": [null, true]}});
+/// assert_eq!(document["vehicle"]["year"], 2003);
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __json {
+    (null) => { $crate::json::Value::Null };
+    ([ $($items:tt)* ]) => {
+        $crate::json::Value::Array($crate::__json!(@items [] $($items)*))
+    };
+    ({}) => { $crate::json::Value::Object($crate::json::Map::new()) };
+    ({ $($members:tt)+ }) => {{
+        let mut members = $crate::json::Map::new();
+        $crate::__json!(@members members () $($members)+);
+        $crate::json::Value::Object(members)
+    }};
+
+    // Items: those that are done in brackets, then the rest.
+    (@items [$($done:expr),*]) => { ::std::vec![$($done),*] };
+    (@items [$($done:expr),*] null $(, $($rest:tt)*)?) => {
+        $crate::__json!(@items [$($done,)* $crate::__json!(null)] $($($rest)*)?)
+    };
+    (@items [$($done:expr),*] [$($inner:tt)*] $(, $($rest:tt)*)?) => {
+        $crate::__json!(@items [$($done,)* $crate::__json!([$($inner)*])] $($($rest)*)?)
+    };
+    (@items [$($done:expr),*] {$($inner:tt)*} $(, $($rest:tt)*)?) => {
+        $crate::__json!(@items [$($done,)* $crate::__json!({$($inner)*})] $($($rest)*)?)
+    };
+    (@items [$($done:expr),*] $item:expr $(, $($rest:tt)*)?) => {
+        $crate::__json!(@items [$($done,)* $crate::json::literal(&$item)] $($($rest)*)?)
+    };
+
+    // Members: the words of a name are gathered until its colon.
+    (@members $map:ident ()) => {};
+    (@members $map:ident ($($name:tt)+) : null $(, $($rest:tt)*)?) => {
+        $map.insert(($($name)+).into(), $crate::__json!(null));
+        $crate::__json!(@members $map () $($($rest)*)?);
+    };
+    (@members $map:ident ($($name:tt)+) : [$($inner:tt)*] $(, $($rest:tt)*)?) => {
+        $map.insert(($($name)+).into(), $crate::__json!([$($inner)*]));
+        $crate::__json!(@members $map () $($($rest)*)?);
+    };
+    (@members $map:ident ($($name:tt)+) : {$($inner:tt)*} $(, $($rest:tt)*)?) => {
+        $map.insert(($($name)+).into(), $crate::__json!({$($inner)*}));
+        $crate::__json!(@members $map () $($($rest)*)?);
+    };
+    (@members $map:ident ($($name:tt)+) : $value:expr $(, $($rest:tt)*)?) => {
+        $map.insert(($($name)+).into(), $crate::json::literal(&$value));
+        $crate::__json!(@members $map () $($($rest)*)?);
+    };
+    (@members $map:ident ($($name:tt)*) $word:tt $($rest:tt)*) => {
+        $crate::__json!(@members $map ($($name)* $word) $($rest)*);
+    };
+
+    ($value:expr) => { $crate::json::literal(&$value) };
+}

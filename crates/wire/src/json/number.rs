@@ -1,0 +1,165 @@
+//! Numbers with the digits that were written.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::Value;
+
+/// A JSON number as it was written: `1.0` is not `1`, and no digit is lost.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Number(Written);
+
+/// Each text has one form, so that equal texts are equal numbers.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Written {
+    /// A whole number, as a program would write it.
+    Signed(i64),
+    /// A whole number that is too large for that.
+    Unsigned(u64),
+    /// Any other text.
+    Other(Box<str>),
+}
+
+impl Number {
+    /// The number that is written so; the caller has seen that the grammar of JSON is kept.
+    pub(super) fn written(text: &str) -> Self {
+        // Everything else is no integer, or would be written in another way.
+        let plain = text.len() <= 20
+            && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+            && text != "-0";
+        let whole = || {
+            let signed = text.parse().map(Written::Signed);
+            signed.or_else(|_| text.parse().map(Written::Unsigned)).ok()
+        };
+        let written = if plain { whole() } else { None };
+        Self(written.unwrap_or_else(|| Written::Other(text.into())))
+    }
+
+    /// The number in the shortest digits that mean it; `None` when it is none.
+    #[must_use]
+    pub fn from_f64(number: f64) -> Option<Self> {
+        let text = serde_json::to_string(&number).ok().filter(|_| number.is_finite())?;
+        Some(Self::written(&text))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Written::Signed(number) => Cow::Owned(number.to_string()),
+            Written::Unsigned(number) => Cow::Owned(number.to_string()),
+            Written::Other(text) => Cow::Borrowed(text),
+        }
+    }
+
+    /// The whole number, when it is written as one and has room.
+    #[must_use]
+    pub fn as_i64(&self) -> Option<i64> {
+        match &self.0 {
+            Written::Signed(number) => Some(*number),
+            Written::Unsigned(_) => None,
+            Written::Other(text) => text.parse().ok(),
+        }
+    }
+
+    /// The whole number, when it is written as one, has room and is not below zero.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        match &self.0 {
+            Written::Signed(number) => u64::try_from(*number).ok(),
+            Written::Unsigned(number) => Some(*number),
+            Written::Other(text) => text.parse().ok(),
+        }
+    }
+
+    /// The nearest float; `None` beyond them.
+    #[must_use]
+    pub fn as_f64(&self) -> Option<f64> {
+        self.text().parse::<f64>().ok().filter(|number| number.is_finite())
+    }
+
+    /// Whether [`as_i64`](Self::as_i64) has an answer.
+    #[must_use]
+    pub fn is_i64(&self) -> bool {
+        self.as_i64().is_some()
+    }
+
+    /// Whether [`as_u64`](Self::as_u64) has an answer.
+    #[must_use]
+    pub fn is_u64(&self) -> bool {
+        self.as_u64().is_some()
+    }
+
+    /// Whether it is not written as a whole number.
+    #[must_use]
+    pub fn is_f64(&self) -> bool {
+        match &self.0 {
+            Written::Signed(_) | Written::Unsigned(_) => false,
+            Written::Other(text) => text.contains(['.', 'e', 'E']),
+        }
+    }
+}
+
+impl FromStr for Number {
+    type Err = serde_json::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        serde_json::from_str(text)
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Number({self})")
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Written::Signed(number) => serializer.serialize_i64(*number),
+            Written::Unsigned(number) => serializer.serialize_u64(*number),
+            // Only its text says all of it.
+            Written::Other(text) => serde_json::from_str::<&RawValue>(text)
+                .map_err(S::Error::custom)?
+                .serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if let Value::Number(number) = value {
+            return Ok(number);
+        }
+        Err(serde::de::Error::invalid_type(value.unexpected(), &"a JSON number"))
+    }
+}
+
+macro_rules! whole {
+    ($($type:ty)*) => { $(
+        impl From<$type> for Number {
+            fn from(number: $type) -> Self {
+                Self(match i64::try_from(number) {
+                    Ok(number) => Written::Signed(number),
+                    // Only a `u64` or `usize` is beyond, and neither has more room.
+                    Err(_) => Written::Unsigned(number as u64),
+                })
+            }
+        }
+    )* };
+}
+
+whole!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);

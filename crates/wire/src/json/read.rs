@@ -1,0 +1,395 @@
+//! The reader. Two readers of one text must see one document, so what parsers read differently is
+//! told: a member that is there twice, of which some take the first and some the last. Depth and
+//! count are bounded, because a bracket is two bytes to send and hundreds to keep.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::map::Entry;
+use super::{Map, Number, RESERVED, Value};
+use crate::problem::{At, Extra, Keyword, Problems};
+
+/// Brackets may nest this deep: an agent card needs ten.
+pub const MAX_DEPTH: usize = 64;
+
+/// What a document may have at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// How deep arrays and objects nest.
+    pub depth: usize,
+    /// How many arrays and objects there are.
+    pub containers: usize,
+    /// Whether a member may have a [reserved](RESERVED) name.
+    pub reserved: bool,
+}
+
+/// Why a text was read no further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// It is not JSON, or holds text that is not Unicode.
+    Syntax,
+    /// Arrays and objects nest too deep.
+    Deep,
+    /// There are too many arrays and objects.
+    Many,
+    /// A member has a [reserved](RESERVED) name.
+    Reserved,
+}
+
+/// Reads a text, such as one that a signature covers: every name is a plain one.
+///
+/// # Errors
+/// Every problem; one at the root when the text is not JSON at all.
+pub fn read(text: &str) -> Result<Value, Problems> {
+    let bounds = Bounds { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
+    let mut problems = Problems::new();
+    let mut reader = Reader { every: true, ..Reader::new(text, bounds) };
+    if let Ok(value) = reader.whole(&At::Root, &mut problems) {
+        return problems.into_result(Some(value));
+    }
+    let place = serde_json::from_str::<&RawValue>(text).err().map_or_else(
+        || "no place that can be told".to_owned(),
+        |error| format!("line {} column {}", error.line(), error.column()),
+    );
+    let mut problems = Problems::new();
+    reject(&At::Root, &mut problems, format!("is not JSON at {place}"));
+    problems.into_result(None)
+}
+
+/// Reads a text within bounds, with the members in it that are there twice.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn document(text: &str, bounds: Bounds) -> Result<(Value, Problems), Stop> {
+    let mut problems = Problems::new();
+    let value = Reader::new(text, bounds).whole(&At::Root, &mut problems)?;
+    Ok((value, problems))
+}
+
+fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
+    crate::parse::push(at, problems, Keyword::Format, message, Extra::None);
+}
+
+/// Records that the member here is there a second time.
+pub(crate) fn twice(at: &At<'_>, problems: &mut Problems) {
+    reject(at, problems, "is there twice; readers differ in which they take");
+}
+
+/// A place in a text that is being read.
+pub(crate) struct Reader<'t> {
+    text: &'t str,
+    /// Bytes that have been read.
+    at: usize,
+    bounds: Bounds,
+    depth: usize,
+    containers: usize,
+    /// Whether what is too deep or no Unicode is a problem like others, behind which reading goes on.
+    every: bool,
+}
+
+impl<'t> Reader<'t> {
+    pub(crate) fn new(text: &'t str, bounds: Bounds) -> Self {
+        Self { text, at: 0, bounds, depth: 0, containers: 0, every: false }
+    }
+
+    /// Reads all of the text as one value.
+    pub(crate) fn whole(&mut self, at: &At<'_>, problems: &mut Problems) -> Result<Value, Stop> {
+        let value = self.value(at, problems)?;
+        self.end()?;
+        Ok(value)
+    }
+
+    /// Sees that nothing follows.
+    pub(crate) fn end(&mut self) -> Result<(), Stop> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(Stop::Syntax),
+        }
+    }
+
+    /// The first byte of what comes, after white space.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        let rest = self.rest();
+        let blank = rest.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
+        self.at += blank.unwrap_or(rest.len());
+        self.rest().first().copied()
+    }
+
+    fn rest(&self) -> &'t [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// Passes this byte, when it is the one that comes.
+    fn pass(&mut self, byte: u8) -> bool {
+        let comes = self.peek() == Some(byte);
+        self.at += usize::from(comes);
+        comes
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), Stop> {
+        if self.pass(byte) { Ok(()) } else { Err(Stop::Syntax) }
+    }
+
+    /// Reads the value that comes.
+    pub(crate) fn value(&mut self, at: &At<'_>, problems: &mut Problems) -> Result<Value, Stop> {
+        match self.peek().ok_or(Stop::Syntax)? {
+            b'{' if !self.too_deep(at, problems)? => {
+                let mut members = Map::new();
+                self.members(at, problems, |reader, name, problems| {
+                    let value = reader.value(&at.key(&name), problems)?;
+                    match members.entry(name.into_owned()) {
+                        Entry::Vacant(free) => {
+                            free.insert(value);
+                        }
+                        Entry::Occupied(mut taken) => {
+                            twice(&at.key(taken.key()), problems);
+                            taken.insert(value);
+                        }
+                    }
+                    Ok(())
+                })?;
+                Ok(Value::Object(members))
+            }
+            b'[' if !self.too_deep(at, problems)? => {
+                let mut items = Vec::new();
+                self.items(|reader| {
+                    let item = reader.value(&at.index(items.len()), problems)?;
+                    items.push(item);
+                    Ok(())
+                })?;
+                Ok(Value::Array(items))
+            }
+            b'{' | b'[' => self.raw().map(|_| Value::Null),
+            b'"' => {
+                let text = self.string()?;
+                self.unicode(text, at, problems).map(|text| text.map_or(Value::Null, Value::from))
+            }
+            b'-' | b'0'..=b'9' => self.number().map(Value::Number),
+            b't' => self.word("true", Value::Bool(true)),
+            b'f' => self.word("false", Value::Bool(false)),
+            b'n' => self.word("null", Value::Null),
+            _ => Err(Stop::Syntax),
+        }
+    }
+
+    /// The text of the value that comes, which is passed.
+    pub(crate) fn raw(&mut self) -> Result<&'t RawValue, Stop> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+        let raw = values.next().and_then(Result::ok).ok_or(Stop::Syntax)?;
+        self.at += values.byte_offset();
+        Ok(raw)
+    }
+
+    /// Reads an object; `take` reads the value of each member.
+    pub(crate) fn members(
+        &mut self,
+        at: &At<'_>,
+        problems: &mut Problems,
+        mut take: impl FnMut(&mut Self, Cow<'t, str>, &mut Problems) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.container(b'{', b'}', |reader| {
+            if reader.peek() != Some(b'"') {
+                return Err(Stop::Syntax);
+            }
+            let name = reader.string()?;
+            let name = reader.unicode(name, at, problems)?;
+            reader.expect(b':')?;
+            match name {
+                Some(name) if !reader.bounds.reserved && name.starts_with(RESERVED) => {
+                    Err(Stop::Reserved)
+                }
+                Some(name) => take(reader, name, problems),
+                None => reader.value(at, problems).map(drop),
+            }
+        })
+    }
+
+    /// Reads an array; `take` reads each item.
+    pub(crate) fn items(
+        &mut self,
+        take: impl FnMut(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.container(b'[', b']', take)
+    }
+
+    fn container(
+        &mut self,
+        open: u8,
+        close: u8,
+        mut take: impl FnMut(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.expect(open)?;
+        self.depth += 1;
+        self.containers += 1;
+        if self.depth > self.bounds.depth {
+            return Err(Stop::Deep);
+        }
+        if self.containers > self.bounds.containers {
+            return Err(Stop::Many);
+        }
+        if !self.pass(close) {
+            loop {
+                take(self)?;
+                if self.pass(close) {
+                    break;
+                }
+                self.expect(b',')?;
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Whether what opens here is to be passed because it nests too deep.
+    fn too_deep(&self, at: &At<'_>, problems: &mut Problems) -> Result<bool, Stop> {
+        if self.depth < self.bounds.depth {
+            return Ok(false);
+        }
+        if !self.every {
+            return Err(Stop::Deep);
+        }
+        reject(at, problems, format!("nests deeper than {} levels", self.bounds.depth));
+        Ok(true)
+    }
+
+    /// A text that is Unicode; what is not is a problem here, or the end.
+    fn unicode(
+        &self,
+        text: Option<Cow<'t, str>>,
+        at: &At<'_>,
+        problems: &mut Problems,
+    ) -> Result<Option<Cow<'t, str>>, Stop> {
+        if text.is_none() {
+            if !self.every {
+                return Err(Stop::Syntax);
+            }
+            reject(at, problems, "holds text that is not Unicode");
+        }
+        Ok(text)
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, Stop> {
+        if !self.rest().starts_with(word.as_bytes()) {
+            return Err(Stop::Syntax);
+        }
+        self.at += word.len();
+        Ok(value)
+    }
+
+    /// RFC 8259 §6.
+    fn number(&mut self) -> Result<Number, Stop> {
+        let start = self.at;
+        self.at += usize::from(self.rest().first() == Some(&b'-'));
+        let whole = self.digits();
+        let zeros = self.text.as_bytes().get(self.at - whole) == Some(&b'0') && whole > 1;
+        if whole == 0 || zeros {
+            return Err(Stop::Syntax);
+        }
+        if self.rest().first() == Some(&b'.') {
+            self.at += 1;
+            if self.digits() == 0 {
+                return Err(Stop::Syntax);
+            }
+        }
+        if let Some(b'e' | b'E') = self.rest().first() {
+            self.at += 1;
+            self.at += usize::from(matches!(self.rest().first(), Some(b'+' | b'-')));
+            if self.digits() == 0 {
+                return Err(Stop::Syntax);
+            }
+        }
+        self.text.get(start..self.at).map(Number::written).ok_or(Stop::Syntax)
+    }
+
+    fn digits(&mut self) -> usize {
+        let rest = self.rest();
+        let count = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+        self.at += count;
+        count
+    }
+
+    /// RFC 8259 §7; `None` for half of a surrogate pair.
+    fn string(&mut self) -> Result<Option<Cow<'t, str>>, Stop> {
+        self.at += 1;
+        let plain = self.plain()?;
+        if self.rest().first() == Some(&b'"') {
+            self.at += 1;
+            return Ok(Some(Cow::Borrowed(plain)));
+        }
+        let (mut text, mut whole) = (plain.to_owned(), true);
+        loop {
+            match self.byte()? {
+                b'"' => return Ok(whole.then_some(Cow::Owned(text))),
+                // Only these two end what is plain.
+                _ => match self.escape()? {
+                    Some(character) => text.push(character),
+                    None => whole = false,
+                },
+            }
+            text.push_str(self.plain()?);
+        }
+    }
+
+    /// What comes before the next quote or backslash.
+    fn plain(&mut self) -> Result<&'t str, Stop> {
+        let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+        let start = self.at;
+        let length = self.rest().iter().position(special).ok_or(Stop::Syntax)?;
+        self.at += length;
+        if self.rest().first().is_some_and(|byte| *byte < 0x20) {
+            return Err(Stop::Syntax);
+        }
+        self.text.get(start..self.at).ok_or(Stop::Syntax)
+    }
+
+    fn byte(&mut self) -> Result<u8, Stop> {
+        let byte = self.rest().first().copied().ok_or(Stop::Syntax)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// What an escape stands for, after its backslash; `None` for half of a surrogate pair.
+    fn escape(&mut self) -> Result<Option<char>, Stop> {
+        Ok(Some(match self.byte()? {
+            byte @ (b'"' | b'\\' | b'/') => char::from(byte),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let unit = self.unit()?;
+                let mut units = [unit, 0];
+                let mut used = 1;
+                let pair = matches!(unit, 0xD800..0xDC00) && self.rest().starts_with(br"\u");
+                if pair {
+                    let before = self.at;
+                    self.at += 2;
+                    let low = self.unit()?;
+                    if matches!(low, 0xDC00..0xE000) {
+                        units = [unit, low];
+                        used = 2;
+                    } else {
+                        // The second is a character of its own.
+                        self.at = before;
+                    }
+                }
+                let decoded = char::decode_utf16(units.into_iter().take(used)).next();
+                return Ok(decoded.and_then(Result::ok));
+            }
+            _ => return Err(Stop::Syntax),
+        }))
+    }
+
+    /// Four hexadecimal digits.
+    fn unit(&mut self) -> Result<u16, Stop> {
+        let digits = self.text.get(self.at..self.at + 4).ok_or(Stop::Syntax)?;
+        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(Stop::Syntax);
+        }
+        self.at += 4;
+        u16::from_str_radix(digits, 16).map_err(|_| Stop::Syntax)
+    }
+}

@@ -1,0 +1,1 @@
+//! Nothing: the program is in the tests.
