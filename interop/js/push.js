@@ -1,5 +1,5 @@
 // Webhooks through the official JavaScript client of A2A, against
-// `tradepost serve --conformance push --push-allow-loopback`.
+// the example `conformance push --push-allow-loopback` of crates/server.
 //
 //   node push.js http://127.0.0.1:8080
 

@@ -1,4 +1,4 @@
-// Tasks through the official JavaScript client of A2A, against `tradepost serve --conformance`.
+// Tasks through the official JavaScript client of A2A, against the example `conformance` of crates/server.
 //
 //   node tasks.js http://127.0.0.1:8080
 //

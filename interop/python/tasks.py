@@ -1,4 +1,4 @@
-"""Tasks through the official Python client of A2A, against `tradepost serve --conformance`.
+"""Tasks through the official Python client of A2A, against the example `conformance` of crates/server.
 
     python tasks.py http://127.0.0.1:8080 [JSONRPC|GRPC]
 

@@ -2,11 +2,12 @@
 //! task with the same arguments, and all are read by [`came`]: what a caller gets does not depend on
 //! the way it came.
 //!
-//! Before a request leaves, a task that changes something gets an idempotency key when it has none
-//! (`E-4`), and its arguments are searched for credentials (`A-9`) and checked as published.
+//! Before a request leaves, a task that changes something gets an idempotency key when it has none, and
+//! its arguments are searched for credentials and checked as published.
+// E-4, A-9
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
@@ -33,11 +34,14 @@ mod signer;
 
 pub use authorization::{Authorization, REFRESH};
 pub use signer::RequestSigner;
+pub(crate) use signer::sha256;
 
 /// The member by which a seller recognises a request that it has seen.
 const KEY: &str = "idempotency_key";
 
-/// Calls the tasks of one seller.
+/// Calls the tasks of one seller. A clone shares the connections, the session and what is known of the
+/// seller's accounts.
+#[derive(Clone)]
 pub struct AdcpClient {
     transport: Transport,
     endpoint: Url,
@@ -45,17 +49,17 @@ pub struct AdcpClient {
     /// What the seller says that it offers, as far as its card says so.
     offered: Vec<Offered>,
     authorization: Option<HeaderValue>,
-    signer: Option<RequestSigner>,
+    signer: Option<Arc<RequestSigner>>,
     checks: bool,
     heeds: bool,
-    ids: Mutex<fastrand::Rng>,
-    authorizations: authorization::Known,
+    ids: Arc<Mutex<fastrand::Rng>>,
+    authorizations: Arc<authorization::Known>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Door {
     A2a(Binding),
-    Mcp(mcp::Session),
+    Mcp(Arc<mcp::Session>),
 }
 
 /// A task that a seller says it offers.
@@ -78,6 +82,7 @@ impl fmt::Debug for AdcpClient {
 
 /// What a seller answers: a result, or how far the task is.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Answered {
     /// The payload as the seller sent it, an object; null when an A2A task goes on without one.
     pub payload: Value,
@@ -122,7 +127,7 @@ impl AdcpClient {
     pub fn mcp(transport: Transport, address: &str, ids: fastrand::Rng) -> Result<Self, Failure> {
         let endpoint = usable(address.trim())
             .map_err(|why| Failure::address(&without_credentials(address.trim()), why))?;
-        Ok(Self::new(transport, endpoint, Door::Mcp(mcp::Session::default()), ids))
+        Ok(Self::new(transport, endpoint, Door::Mcp(Arc::default()), ids))
     }
 
     fn new(transport: Transport, endpoint: Url, door: Door, ids: fastrand::Rng) -> Self {
@@ -135,8 +140,8 @@ impl AdcpClient {
             signer: None,
             checks: true,
             heeds: false,
-            ids: Mutex::new(ids),
-            authorizations: authorization::Known::default(),
+            ids: Arc::new(Mutex::new(ids)),
+            authorizations: Arc::default(),
         }
     }
 
@@ -153,7 +158,7 @@ impl AdcpClient {
     /// Signs every request (RFC 9421, AdCP "Signed requests").
     #[must_use]
     pub fn signing(mut self, signer: RequestSigner) -> Self {
-        self.signer = Some(signer);
+        self.signer = Some(Arc::new(signer));
         self
     }
 

@@ -6,7 +6,7 @@
 //! is a task, everything is a question about it, which can be asked as often as one likes.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reqwest::Url;
@@ -27,13 +27,14 @@ mod task;
 pub use follow::{End, Followed, Follower};
 pub use task::{Artifact, File, MAX_ARTIFACTS, Message, Part, Reply, Task};
 
-/// Speaks with one agent.
+/// Speaks with one agent. A clone shares the connections and draws from the same ids.
+#[derive(Clone)]
 pub struct AgentClient {
     transport: Transport,
     binding: Binding,
     streaming: bool,
     authorization: Option<HeaderValue>,
-    ids: Mutex<fastrand::Rng>,
+    ids: Arc<Mutex<fastrand::Rng>>,
 }
 
 impl fmt::Debug for AgentClient {
@@ -100,7 +101,13 @@ impl AgentClient {
     ) -> Result<Self, Failure> {
         let binding = Binding::any(discovered)?;
         let streaming = discovered.card.streaming;
-        Ok(Self { transport, binding, streaming, authorization: None, ids: Mutex::new(ids) })
+        Ok(Self {
+            transport,
+            binding,
+            streaming,
+            authorization: None,
+            ids: Arc::new(Mutex::new(ids)),
+        })
     }
 
     /// Sends a bearer token with every request, never in clear text over a public network.

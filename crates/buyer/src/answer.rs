@@ -62,7 +62,8 @@ impl Answer {
     }
 
     /// The vehicles of a search that can be bought, and how many others have to be ignored because
-    /// their status is missing or none of the three (`R-IS-14`).
+    /// their status is missing or none of the three.
+    // R-IS-14
     #[must_use]
     pub fn vehicles(&self) -> (Vec<&Value>, usize) {
         let vehicles = self.data().get("vehicles").and_then(Value::as_array);

@@ -166,7 +166,8 @@ impl Page {
     }
 
     /// The vehicles that can be bought. Those whose status is missing or none of the three are
-    /// left out (`R-IS-14`); [`Answer::vehicles`] counts them.
+    /// left out; [`Answer::vehicles`] counts them.
+    // R-IS-14
     #[must_use]
     pub fn listings(&self) -> Vec<Listing<'_>> {
         self.vehicles().0.into_iter().map(Listing).collect()
@@ -296,13 +297,15 @@ impl Receipt {
         text(self.data().get("appointment")?, "status")
     }
 
-    /// When the appointment is, once it is confirmed (`R-LD-23`).
+    /// When the appointment is, once it is confirmed.
+    // R-LD-23
     #[must_use]
     pub fn confirmed_at(&self) -> Option<Timestamp> {
         text(self.data().get("appointment")?, "confirmed_at")?.parse().ok()
     }
 
-    /// The times to choose from, when the dealer proposes some (`R-LD-23`).
+    /// The times to choose from, when the dealer proposes some.
+    // R-LD-23
     #[must_use]
     pub fn proposed_times(&self) -> Vec<Timestamp> {
         let times = self.data().pointer("/appointment/proposed_times").and_then(Value::as_array);

@@ -1,5 +1,6 @@
 //! Cards that were read before, so that a seller is asked again only when its card may have
-//! changed (RFC 9111, D-06). In memory, bounded, and with the time handed in.
+//! changed (RFC 9111). In memory, bounded, and with the time handed in.
+// D-06
 
 use std::collections::HashMap;
 use std::fmt;
@@ -36,6 +37,7 @@ impl Default for Bounds {
 
 /// A card, and where it comes from.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Found {
     /// The card.
     pub discovered: Discovered,
@@ -45,6 +47,7 @@ pub struct Found {
 
 /// Where a card comes from.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum How {
     /// The seller sent it.
     Fetched,

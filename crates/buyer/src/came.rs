@@ -1,4 +1,4 @@
-//! What came back, from whichever transport, and the failure in it. One order for all (AdCP `T-6`,
+//! What came back, from whichever transport, and the failure in it. One order for all (AdCP,
 //! then AAP, then A2A):
 //!
 //! 1. `structuredContent.adcp_error` of an MCP tool result with `isError`
@@ -11,9 +11,10 @@
 //! 8. the typed details of A2A, then the bare number
 //! 9. the status of HTTP or gRPC, then the words
 //!
-//! A result is never a failure, whatever it looks like (`T-7`): only what the transport or the
+//! A result is never a failure, whatever it looks like: only what the transport or the
 //! payload itself calls failed is searched. A payload that holds `adcp_error` and nothing else is no
 //! result.
+// T-6, T-7
 
 use std::time::Duration;
 

@@ -52,7 +52,8 @@ pub struct Interface {
     pub binding: String,
     /// `Major.Minor`.
     pub protocol_version: String,
-    /// To be sent back exactly as declared (D-07).
+    /// To be sent back exactly as declared.
+    // D-07
     pub tenant: Option<String>,
 }
 
@@ -80,10 +81,12 @@ pub struct ListedSkill {
 
 /// How to speak AAP with an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Choice {
     /// The version of AAP.
     pub version: Version,
-    /// The first interface that we can use (D-07).
+    /// The first interface that we can use.
+    // D-07
     pub interface: Interface,
     /// The skills of AAP that the agent offers.
     pub skills: Vec<Skill>,
@@ -92,7 +95,8 @@ pub struct Choice {
 /// Why an agent cannot be spoken to in AAP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotAap {
-    /// Its card names no AAP extension: it is a generic A2A agent (`R-CARD-11`).
+    /// Its card names no AAP extension: it is a generic A2A agent.
+    // R-CARD-11
     NoExtension,
     /// It speaks other versions than the one wanted, or than those we know.
     OtherVersions {
@@ -123,6 +127,8 @@ impl fmt::Display for NotAap {
         }
     }
 }
+
+impl std::error::Error for NotAap {}
 
 impl Card {
     /// Reads a card.
@@ -186,7 +192,8 @@ impl Card {
         Skill::ALL.iter().copied().filter(listed).collect()
     }
 
-    /// The first interface that speaks JSON-RPC of A2A 1.0 (D-07).
+    /// The first interface that speaks JSON-RPC of A2A 1.0.
+    // D-07
     #[must_use]
     pub fn interface(&self) -> Option<&Interface> {
         self.interfaces.iter().find(|interface| interface.speaks(JSONRPC, a2a::VERSION))
@@ -206,10 +213,11 @@ impl Card {
     }
 
     /// How to speak AAP with this agent: in the version wanted, else in the highest that both
-    /// sides know (`R-CARD-14`).
+    /// sides know.
     ///
     /// # Errors
     /// Why it cannot be spoken to.
+    // R-CARD-14
     pub fn choose(&self, wanted: Option<Version>) -> Result<Choice, NotAap> {
         let ours = self.versions();
         let version = match wanted {
@@ -232,7 +240,8 @@ impl Card {
         })
     }
 
-    /// What the card lacks for AAP, as sentences for its operator (`R-CARD-02` to `R-CARD-10`).
+    /// What the card lacks for AAP, as sentences for its operator.
+    // R-CARD-02 to R-CARD-10
     #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
@@ -472,20 +481,5 @@ mod tests {
         assert!(matches!(Card::read(&"[".repeat(100_000)), Err(None)));
         assert!(matches!(Card::read("[]"), Err(Some(_))));
         assert!(matches!(Card::read("{\"error\": 1}"), Err(Some(_))));
-    }
-
-    #[test]
-    fn the_published_example_lacks_nothing() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-        for version in ["v1.0", "v1.1"] {
-            let path = root.join("spec/aap").join(version).join("examples/agent-card.example.json");
-            let Ok(text) = std::fs::read_to_string(&path) else {
-                println!("skipped: no published examples beside the workspace");
-                return;
-            };
-            let card = Card::read(&text).unwrap();
-            assert!(card.missing().is_empty(), "{version}: {:?}", card.missing());
-            assert_eq!(card.choose(None).unwrap().skills, Skill::ALL);
-        }
     }
 }

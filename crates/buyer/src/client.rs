@@ -1,7 +1,7 @@
 //! Calling a skill: the request is built, checked and sent, and the answer is read.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
@@ -16,20 +16,23 @@ use crate::discover::{Discovered, endpoint, is_local};
 use crate::failure::{BadAddress, Failure, Unsent};
 use crate::transport::Transport;
 
+mod builder;
 mod recover;
 mod skills;
 
+pub use builder::ClientBuilder;
 pub use recover::uncorrected;
 
-/// Calls the skills of one agent.
+/// Calls the skills of one agent. A clone shares the connections and draws from the same ids.
+#[derive(Clone)]
 pub struct Client {
     transport: Transport,
     endpoint: Url,
     choice: Choice,
     authorization: Option<HeaderValue>,
-    terms: Option<Box<dyn Fn() -> Terms + Send + Sync>>,
+    terms: Option<Arc<dyn Fn() -> Terms + Send + Sync>>,
     conversation: Option<String>,
-    ids: Mutex<fastrand::Rng>,
+    ids: Arc<Mutex<fastrand::Rng>>,
 }
 
 impl fmt::Debug for Client {
@@ -42,6 +45,21 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
+    /// A client for the agent at an address: its card is fetched, and the newest version of AAP is spoken
+    /// that both sides know. [`Self::builder`] has everything else that can be said.
+    ///
+    /// # Errors
+    /// Why there is no card, or why the agent cannot be spoken to in AAP.
+    pub async fn connect(address: &str) -> Result<Self, Failure> {
+        Self::builder().connect(address).await
+    }
+
+    /// A client to be, with whatever is to be different.
+    #[must_use]
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
     /// A client for a discovered agent. `ids` makes the ids of requests and messages.
     ///
     /// # Errors
@@ -59,7 +77,7 @@ impl Client {
             authorization: None,
             terms: None,
             conversation: None,
-            ids: Mutex::new(ids),
+            ids: Arc::new(Mutex::new(ids)),
         })
     }
 
@@ -80,11 +98,12 @@ impl Client {
         self
     }
 
-    /// Checks every request before it is sent: that the card lists the skill (`R-CARD-12`), and
+    /// Checks every request before it is sent: that the card lists the skill, and
     /// that the payload satisfies its schema and the rules of consent on these terms.
+    // R-CARD-12
     #[must_use]
     pub fn checking(mut self, terms: impl Fn() -> Terms + Send + Sync + 'static) -> Self {
-        self.terms = Some(Box::new(terms));
+        self.terms = Some(Arc::new(terms));
         self
     }
 

@@ -24,10 +24,11 @@ pub struct Discovered {
 }
 
 /// Fetches the card of the agent at `address`: a base address, or that of the card itself when it
-/// ends in `.json`. Given what was discovered before, asks whether it still holds (D-06).
+/// ends in `.json`. Given what was discovered before, asks whether it still holds.
 ///
 /// # Errors
 /// Why there is no card. That the agent does not speak AAP is for [`Card::choose`] to say.
+// D-06
 pub async fn discover(
     transport: &Transport,
     address: &str,

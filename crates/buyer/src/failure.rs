@@ -34,11 +34,13 @@ pub enum Unsent {
     Address(BadAddress),
     /// No connection could be made.
     Unreachable(String),
-    /// The agent does not offer what AAP needs (`R-CARD-11`).
+    /// The agent does not offer what AAP needs.
+    // R-CARD-11
     NotAap(NotAap),
     /// The card has no interface that we speak: JSON-RPC of A2A 1.0 or 0.3, or HTTP+JSON of 1.0.
     NoInterface,
-    /// The agent does not offer this skill (`R-CARD-12`).
+    /// The agent does not offer this skill.
+    // R-CARD-12
     SkillNotOffered {
         /// The skill wanted.
         skill: aap::Skill,
@@ -54,7 +56,8 @@ pub enum Unsent {
         /// The task.
         task: String,
     },
-    /// A credential stands among the arguments of an AdCP task (`A-9`): where, as JSON Pointers.
+    /// A credential stands among the arguments of an AdCP task: where, as JSON Pointers.
+    //
     Credential(Vec<String>),
     /// This machine cannot send: no usable certificates, for example.
     Setup(String),
@@ -73,6 +76,7 @@ pub struct BadAddress {
 
 /// Why nothing came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unanswered {
     /// The time was up.
     TimedOut(Duration),
@@ -84,6 +88,7 @@ pub enum Unanswered {
 
 /// An answer that cannot be understood.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Garbled {
     /// What is wrong with it.
     pub defect: Defect,
@@ -93,6 +98,7 @@ pub struct Garbled {
 
 /// What is wrong with an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Defect {
     /// There is none behind the header.
     Empty,
@@ -228,7 +234,36 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            // Its words are those of what it is made of, so that the cause is theirs.
+            Self::Unsent(unsent) => std::error::Error::source(unsent),
+            Self::Unanswered(_) | Self::Garbled(_) | Self::Refused(_) => None,
+        }
+    }
+}
+
+impl std::error::Error for Unsent {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Invalid(refusal) => refusal.problems.as_cause(),
+            Self::Address(_)
+            | Self::Unreachable(_)
+            | Self::NotAap(_)
+            | Self::NoInterface
+            | Self::SkillNotOffered { .. }
+            | Self::Arguments(_)
+            | Self::NotPermitted { .. }
+            | Self::Credential(_)
+            | Self::Setup(_) => None,
+        }
+    }
+}
+
+impl std::error::Error for Unanswered {}
+
+impl std::error::Error for Defect {}
 
 impl fmt::Display for Unsent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -333,5 +368,50 @@ mod tests {
         assert!(!unsent.may_have_acted());
         assert!(timed_out.may_have_acted());
         assert_eq!(timed_out.to_string(), "no answer within 1 s");
+    }
+
+    /// What an error says and every cause below it.
+    fn walk(error: &dyn std::error::Error) -> Vec<String> {
+        std::iter::successors(Some(error), |error| error.source())
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn causes_are_found_below_an_error_and_none_says_again_what_stands_above() {
+        let terms = aap::Terms {
+            now: jiff::Timestamp::UNIX_EPOCH,
+            clock_skew: jiff::SignedDuration::ZERO,
+            consent_lifetime: None,
+        };
+        let payload =
+            tradepost_wire::json::json!({"type": "inventory.search.request", "filters": {"x": 1}});
+        let skill = aap::Skill::InventorySearch;
+        let refusal = || aap::parse(skill, aap::Version::V1_1, &payload, &terms).unwrap_err();
+        let problem = refusal().problems.to_string();
+        assert!(problem.starts_with("/filters/x: "), "{problem}");
+        let unsent = || Failure::Unsent(Unsent::Invalid(Box::new(refusal())));
+        let form = crate::trust::Untrusted::NoForm(refusal().problems);
+        let webhook = adcp::webhook::read(&tradepost_wire::json::json!({})).unwrap_err();
+        let gave_up = crate::retry::GaveUp::before(unsent());
+        let chains: [(&dyn std::error::Error, bool); 8] = [
+            (&refusal(), true),
+            (&unsent(), true),
+            (&gave_up, true),
+            (&form, true),
+            (&webhook, true),
+            (&crate::receiver::delivery::NoDelivery::Webhook(webhook.clone()), true),
+            (&Failure::address("x", "is no web address"), false),
+            (&Unanswered::Stopped, false),
+        ];
+        for (error, has_cause) in chains {
+            let said = walk(error);
+            assert_eq!(said.len() > 1, has_cause, "{said:?}");
+            let mut sorted = said.clone();
+            sorted.sort();
+            sorted.dedup();
+            assert_eq!(sorted.len(), said.len(), "{said:?}");
+            assert!(said.iter().all(|words| !words.is_empty()), "{said:?}");
+        }
     }
 }

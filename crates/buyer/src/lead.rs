@@ -21,8 +21,9 @@ pub struct Consent {
 }
 
 impl Consent {
-    /// A permission given at this moment, by agreeing to this text verbatim (`R-LD-04`), for these
+    /// A permission given at this moment, by agreeing to this text verbatim, for these
     /// channels and for sending one lead.
+    // R-LD-04
     #[must_use]
     pub fn new(
         granted_at: Timestamp,
@@ -61,6 +62,7 @@ impl Consent {
 
 /// The customer has not granted the channel that a contact belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotGranted {
     /// Any of these would do.
     pub wanted: &'static [Channel],
@@ -82,14 +84,16 @@ impl fmt::Display for NotGranted {
 impl std::error::Error for NotGranted {}
 
 /// One intent: the customer wants to be contacted. It has one idempotency key, so that sending it
-/// again is sending the same lead (`R-LD-14`).
+/// again is sending the same lead.
+// R-LD-14
 #[derive(Clone, PartialEq)]
 pub struct Lead {
     key: String,
     submitted_at: Timestamp,
     agent: SourceAgent,
     consent: Consent,
-    /// Names are required and may be empty (C-42).
+    /// Names are required and may be empty.
+    // C-42
     names: (String, String),
     email: Option<String>,
     phone: Option<String>,
@@ -168,7 +172,8 @@ impl Lead {
     /// How the customer would like to be contacted.
     ///
     /// # Errors
-    /// When that channel was not granted (C-05).
+    /// When that channel was not granted.
+    // C-05
     pub fn prefers(mut self, preferred: PreferredContact) -> Result<Self, NotGranted> {
         match preferred {
             PreferredContact::Email => self.consent.grants(&[Channel::Email])?,
@@ -188,7 +193,8 @@ impl Lead {
     }
 
     /// The vehicle that the customer is interested in: an object as a search gives it, or one with
-    /// `vin`, `stock` or year, make and model (`R-LD-12`).
+    /// `vin`, `stock` or year, make and model.
+    // R-LD-12
     #[must_use]
     pub fn about(mut self, vehicle: Value) -> Self {
         self.vehicle = Some(vehicle);
@@ -228,7 +234,8 @@ impl Lead {
         self.submitted_at
     }
 
-    /// The payload in a version of AAP: in v1.0 the agent is a name, in both places (C-35).
+    /// The payload in a version of AAP: in v1.0 the agent is a name, in both places.
+    // C-35
     #[must_use]
     pub fn payload(&self, version: Version) -> Value {
         let customer = object([

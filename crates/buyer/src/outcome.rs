@@ -1,6 +1,7 @@
-//! What a payload of AdCP says although the task did not fail: warnings beside a result (`P-1`),
-//! rows of which some failed (`B-8`), a structured rejection (`T-4`), and the decision of a
-//! governance agent (`K-1`). None of it is a failure of the request.
+//! What a payload of AdCP says although the task did not fail: warnings beside a result,
+//! rows of which some failed, a structured rejection, and the decision of a
+//! governance agent. None of it is a failure of the request.
+// P-1, B-8, T-4, K-1
 
 use tradepost_wire::adcp::error::{Error, MAX_LISTED};
 pub use tradepost_wire::adcp::{Decision, Standing};
@@ -15,6 +16,7 @@ use crate::text::{SENTENCE, WORD, plain};
 
 /// What a payload says.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// How far the task is; `None` when the payload does not say.
     pub standing: Option<Open<Standing>>,
@@ -26,6 +28,7 @@ pub struct Outcome {
 
 /// A row that failed, although others may have succeeded.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// Where the row is in the payload (`/accounts/0`).
     pub pointer: String,

@@ -63,6 +63,7 @@ pub trait Inbox: fmt::Debug + Send + Sync + 'static {
 
 /// What became of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Put {
     /// It is kept.
     New,

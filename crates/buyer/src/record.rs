@@ -1,8 +1,9 @@
-//! What is logged of a failure (AdCP `Z-2`), and what people are told of one (`Z-1`).
+//! What is logged of a failure, and what people are told of one.
 //!
 //! Logged are the code, how one recovers, the seller's message and field, and the time; never what
 //! the caller has sent: where a seller repeats a value of the request in its message, it is left
 //! out.
+// Z-1, Z-2
 
 use jiff::Timestamp;
 use serde::Serialize;

@@ -6,8 +6,9 @@
 //! a rule forbids ends it, whatever the seller wrote: a credential that was rejected is not
 //! presented again, and a write that has happened is not repeated.
 //!
-//! Text of a seller decides nothing (AdCP `Z-3`), with the one exception that the specification
-//! makes: a forgotten context (`X-1`), which costs one corrected request at most.
+//! Text of a seller decides nothing, with the one exception that the specification
+//! makes: a forgotten context, which costs one corrected request at most.
+// X-1, Z-3
 
 use std::time::Duration;
 
@@ -22,13 +23,15 @@ mod words;
 
 use course::Course;
 
-/// The longest pause between two attempts that nobody asked for (`H-2`).
+/// The longest pause between two attempts that nobody asked for.
+// H-2
 pub const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The pause before the first retry that nobody asked for; each further one is twice as long.
 pub const FIRST_BACKOFF: Duration = Duration::from_secs(2);
 
-/// How often a scope is asked for again before it counts as missing (`R-8`).
+/// How often a scope is asked for again before it counts as missing.
+//
 pub const SCOPE_RETRIES: u32 = 3;
 
 /// What may happen when the request is sent twice.
@@ -48,13 +51,15 @@ pub enum Effect {
 pub struct Attempt {
     /// What may happen when it is sent twice.
     pub effect: Effect,
-    /// Whether it carried a credential (`A-3`).
+    /// Whether it carried a credential.
+    //
     pub had_credentials: bool,
     /// Whether the caller can supply a credential or renew the one it has.
     pub has_supply: bool,
     /// Whether it carried a context id.
     pub had_context: bool,
-    /// The seller's host: addresses that it wants people to visit must be there (`Z-3`).
+    /// The seller's host: addresses that it wants people to visit must be there.
+    // Z-3
     pub seller: Option<String>,
     /// What has been tried.
     pub tried: Tried,
@@ -110,7 +115,8 @@ pub struct Retry {
 /// failed together do not come back together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wait {
-    /// Never earlier (`H-1`).
+    /// Never earlier.
+    // H-1
     pub at_least: Duration,
     /// Not later.
     pub at_most: Duration,
@@ -121,9 +127,11 @@ pub struct Wait {
 pub enum First {
     /// Nothing.
     Nothing,
-    /// A credential has to be supplied: there was none (`A-1`).
+    /// A credential has to be supplied: there was none.
+    //
     Supply,
-    /// The token has to be renewed (`A-5`).
+    /// The token has to be renewed.
+    //
     Renew,
 }
 
@@ -135,7 +143,8 @@ pub struct Fix {
     /// The fields at fault, in the seller's notation. For display: never a path by which to
     /// change a request.
     pub fields: Vec<String>,
-    /// What the seller suggests, made fit for display and bounded (`Z-3`).
+    /// What the seller suggests, made fit for display and bounded.
+    // Z-3
     pub suggestion: Option<String>,
     /// How long to wait first.
     pub wait: Wait,
@@ -274,14 +283,16 @@ impl Wait {
         Self { at_most: self.at_most.min(time).max(self.at_least), ..self }
     }
 
-    /// What a seller asked for, and up to a quarter more: never less (`H-1`, `E-2`).
+    /// What a seller asked for, and up to a quarter more: never less.
+    // H-1, E-2
     fn told(delay: Duration) -> Self {
         let at_least = delay.max(Duration::from_secs(1));
         Self { at_least, at_most: at_least + at_least / 4 }
     }
 
     /// What nobody asked for: 2 s, doubled with each retry up to 60 s, a quarter more or less, and
-    /// never more than 60 s (`H-2`).
+    /// never more than 60 s.
+    // H-2
     fn backoff(retries: u32) -> Self {
         let doubled = FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(retries.min(16)));
         let middle = doubled.min(MAX_BACKOFF);
@@ -331,10 +342,11 @@ pub fn in_general(by: By) -> Advice {
     advise(&Attempt::default(), &Failure::Refused(Box::new(refused)), &budget)
 }
 
-/// Looks before sending (`A-9`): a credential among the arguments of an AdCP task is never sent.
+/// Looks before sending: a credential among the arguments of an AdCP task is never sent.
 ///
 /// # Errors
 /// The advice, when there is one.
+//
 pub fn preflight(arguments: &Value) -> Result<(), Advice> {
     let found = tradepost_wire::adcp::credentials::find(arguments);
     if found.is_empty() {

@@ -19,7 +19,8 @@ use crate::text::{SENTENCE, WORD, bounded, plain};
 /// The longest delay that a seller's word is taken for.
 pub const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The longest message of AdCP that is shown, in bytes (`Z-3`).
+/// The longest message of AdCP that is shown, in bytes.
+// Z-3
 pub const MAX_MESSAGE: usize = 256;
 
 /// How many violations and facts of an error are kept.
@@ -100,8 +101,8 @@ pub struct ProtocolError {
 }
 
 impl Refused {
-    /// Whether the same request may succeed later. What the seller says beats the catalog
-    /// (`R-ER-05`).
+    /// Whether the same request may succeed later. What the seller says beats the catalog.
+    // R-ER-05
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match &self.by {
@@ -330,7 +331,8 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
     }
 }
 
-/// `details.retry_after_ms` or `details.retry_after_seconds` (`R-ER-07`).
+/// `details.retry_after_ms` or `details.retry_after_seconds`.
+// R-ER-07
 fn stated_delay(details: &Value) -> Option<Duration> {
     let number = |name: &str| {
         let number = details.get(name)?.as_number()?.as_f64()?;

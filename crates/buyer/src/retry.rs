@@ -43,7 +43,8 @@ pub struct Limits {
 pub const LEAST: Duration = Duration::from_secs(1);
 
 impl Default for Limits {
-    /// Three retries, five minutes (`E-1`).
+    /// Three retries, five minutes.
+    // E-1
     fn default() -> Self {
         Self { attempts: 4, elapsed: Duration::from_secs(300) }
     }
@@ -54,7 +55,8 @@ impl Default for Limits {
 pub enum Key {
     /// The intent's first request: whichever key it has.
     First,
-    /// The key of the request before it: it is the same request (`E-4`).
+    /// The key of the request before it: it is the same request.
+    // E-4
     Same,
     /// A fresh one: it is another request.
     Fresh,
@@ -88,13 +90,15 @@ pub trait Sender: Send {
 
 /// An answer, and what it took.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Recovered<T> {
     /// The answer.
     pub answer: T,
     /// What it took.
     pub spent: Spending,
     /// Whether a scope that was missing came back on the way: the account's `authorization` has to
-    /// be read again before the answer is relied on (`R-10`).
+    /// be read again before the answer is relied on.
+    //
     pub reread_authorization: bool,
     /// The idempotency key of the request that was answered.
     pub key: Option<String>,
@@ -112,7 +116,8 @@ pub struct GaveUp {
     /// What it took.
     pub spent: Spending,
     /// Whether the seller keeps saying that it is set up wrongly: an outage, as opposed to one
-    /// request that went wrong (`Y-4`).
+    /// request that went wrong.
+    // Y-4
     pub outage: bool,
     /// The idempotency key of the last request.
     pub key: Option<String>,
@@ -147,12 +152,14 @@ impl fmt::Display for GaveUp {
 
 impl std::error::Error for GaveUp {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.failure)
+        // Its words begin with those of the failure.
+        std::error::Error::source(&self.failure)
     }
 }
 
 /// What an intent took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Spending {
     /// How many requests were sent, or tried to be.
     pub attempts: u32,

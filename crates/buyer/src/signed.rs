@@ -8,11 +8,12 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, Uri, header};
 use futures_util::stream::{self, StreamExt as _};
 use jiff::Timestamp;
-use ring::digest;
 use tradepost_keys::PublicKey;
 use tradepost_wire::adcp::signing::{self, Claim, Digest, Fault, Surface};
 use tradepost_wire::http_signature::{BadTarget, Message, Target};
 use tradepost_wire::json;
+
+pub(crate) use crate::adcp::sha256;
 
 pub mod replay;
 pub mod signers;
@@ -199,10 +200,4 @@ fn refused(refused: Refused) -> Fault {
         Refused::Replayed => Fault::Replayed,
         Refused::Full => Fault::RateAbuse,
     }
-}
-
-pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
-    hash
 }

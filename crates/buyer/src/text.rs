@@ -75,7 +75,8 @@ pub fn paragraphs(text: &str, max: usize) -> String {
 }
 
 /// As [`plain`], of at most `max` bytes: for a program that hands the text on to a model, where
-/// every seller's word is bounded (AdCP `Z-3`).
+/// every seller's word is bounded (AdCP).
+// Z-3
 #[must_use]
 pub fn bounded(text: &str, max: usize) -> String {
     let mut text = plain(text, max);

@@ -1,7 +1,7 @@
 //! The one HTTP client of this crate, and its limits: time, size, no redirects, no proxy from the
 //! environment, and TLS that fails only those who need it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::header::{
@@ -35,10 +35,16 @@ impl Default for Limits {
     }
 }
 
-/// Sends requests.
-#[derive(Debug)]
+/// Sends requests. A clone shares the connections.
+#[derive(Debug, Clone)]
 pub struct Transport {
     limits: Limits,
+    clients: Arc<Clients>,
+}
+
+/// Each is made when it is needed first.
+#[derive(Debug)]
+struct Clients {
     plain: OnceLock<Client>,
     secure: OnceLock<Client>,
     plain_http2: OnceLock<Client>,
@@ -182,7 +188,8 @@ impl Transport {
 
     fn of(limits: Limits, plain: OnceLock<Client>, secure: OnceLock<Client>) -> Self {
         let (plain_http2, secure_http2) = (OnceLock::new(), OnceLock::new());
-        Self { limits, plain, secure, plain_http2, secure_http2 }
+        let clients = Clients { plain, secure, plain_http2, secure_http2 };
+        Self { limits, clients: Arc::new(clients) }
     }
 
     /// Fetches a document.
@@ -298,8 +305,8 @@ impl Transport {
     /// As [`Self::open`].
     pub async fn open_http2(&self, request: Request) -> Result<reqwest::Response, Failure> {
         let (slot, is_secure) = match request.url().scheme() {
-            "http" => (&self.plain_http2, false),
-            "https" => (&self.secure_http2, true),
+            "http" => (&self.clients.plain_http2, false),
+            "https" => (&self.clients.secure_http2, true),
             _ => return Err(Failure::address(request.url().as_str(), "is neither http nor https")),
         };
         let client = match slot.get() {
@@ -386,8 +393,8 @@ impl Transport {
 
     fn client(&self, url: &Url) -> Result<&Client, Failure> {
         let slot = match url.scheme() {
-            "http" => &self.plain,
-            "https" => &self.secure,
+            "http" => &self.clients.plain,
+            "https" => &self.clients.secure,
             _ => return Err(Failure::address(url.as_str(), "is neither http nor https")),
         };
         if let Some(client) = slot.get() {

@@ -1,9 +1,10 @@
-//! Whether a signed agent card is to be believed (A2A §8.4.3, D-10).
+//! Whether a signed agent card is to be believed (A2A §8.4.3).
 //!
 //! Two algorithms, the two that need no choices: ES256 and EdDSA with Ed25519. Trust comes from a
 //! set of keys that the reader has, never from the card: whoever forges a card writes its `jku`,
 //! too. So a `jku` is followed only for a key that the set does not know, and only to hosts that
 //! the reader names.
+// D-10
 
 use std::fmt;
 use std::net::IpAddr;
@@ -73,6 +74,7 @@ pub enum Jku {
 
 /// Why a card is not to be believed.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Untrusted {
     /// It has no definite form that a signature could cover.
     NoForm(Problems),
@@ -98,7 +100,14 @@ impl fmt::Display for Untrusted {
     }
 }
 
-impl std::error::Error for Untrusted {}
+impl std::error::Error for Untrusted {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::NoForm(problems) => problems.as_cause(),
+            Self::Unsigned | Self::Forged(_) | Self::UnusableKey(_) | Self::NoTrustedKey(_) => None,
+        }
+    }
+}
 
 impl Trust {
     /// What became of the signatures of a card, when it is to be taken on these terms; empty when

@@ -1,4 +1,5 @@
-//! The checks of A2A v1.0 (requirements §1.3), by subject; each file is a table and its functions.
+//! The checks of A2A v1.0, by subject; each file is a table and its functions.
+// requirements §1.3
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
@@ -157,7 +158,8 @@ impl Run {
     }
 
     /// Whether the card shows an agent whose behaviour is keyed on the prefixes of the official
-    /// kit (requirements §2.3).
+    /// kit.
+    // requirements §2.3
     fn knows_the_kit(&self) -> bool {
         let Some(card) = &self.card else { return false };
         let known = ["urn:tradepost:conformance", "urn:a2a:tck:"];

@@ -1,7 +1,9 @@
-//! The checks of AAP v1.0 and v1.1 (requirements aap.md §1.1 and §2.3), by subject.
+//! The checks of AAP v1.0 and v1.1, by subject.
 //!
-//! Where the specification allows several answers (its C-06, C-07, C-09, C-15, C-20), each of them
+//! Where the specification allows several answers, each of them
 //! is accepted.
+// requirements aap.md §1.1 and §2.3
+// C-06, C-07, C-09, C-15, C-20
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;

@@ -1,8 +1,9 @@
-//! The checks of AdCP 3.1 (requirements adcp.md §1), by subject: above all what the official
+//! The checks of AdCP 3.1, by subject: above all what the official
 //! harness never asserts.
 //!
 //! A seller is asked over MCP, at the address that was given, and over A2A, where the agent card
 //! names AdCP. Whatever is asked only reads, unless writing was allowed.
+// requirements adcp.md §1
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::adcp::error::Code;

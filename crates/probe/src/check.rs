@@ -114,6 +114,7 @@ impl std::fmt::Debug for Check {
 
 /// What came of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// The requirement is kept.
     Pass,

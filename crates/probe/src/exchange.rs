@@ -2,6 +2,7 @@
 //! the report.
 
 use serde::Serialize;
+use tradepost_buyer::events::Reader;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::json::Value;
 
@@ -114,13 +115,12 @@ impl Got {
 
     /// The data of each event of a stream.
     pub(crate) fn events(&self) -> Vec<String> {
-        let text = self.text().replace("\r\n", "\n");
-        let data = |event: &str| {
-            let lines = event.lines().filter_map(|line| line.strip_prefix("data:"));
-            let lines: Vec<_> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-            (!lines.is_empty()).then(|| lines.join("\n"))
-        };
-        text.split("\n\n").filter_map(data).collect()
+        let mut reader = Reader::default();
+        reader.feed(self.text().as_bytes());
+        // Whoever leaves a stream leaves it in the middle of an event, and has seen that one too.
+        reader.feed(b"\n\n");
+        let data = std::iter::from_fn(|| reader.take());
+        data.map(|data| String::from_utf8_lossy(&data).into_owned()).collect()
     }
 
     /// As the report shows it.

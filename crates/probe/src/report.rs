@@ -13,6 +13,7 @@ pub const FORMAT: u32 = 2;
 
 /// What a run found.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// The address that was given.
     pub address: String,
@@ -86,6 +87,7 @@ impl std::fmt::Display for Measured {
 
 /// What came of a check.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Finding {
     /// The check.
     pub check: &'static Check,

@@ -15,10 +15,11 @@ use tradepost_wire::protobuf::{self, schema};
 use transfer::wait_wanted;
 
 use super::adcp::Seller;
-use super::check::{Verdict, fail, not_here};
+use super::check::{Judged, Verdict, fail, judge, not_here};
 use super::exchange::{Exchange, Got, Sent, blank, cap};
 use super::reply::Reply;
 use super::rest;
+use super::shape::Wrong;
 use super::{Options, grpc};
 
 mod transfer;
@@ -212,6 +213,28 @@ impl Run {
         if self.recorded.len() < KEPT || self.rehearses {
             self.recorded.push(exchange);
         }
+    }
+
+    /// Judges by what is wrong with each refusal that was seen: each thing once, and the first of those
+    /// that have it are shown.
+    pub(crate) fn judge_refused(&mut self, found: Vec<(Exchange, Wrong)>) -> Judged {
+        if found.is_empty() {
+            return not_here("nothing was refused");
+        }
+        let mut all: Vec<String> = Vec::new();
+        let mut shown = 0;
+        for (exchange, Wrong(texts)) in found {
+            if !texts.is_empty() && shown < 3 {
+                self.cite(exchange);
+                shown += 1;
+            }
+            for text in texts {
+                if !all.contains(&text) {
+                    all.push(text);
+                }
+            }
+        }
+        judge(&all)
     }
 
     /// The last exchange, as shown.

@@ -19,6 +19,13 @@ const STATES: &[&str] = &[
 #[derive(Debug, Default)]
 pub(crate) struct Wrong(pub(crate) Vec<String>);
 
+/// What somebody who looks finds wrong.
+pub(crate) fn wrong(look: impl FnOnce(&mut Wrong)) -> Wrong {
+    let mut wrong = Wrong::default();
+    look(&mut wrong);
+    wrong
+}
+
 impl Wrong {
     /// Notes a problem.
     pub(crate) fn say(&mut self, text: impl Into<String>) {

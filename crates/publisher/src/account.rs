@@ -5,11 +5,11 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::agent::{Authorization, Billing};
 use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
-use crate::world::Broken;
 
 /// An account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ impl Grant {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn put(&self, shelf: &dyn Shelf, tenant: &str, now: Timestamp) -> Result<(), Broken> {
+    pub fn put(&self, shelf: &dyn Shelf, tenant: &str, now: Timestamp) -> Result<(), Fault> {
         let id = own_id(tenant, "", &self.account_id);
         let account = Some(self.account_id.as_str());
         shelf.add(New { id: &id, owner: tenant, account, state: "", now }, self)
@@ -171,15 +171,10 @@ impl Account {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn open(
-        self,
-        shelf: &dyn Shelf,
-        owner: &str,
-        now: Timestamp,
-    ) -> Result<Kept<Self>, Broken> {
+    pub fn open(self, shelf: &dyn Shelf, owner: &str, now: Timestamp) -> Result<Kept<Self>, Fault> {
         let id = self.account_id.clone();
         shelf.add(New { id: &id, owner, account: Some(&id), state: "", now }, &self)?;
-        shelf.find(&id)?.ok_or_else(|| Broken::new("opening an account", "it is not there"))
+        shelf.find(&id)?.ok_or_else(|| Fault::new("opening an account", "it is not there"))
     }
 
     /// What others may see of it (`core/account.json`).

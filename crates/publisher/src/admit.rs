@@ -7,6 +7,7 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::json;
 
 use crate::account::{Account, Status};
@@ -17,7 +18,6 @@ use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::resolve::{NaturalKey, Reach, Reference, Rights};
 use crate::shelf::{Kept, Record, Shelf, Thing as _};
-use crate::world::Broken;
 
 pub(crate) mod gates;
 
@@ -193,10 +193,10 @@ fn unopened(
     reference: &Reference,
     tenant: &str,
     ask: &Ask,
-) -> Result<Kept<Account>, Broken> {
+) -> Result<Kept<Account>, Fault> {
     account.account_id =
         format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
-    let broken = |error| Broken::new("writing an account", error);
+    let broken = |error| Fault::new("writing an account", error);
     let record = Record {
         kind: Account::KIND,
         id: account.account_id.clone(),

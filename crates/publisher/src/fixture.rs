@@ -2,13 +2,13 @@
 //! more; what a published product or format has to have besides is filled in here.
 
 use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::catalogue::{CHANNELS, Catalogue, Format, Price, Product, Terms, maps, text};
 use crate::profile::Profile;
 use crate::publisher::Publisher;
 use crate::shelf::{New, Shelf};
-use crate::world::Broken;
 
 /// Words for channels that test fixtures use and `enums/channels.json` does not have.
 const LOOSE_CHANNELS: [(&str, &str); 4] =
@@ -117,7 +117,7 @@ impl Publisher {
         id: &str,
         partial: &Map,
         now: Timestamp,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Fault> {
         let mut product = Product::completed(id, partial, &self.profile);
         if !partial.contains_key("pricing_options")
             && let Some(known) = self.product(shelf, id)?
@@ -145,7 +145,7 @@ impl Publisher {
         option_id: &str,
         partial: &Map,
         now: Timestamp,
-    ) -> Result<bool, Broken> {
+    ) -> Result<bool, Fault> {
         let Some(mut product) = self.product(shelf, product_id)? else {
             return Ok(false);
         };
@@ -175,7 +175,7 @@ impl Publisher {
         id: &str,
         partial: &Map,
         now: Timestamp,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Fault> {
         let mut format = Map::new();
         let given = partial.get("format_id").and_then(Value::as_object).cloned();
         let mut format_id = self.profile.catalogue.addressed(given.unwrap_or_default());
@@ -194,12 +194,12 @@ fn lay<T: crate::shelf::Thing>(
     id: &str,
     thing: &T,
     now: Timestamp,
-) -> Result<(), Broken> {
+) -> Result<(), Fault> {
     match shelf.find::<T>(id)? {
         None => shelf.add(New { id, owner: "", account: None, state: "", now }, thing),
         Some(mut known) => {
             known.record.body = tradepost_wire::json::to_value(thing)
-                .map_err(|error| Broken::new("writing what is put beside the catalogue", error))?;
+                .map_err(|error| Fault::new("writing what is put beside the catalogue", error))?;
             known.record.revision += 1;
             known.record.updated_at = now;
             shelf.put(known.record)

@@ -9,6 +9,7 @@ use tradepost_wire::adcp::credentials;
 use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
 use tradepost_wire::adcp::rules::{self, Internals, Issues};
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value};
 
 use crate::admit::{self, Admitted, Phase};
@@ -24,7 +25,6 @@ use crate::task::end::{self, Office};
 use crate::tools;
 use crate::version;
 use crate::work::{Prepared, Work};
-use crate::world::Broken;
 use crate::world::Lane;
 
 /// The release whose codes a caller knows: the one that its request names, or else ours.
@@ -87,7 +87,7 @@ impl Publisher {
             // Each in a transaction of its own, so that one that breaks holds up no other.
             let job =
                 move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.decide(&record);
-            match self.vault.act::<bool, Broken>(job).await {
+            match self.vault.act::<bool, Fault>(job).await {
                 Ok(has_ended) => ended += usize::from(has_ended),
                 Err(broken) => {
                     self.world.report(&broken);
@@ -128,13 +128,13 @@ impl Publisher {
             }
             Ok(())
         };
-        if let Err(broken) = self.vault.act::<(), Broken>(job).await {
+        if let Err(broken) = self.vault.act::<(), Fault>(job).await {
             self.world.report(&broken);
         }
         self.world.tidy();
     }
 
-    fn broke(&self, broken: &Broken) -> Answer {
+    fn broke(&self, broken: &Fault) -> Answer {
         let error_id = self.world.report(broken);
         Answer::failed(refuse::with(refuse::broke(), "error_id", error_id), Vec::new())
     }
@@ -223,8 +223,8 @@ enum Entered {
     New { admitted: Box<Admitted>, key: Option<Key> },
 }
 
-fn unread() -> Broken {
-    Broken::new("reading arguments that fit their schema", "they do not")
+fn unread() -> Fault {
+    Fault::new("reading arguments that fit their schema", "they do not")
 }
 
 /// What its schema does not permit, with what to do about it.

@@ -3,12 +3,13 @@
 use std::sync::{Arc, OnceLock};
 
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
 
 use crate::idempotency::Flights;
 use crate::profile::Profile;
 use crate::shelf::{Shelf, Vault};
-use crate::world::{Broken, World};
+use crate::world::World;
 
 /// A publisher.
 #[derive(Debug, Clone)]
@@ -45,7 +46,7 @@ impl Publisher {
     }
 
     /// Reads in one consistent state.
-    pub(crate) fn look<T, E: From<Broken>>(
+    pub(crate) fn look<T, E: From<Fault>>(
         &self,
         job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
     ) -> Result<T, E> {

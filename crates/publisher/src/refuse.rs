@@ -2,9 +2,10 @@
 //! catalog, a sentence that is safe to show to anybody, and what to do about it.
 
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
-use crate::world::{Broken, Wait};
+use crate::world::Wait;
 
 /// After how many seconds to come back when we broke: what will be over soon is over by then.
 const PAUSE_SECONDS: u32 = 5;
@@ -15,11 +16,11 @@ pub enum Stop {
     /// We read it, and say no.
     Refused(Refusal),
     /// We broke.
-    Broken(Broken),
+    Broken(Fault),
 }
 
-impl From<Broken> for Stop {
-    fn from(broken: Broken) -> Self {
+impl From<Fault> for Stop {
+    fn from(broken: Fault) -> Self {
         Self::Broken(broken)
     }
 }

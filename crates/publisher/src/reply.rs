@@ -3,9 +3,8 @@
 use tradepost_wire::adcp::Standing;
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
-
-use crate::world::Broken;
 
 /// What a tool replies when it does not refuse.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +43,8 @@ impl Reply {
     }
 
     /// The reply that was remembered.
-    pub(crate) fn restore(stored: &Value) -> Result<Self, Broken> {
-        let bad = || Broken::new("reading a remembered reply", "it is not in the form that it has");
+    pub(crate) fn restore(stored: &Value) -> Result<Self, Fault> {
+        let bad = || Fault::new("reading a remembered reply", "it is not in the form that it has");
         let standing = stored.get("standing").and_then(Value::as_str);
         let text = |name: &str| stored.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
         Ok(Self {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value};
 
 use crate::account::{Account, Grant};
@@ -16,7 +17,6 @@ use crate::forms::products::Brand;
 use crate::profile::Onboarding;
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Query, Shelf, Thing, Whose};
-use crate::world::Broken;
 
 /// What a caller can reach with the task that it calls.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ impl Rights {
         agent: Option<Arc<BuyerAgent>>,
         tenant: &str,
         shelf: &dyn Shelf,
-    ) -> Result<Self, Broken> {
+    ) -> Result<Self, Fault> {
         let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
         let grants = shelf.all::<Grant>(&query)?.into_iter();
         let grants = grants.map(|kept| (kept.thing.account_id, kept.thing.authorization));
@@ -97,7 +97,7 @@ impl Rights {
         &self,
         tenant: &str,
         shelf: &dyn Shelf,
-    ) -> Result<Vec<Kept<Account>>, Broken> {
+    ) -> Result<Vec<Kept<Account>>, Fault> {
         let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
         let mut accounts = shelf.all::<Account>(&query)?;
         for id in self.grants.keys() {
@@ -258,7 +258,7 @@ impl Reach {
         &self,
         shelf: &dyn Shelf,
         id: &str,
-    ) -> Result<Option<Kept<T>>, Broken> {
+    ) -> Result<Option<Kept<T>>, Fault> {
         let found = shelf.whose(T::KIND, id)?;
         let is_there = found.is_some();
         let permitted = self.permits(&found.unwrap_or_default());
@@ -298,7 +298,7 @@ impl Reach {
         &self,
         shelf: &dyn Shelf,
         query: &Query,
-    ) -> Result<Vec<Kept<T>>, Broken> {
+    ) -> Result<Vec<Kept<T>>, Fault> {
         let own = Query { owner: Some(self.tenant.clone()), account: None, ..query.clone() };
         let mut found = shelf.all::<T>(&own)?;
         for account in &self.accounts {

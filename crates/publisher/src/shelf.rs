@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
-use crate::world::{Broken, Later};
+use crate::world::Later;
 
 pub mod memory;
 
@@ -193,50 +194,50 @@ pub trait Shelf {
     ///
     /// # Errors
     /// When the store fails.
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Broken>;
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault>;
 
     /// The thing with this id, whoever owns it. To be asked for after [`whose`](Self::whose).
     ///
     /// # Errors
     /// When the store fails.
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Broken>;
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault>;
 
     /// Things, in the order of making.
     ///
     /// # Errors
     /// When the store fails.
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Broken>;
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault>;
 
     /// What is known of an idempotency key in a scope.
     ///
     /// # Errors
     /// When the store fails.
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Broken>;
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault>;
 
     /// Puts a thing there, in place of the one with its kind and id. The place of a new one is
     /// given here; that of a known one stays.
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn put(&self, record: Record) -> Result<(), Broken>;
+    fn put(&self, record: Record) -> Result<(), Fault>;
 
     /// Takes a thing away. Whether it was there.
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Broken>;
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault>;
 
     /// Remembers what a key's request came to.
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Broken>;
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault>;
 
     /// Forgets the keys that were used before a moment.
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Broken>;
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault>;
 }
 
 impl dyn Shelf + '_ {
@@ -244,7 +245,7 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, Broken> {
+    pub fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, Fault> {
         self.get(T::KIND, id)?.map(Kept::read).transpose()
     }
 
@@ -252,7 +253,7 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn all<T: Thing>(&self, query: &Query) -> Result<Vec<Kept<T>>, Broken> {
+    pub fn all<T: Thing>(&self, query: &Query) -> Result<Vec<Kept<T>>, Fault> {
         self.list(T::KIND, query)?.into_iter().map(Kept::read).collect()
     }
 
@@ -260,7 +261,7 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn add<T: Thing>(&self, new: New<'_>, thing: &T) -> Result<(), Broken> {
+    pub fn add<T: Thing>(&self, new: New<'_>, thing: &T) -> Result<(), Fault> {
         let New { id, owner, account, state, now } = new;
         self.put(Record {
             kind: T::KIND,
@@ -280,7 +281,7 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn change<T: Thing>(&self, kept: &mut Kept<T>, now: Timestamp) -> Result<(), Broken> {
+    pub fn change<T: Thing>(&self, kept: &mut Kept<T>, now: Timestamp) -> Result<(), Fault> {
         kept.record.body = json(&kept.thing)?;
         kept.record.revision += 1;
         kept.record.updated_at = now;
@@ -304,16 +305,16 @@ pub struct New<'a> {
 }
 
 impl<T: Thing> Kept<T> {
-    fn read(record: Record) -> Result<Self, Broken> {
+    fn read(record: Record) -> Result<Self, Fault> {
         let thing = T::deserialize(&record.body)
-            .map_err(|error| Broken::new("reading what was kept", error))?;
+            .map_err(|error| Fault::new("reading what was kept", error))?;
         Ok(Self { thing, record })
     }
 }
 
-fn json<T: Serialize>(thing: &T) -> Result<Value, Broken> {
+fn json<T: Serialize>(thing: &T) -> Result<Value, Fault> {
     tradepost_wire::json::to_value(thing)
-        .map_err(|error| Broken::new("writing what is to be kept", error))
+        .map_err(|error| Fault::new("writing what is to be kept", error))
 }
 
 /// What becomes of what a job did.
@@ -335,13 +336,13 @@ pub trait Vault: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// When the store fails.
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken>;
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault>;
 
     /// Runs a job in a transaction, and returns when what it did is on disk, or undone if it says so.
     ///
     /// # Errors
     /// When the store fails; nothing has changed then.
-    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>>;
+    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>>;
 }
 
 impl dyn Vault + '_ {
@@ -349,13 +350,13 @@ impl dyn Vault + '_ {
     ///
     /// # Errors
     /// What the job says, or that the store failed.
-    pub fn look<T, E: From<Broken>>(
+    pub fn look<T, E: From<Fault>>(
         &self,
         job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
     ) -> Result<T, E> {
         let (mut job, mut seen) = (Some(job), None);
         self.read(&mut |shelf| seen = job.take().map(|job| job(shelf)))?;
-        seen.unwrap_or_else(|| Err(Broken::new("reading", "the store ran no job").into()))
+        seen.unwrap_or_else(|| Err(Fault::new("reading", "the store ran no job").into()))
     }
 
     /// Does something in one transaction, and returns when it is on disk. When the job fails, nothing
@@ -369,7 +370,7 @@ impl dyn Vault + '_ {
     ) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<Broken> + Send + 'static,
+        E: From<Fault> + Send + 'static,
     {
         let outcome = Arc::new(Mutex::new(None));
         let note = Arc::clone(&outcome);
@@ -381,6 +382,6 @@ impl dyn Vault + '_ {
         };
         self.write(Box::new(run)).await?;
         let done = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
-        done.unwrap_or_else(|| Err(Broken::new("writing", "the store ran no job").into()))
+        done.unwrap_or_else(|| Err(Fault::new("writing", "the store ran no job").into()))
     }
 }

@@ -6,6 +6,7 @@
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 
 use crate::account::{self, Account, Grant};
 use crate::agent::Authorization;
@@ -14,7 +15,6 @@ use crate::publisher::Publisher;
 use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
 use crate::task::Task;
 use crate::task::end::{self, Office};
-use crate::world::Broken;
 
 /// The longest reason, in characters: it stands in an error message.
 const MAX_REASON: usize = 500;
@@ -135,11 +135,11 @@ pub enum Denied {
     /// What is wrong with the decision itself, each in a sentence.
     Invalid(Vec<String>),
     /// We broke.
-    Broken(Broken),
+    Broken(Fault),
 }
 
-impl From<Broken> for Denied {
-    fn from(broken: Broken) -> Self {
+impl From<Fault> for Denied {
+    fn from(broken: Fault) -> Self {
         Self::Broken(broken)
     }
 }

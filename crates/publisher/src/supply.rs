@@ -4,12 +4,12 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::json;
 
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kind, Shelf, Thing};
-use crate::world::Broken;
 use crate::world::{Supply, Unavailable};
 
 /// For how long the test controller's `force_upstream_unavailable` holds, in seconds: long enough
@@ -49,7 +49,7 @@ impl Outage {
         tenant: &str,
         tool: &str,
         now: Timestamp,
-    ) -> Result<Option<Self>, Broken> {
+    ) -> Result<Option<Self>, Fault> {
         let found = shelf.find::<Self>(&Self::id(tenant))?.map(|kept| kept.thing);
         Ok(found.filter(|outage| {
             (outage.tool == tool || outage.tool == "*")

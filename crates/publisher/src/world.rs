@@ -1,10 +1,11 @@
 //! What is outside: limits, identifiers, the ad server behind the publisher, and the governance
 //! agents of buyers.
 
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
 
 /// A future in a box, because the world is behind a pointer.
@@ -43,7 +44,7 @@ pub trait World: Send + Sync + Debug {
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>>;
 
     /// Notes that something of ours broke, and returns the id under which the log has it.
-    fn report(&self, broken: &Broken) -> String;
+    fn report(&self, broken: &Fault) -> String;
 }
 
 /// Which limit counts a request.
@@ -119,35 +120,4 @@ pub enum Unavailable {
         /// What an operator has to set, without values.
         setting: &'static str,
     },
-}
-
-/// Something of ours that broke: for the log, never for a caller.
-#[derive(Debug)]
-pub struct Broken {
-    /// What was being done.
-    pub what: &'static str,
-    /// Why it failed.
-    pub source: Box<dyn std::error::Error + Send + Sync>,
-}
-
-impl Broken {
-    /// What was being done, and why it failed.
-    pub fn new(
-        what: &'static str,
-        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Self {
-        Self { what, source: source.into() }
-    }
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.what)
-    }
-}
-
-impl std::error::Error for Broken {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(self.source.as_ref())
-    }
 }

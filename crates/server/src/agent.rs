@@ -125,11 +125,11 @@ impl dyn Agent {
     }
 
     /// Reads a request that this agent performs for a caller that activates these extensions.
-    /// What the agent cannot do is said before what is wrong with the parameters (A2A §3.3.4,
-    ///
+    /// What the agent cannot do is said before what is wrong with the parameters (A2A §3.3.4).
     ///
     /// # Errors
     /// The error of the missing extension or capability, or every wrong parameter.
+    //
     pub fn accept(
         &self,
         operation: Operation,
@@ -219,6 +219,7 @@ pub enum Binding {
 
 /// A request with what the transport says about it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Incoming<'a> {
     /// How it came.
     pub binding: Binding,
@@ -355,7 +356,8 @@ pub enum Blame {
     TooOften,
     /// Ours.
     Us,
-    /// Ours, and it will be over soon (E-14).
+    /// Ours, and it will be over soon.
+    // E-14
     UsForAMoment,
 }
 

@@ -4,7 +4,8 @@
 //! What a caller is told does not depend on how close it was: an unknown, a revoked, a malformed
 //! and a wrong credential are all [`Denied::Invalid`], and only the log has the reason. Every
 //! binding asks [`Authenticator::authenticate`], after the limits of the transport and before it
-//! reads the request (requirements §2.1).
+//! reads the request.
+// requirements §2.1
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -53,7 +54,8 @@ pub struct Principal {
 
 impl Principal {
     /// Everybody who has not said who they are. An agent that lets them in keeps nothing from
-    /// them (C-36).
+    /// them.
+    // C-36
     #[must_use]
     pub fn anonymous() -> Self {
         Self { name: ANONYMOUS.to_owned(), scopes: Scopes::All }
@@ -167,7 +169,8 @@ impl Denied {
     }
 }
 
-/// How callers say who they are. The default is an agent that asks nobody (C-36).
+/// How callers say who they are. The default is an agent that asks nobody.
+// C-36
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Auth {
     /// Whether callers without a credential are refused. Then there is at least one scheme.
@@ -231,6 +234,14 @@ pub struct Means {
     pub web: Arc<dyn jwks::Fetch>,
     /// The time.
     pub clock: Clock,
+}
+
+impl Means {
+    /// For agents that take no tokens, or those of issuers whose keys are in files: nothing is fetched.
+    #[must_use]
+    pub fn offline(keys: Arc<dyn Keys>, clock: Clock) -> Self {
+        Self { keys, web: Arc::new(jwks::Nowhere), clock }
+    }
 }
 
 /// Lets callers in to one agent.

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use jiff::Timestamp;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-use tradepost_keys::private::SigningKey;
+pub use tradepost_keys::private::SigningKey;
 use tradepost_wire::a2a::card::{
     AgentCard, Capabilities, HttpAuth, Interface, MutualTls, SecurityRequirement, SecurityScheme,
     Skill, StringList,
@@ -133,12 +133,12 @@ impl PublishedCard {
         published
     }
 
-    /// The card, signed. Its id stays that of the content, because a new signature is no new card
-    /// (`R-CARD-08`). Its date becomes that of the signature, because who asks by date must hear
-    /// of a new key.
+    /// The card, signed. Its id stays that of the content, because a new signature is no new card. Its
+    /// date becomes that of the signature, because who asks by date must hear of a new key.
     ///
     /// # Errors
     /// Why the card cannot be signed.
+    // R-CARD-08
     pub fn sign(
         self,
         key: &SigningKey,
@@ -146,10 +146,7 @@ impl PublishedCard {
         signed_at: Timestamp,
     ) -> Result<Self, Problems> {
         let mut card = json::read(&String::from_utf8_lossy(&self.body))?;
-        let signature = tradepost_keys::card::sign(&card, key, jku)?;
-        if let Some(members) = card.as_object_mut() {
-            members.insert("signatures".to_owned(), json!([signature]));
-        }
+        sign(&mut card, key, jku)?;
         let header = tradepost_keys::card::protected_header(key, jku).to_string();
         let content = [self.body.as_slice(), header.as_bytes()].concat();
         let modified_at = self.identity.modified_at.max(signed_at);
@@ -160,6 +157,18 @@ impl PublishedCard {
             claims: self.claims,
         })
     }
+}
+
+/// Signs a card (A2A §8.4); `jku` is where its readers find the public key.
+///
+/// # Errors
+/// Why the card cannot be signed.
+pub fn sign(card: &mut Value, key: &SigningKey, jku: Option<&str>) -> Result<(), Problems> {
+    let signature = tradepost_keys::card::sign(card, key, jku)?;
+    if let Some(members) = card.as_object_mut() {
+        members.insert("signatures".to_owned(), json!([signature]));
+    }
+    Ok(())
 }
 
 /// The card of an agent that is reached under `base_url` on every binding, reads and writes text, and
@@ -213,7 +222,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Where an agent is reached, the preferred binding first (D-02).
+/// Where an agent is reached, the preferred binding first.
+// D-02
 #[must_use]
 pub fn interfaces(base_url: &str, bindings: &[Binding]) -> Vec<Interface> {
     let interface = |path, protocol_binding| Interface {

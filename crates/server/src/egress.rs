@@ -1,10 +1,11 @@
-//! Where requests of ours may go when a caller chooses the address (A2A §13.2, P-04): to public
+//! Where requests of ours may go when a caller chooses the address (A2A §13.2): to public
 //! addresses of the Internet, and nowhere into the network that this process stands in.
 //!
 //! An address is judged twice. [`Egress::admit`] judges it when a caller names it, so that the
 //! caller hears at once; [`Egress::resolve`] resolves the name again for every connection, judges
 //! what comes back, and the connection goes to that and to nothing else, so that a name that leads
 //! elsewhere by then (DNS rebinding) leads nowhere.
+// P-04
 
 use std::fmt;
 use std::future::Future;
@@ -229,6 +230,7 @@ impl Egress {
 
 /// Why a name leads nowhere.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Unresolved {
     /// It could not be resolved.
     Failed(io::Error),

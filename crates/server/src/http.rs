@@ -266,7 +266,8 @@ fn plain_error_body(status: StatusCode, name: &str, message: &str) -> String {
     json!({"error": error}).to_string()
 }
 
-/// An unknown path or an unknown host: both look the same (`E-111`).
+/// An unknown path or an unknown host: both look the same.
+// E-111
 pub async fn not_found() -> Response {
     plain_error(StatusCode::NOT_FOUND, "NOT_FOUND", "nothing is here")
 }

@@ -1,4 +1,4 @@
-//! Deliveries to webhooks: one more reader of the tasks' logs (A2A §4.3.3, P-01 to P-03).
+//! Deliveries to webhooks: one more reader of the tasks' logs (A2A §4.3.3).
 //!
 //! The log is the queue. A webhook has a place in its task's log, in the store; what stands after
 //! it is to be delivered, in order and one at a time, and the place moves when the receiver has
@@ -9,6 +9,7 @@
 //! receivers that are down cost no memory. How many deliveries run at once is bounded in all, for
 //! each host and for each caller, and whoever is at its bound is passed over: a receiver that is
 //! slow or dead delays nobody else's.
+// P-01 to P-03
 
 use std::fmt;
 use std::future::Future;

@@ -170,10 +170,11 @@ impl Tasks {
     }
 
     /// The task that a message belongs to: an own one that can take it, or none when it names
-    /// none (E-17 to E-20).
+    /// none.
     ///
     /// # Errors
     /// When the log fails.
+    // E-17 to E-20
     pub fn addressed(&self, owner: &Owner, message: &Message) -> Outcome<Option<TaskRow>> {
         for task_id in &message.reference_task_ids {
             if self.log.task(owner, task_id)?.is_none() {
@@ -554,7 +555,8 @@ fn raise(last: &mut i64, seq: i64) -> bool {
     newer
 }
 
-/// The one answer for a task that is not there and for one that is not the caller's (E-12, E-13).
+/// The one answer for a task that is not there and for one that is not the caller's.
+// E-12, E-13
 fn not_found(task_id: &str) -> Refusal {
     let message = "the task does not exist, or is not yours";
     Refusal::new(Code::TaskNotFound, message).with("taskId", clip(task_id))

@@ -59,6 +59,8 @@ impl fmt::Display for Mistake {
     }
 }
 
+impl std::error::Error for Mistake {}
+
 /// The files, read and checked.
 #[derive(Debug)]
 pub struct Loaded {

@@ -5,7 +5,6 @@ pub mod aap;
 pub mod adcp;
 pub mod cli;
 pub mod config;
-pub mod conformance;
 pub mod gate;
 pub mod log;
 pub mod sandbox;

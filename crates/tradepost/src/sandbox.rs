@@ -1,7 +1,7 @@
 //! The sandbox: a dealer who answers as a script wants it, or an agent without a profile, and who grades
 //! whoever buys from it.
 //!
-//! True answers come from the demo dealer, or the conformance agent, through the same router as in `serve`. The
+//! True answers come from the demo dealer, or an agent without a profile ([`agent`]), through the same router as in `serve`. The
 //! script ([`script`]) decides for each request what happens instead: a refusal ([`mod@refuse`]), damage
 //! ([`damage`]), or nothing at all. Meanwhile [`watch`] compares what the buyer sends with what it
 //! has been told before ([`told`]), and [`report`] tells what it found.
@@ -33,9 +33,9 @@ use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::json::Value;
 
 use crate::config::read;
-use crate::conformance::{Conformance, Profile};
 use crate::wiring::{self, Wiring};
 
+pub mod agent;
 pub mod damage;
 pub mod refuse;
 pub mod report;
@@ -45,6 +45,7 @@ pub mod server;
 pub mod told;
 pub mod watch;
 
+use agent::Plain;
 use refuse::Whole;
 use script::{Act, Per, Rule, Script, Sell, Seller, Target};
 use sent::{Digest, Sent};
@@ -123,16 +124,13 @@ impl Sandbox {
         let store = Arc::new(Store::open(folder)?);
         let started = clock.now();
         let units = if is_agent { Vec::new() } else { demo::units(size, SEED, started) };
-        let wiring = if is_agent {
-            let base = format!("http://{address}");
-            let means = wiring::means(&store, &clock);
-            let agent = Conformance::open(Profile::Plain, &store, &means, &base)?;
-            Wiring::alone(&config.server, Arc::clone(&store), clock.clone(), Arc::new(agent))
+        let desk = if is_agent {
+            let agent = Plain::open(&store, clock.clone(), &format!("http://{address}"))?;
+            wiring::desk(&config.server, &store, clock.clone(), vec![Arc::new(agent)])
         } else {
             store.replace_inventory(demo::DEALER_ID, &units, started, false)?;
-            Wiring::open(config, Arc::clone(&store), clock.clone(), address)?
+            Wiring::open(config, Arc::clone(&store), clock.clone(), address)?.desk
         };
-        let desk = wiring.desk;
         let watch = Watch::new(script.budget);
         let counted = vec![0; script.rules.len()];
         Ok(Self {

@@ -31,8 +31,8 @@ pub struct Wiring {
     publishers: Vec<SharedAgent>,
     store: Arc<Store>,
     means: Means,
-    /// Where it listens, as cards name it; `None` when no configuration names its agents.
-    origin: Option<Origin>,
+    /// Where it listens, as cards name it.
+    origin: Origin,
 }
 
 impl Wiring {
@@ -59,17 +59,7 @@ impl Wiring {
         let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
         let agents = agents(dealers, &publishers, (&store, &means, origin))?;
         let desk = desk(&server, &store, clock, agents);
-        let origin = Some(origin);
         Ok(Self { desk, notices, publishers, store, means, origin })
-    }
-
-    /// A process with an agent that no configuration names, and nobody else.
-    #[must_use]
-    pub fn alone(server: &Server, store: Arc<Store>, clock: Clock, agent: SharedAgent) -> Self {
-        let means = means(&store, &clock);
-        let desk = desk(server, &store, clock, vec![agent]);
-        let (notices, publishers) = (Vec::new(), Vec::new());
-        Self { desk, notices, publishers, store, means, origin: None }
     }
 
     /// Puts other dealers in the place of those there are; what they have begun they finish.
@@ -78,10 +68,7 @@ impl Wiring {
     /// # Errors
     /// When a dealer cannot be set up; then everything stays.
     pub fn replace_dealers(&self, dealers: Vec<Dealer>) -> Result<(), Fault> {
-        let Some(origin) = self.origin else {
-            return Ok(());
-        };
-        let place = (&self.store, &self.means, origin);
+        let place = (&self.store, &self.means, self.origin);
         self.desk.replace(agents(dealers, &self.publishers, place)?);
         Ok(())
     }
@@ -99,7 +86,13 @@ fn agents(
 }
 
 /// A desk with these agents on a store.
-fn desk(server: &Server, store: &Arc<Store>, clock: Clock, agents: Vec<SharedAgent>) -> Arc<Desk> {
+#[must_use]
+pub fn desk(
+    server: &Server,
+    store: &Arc<Store>,
+    clock: Clock,
+    agents: Vec<SharedAgent>,
+) -> Arc<Desk> {
     Arc::new(Desk::new(server.http(), clock, Arc::clone(store) as _, agents))
 }
 

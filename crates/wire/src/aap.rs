@@ -28,7 +28,8 @@ pub use lead::{LeadReceipt, LeadSubmit};
 pub use vehicle::Vehicle;
 
 catalog! {
-    /// A version of AAP, with what differs between versions (requirements §1.3).
+    /// A version of AAP, with what differs between versions.
+    // requirements §1.3
     pub enum Version {
         /// The extension's URI on the card and in `A2A-Extensions`.
         uri: &'static str,
@@ -77,7 +78,8 @@ catalog! {
         request_type: &'static str,
         /// The payload type of the answer.
         response_type: &'static str,
-        /// The stem of the media types and schema names (`R-ENV-08`).
+        /// The stem of the media types and schema names.
+        // R-ENV-08
         stem: &'static str,
         /// The name on the card.
         title: &'static str,
@@ -248,7 +250,8 @@ pub struct Terms {
     pub now: Timestamp,
     /// How far a grant may lie in the future before it is refused.
     pub clock_skew: SignedDuration,
-    /// How long a grant without `expires_at` holds (`R-LD-07`); for ever when `None`.
+    /// How long a grant without `expires_at` holds; for ever when `None`.
+    // R-LD-07
     pub consent_lifetime: Option<SignedDuration>,
 }
 
@@ -256,7 +259,8 @@ pub struct Terms {
 ///
 /// # Errors
 /// `SCHEMA_VALIDATION_FAILED` when the payload's type is missing or malformed, `UNSUPPORTED_SKILL`
-/// when it is well-formed and not among `offered` (`E-037` to `E-042`, C-24).
+/// when it is well-formed and not among `offered`.
+// E-037 to E-042, C-24
 pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
     let mut problems = Problems::new();
     let Some(members) = data.as_object() else {
@@ -293,8 +297,9 @@ pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
 /// Reads the payload of a request.
 ///
 /// # Errors
-/// The one code that the rules of precedence choose (requirements §2.1 rows 5 to 7), with every
+/// The one code that the rules of precedence choose, with every
 /// problem found.
+// requirements §2.1 rows 5 to 7
 pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Result<Call, Refusal> {
     let mut problems = Problems::new();
     let call = match skill {
@@ -322,7 +327,8 @@ pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Res
     problems.into_result(call).map_err(Refusal::from_problems)
 }
 
-/// Whether a request has the shape of v1.0, for messages that name no version (C-34).
+/// Whether a request has the shape of v1.0, for messages that name no version.
+// C-34
 #[must_use]
 pub fn has_v1_0_shape(data: &Value) -> bool {
     let member = |value: &Value, name: &str| value.get(name).is_some();
@@ -341,7 +347,8 @@ pub fn has_v1_0_shape(data: &Value) -> bool {
             .any(|vehicle| member(vehicle, "offered_price") || member(vehicle, "zip"))
 }
 
-/// Whether a data part may have this media type (C-25).
+/// Whether a data part may have this media type.
+// C-25
 #[must_use]
 pub fn accepts_media_type(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
@@ -353,7 +360,8 @@ pub fn accepts_media_type(media_type: &str) -> bool {
                 .is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
 }
 
-/// The problem of a message without, or with more than one, AAP data part (`E-035`, `E-036`).
+/// The problem of a message without, or with more than one, AAP data part.
+// E-035, E-036
 #[must_use]
 pub fn data_part_problem(found: usize) -> Refusal {
     let mut problems = Problems::new();

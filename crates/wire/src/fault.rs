@@ -26,7 +26,8 @@ impl Fault {
         Self { what, transient, source: Box::new(Arc::clone(source)) }
     }
 
-    /// The same fault, which is likely to be over soon: the caller may hear so (E-14).
+    /// The same fault, which is likely to be over soon: the caller may hear so.
+    // E-14
     #[must_use]
     pub fn transient(self) -> Self {
         Self { transient: true, ..self }

@@ -1,5 +1,6 @@
-//! The text formats of the published schemas, asserted as C-14 resolves them, and how we write
+//! The text formats of the published schemas, asserted where the schemas only note them, and how we write
 //! moments.
+// C-14
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -16,7 +17,8 @@ pub fn is_vin(text: &str) -> bool {
 }
 
 /// Whether a VIN's ninth character is the check digit of ISO 3779. Only North American VINs have
-/// one, so a mismatch is a warning and never a refusal (C-44).
+/// one, so a mismatch is a warning and never a refusal.
+// C-44
 #[must_use]
 pub fn has_vin_check_digit(vin: &str) -> bool {
     vin_check_digit(vin).is_some_and(|digit| vin.as_bytes().get(8) == Some(&digit))
@@ -80,8 +82,9 @@ pub fn is_payload_type(text: &str) -> bool {
     (2..=3).contains(&segments)
 }
 
-/// The pattern of ajv-formats with the length limits of RFC 5321 (C-14): a dot-atom, `@` and a
+/// The pattern of ajv-formats with the length limits of RFC 5321: a dot-atom, `@` and a
 /// host name of at least two labels.
+// C-14
 #[must_use]
 pub fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else {

@@ -1,14 +1,17 @@
 //! The JSON-RPC 2.0 envelope: bytes become a [`Request`] or a [`Reject`], and the request's id is
-//! kept as the text that was sent, so that it can be echoed unchanged (`R-ENV-09`).
+//! kept as the text that was sent, so that it can be echoed unchanged.
+// R-ENV-09
 
 use std::collections::HashSet;
+use std::fmt;
 
 use crate::a2a::error::{Code, FieldViolation, Refusal};
 use crate::a2a::request;
 use crate::json::{self, Bounds, RawValue, Reader, Stop, Value, json, twice};
 use crate::problem::{At, Problem, Problems};
 
-/// How deep arrays and objects may nest (E-003).
+/// How deep arrays and objects may nest.
+// E-003
 pub const MAX_DEPTH: usize = json::MAX_DEPTH;
 
 /// How many arrays and objects a body may have. Each takes hundreds of bytes when it is read, but
@@ -75,6 +78,7 @@ pub struct Message {
 
 /// Bytes that are no request.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Reject {
     /// The id to echo, `null` when there was none to read.
     pub id: Id,
@@ -84,6 +88,18 @@ pub struct Reject {
     pub message: &'static str,
     /// The members that are there twice, by their place in the body.
     pub twice: Problems,
+}
+
+impl fmt::Display for Reject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message)
+    }
+}
+
+impl std::error::Error for Reject {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.twice.as_cause()
+    }
 }
 
 impl Reject {
@@ -126,7 +142,8 @@ pub fn places(problems: &Problems) -> Vec<Value> {
 /// Reads a request.
 ///
 /// # Errors
-/// What is wrong with the bytes (`E-001` to `E-013`).
+/// What is wrong with the bytes.
+// E-001 to E-013
 pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
     let (mut envelope, twice) = envelope(bytes)?;
     let id = id(envelope.id.take())?;

@@ -1,9 +1,4 @@
-//! What sellers and buyers must agree on, with no I/O, no clock and no async: protocol types, the
-//! error catalogs, parsing that reports every problem, and the envelopes both ways.
-//!
-//! Read [`problem`] and [`parse`] first: every request, configuration file and feed goes through
-//! them. [`jsonrpc`] and [`a2a`] are the envelope, [`protobuf`] is the same in bytes, [`aap`] is the
-//! car dealer's profile and [`adcp`] what buying advertising adds to the errors.
+#![doc = include_str!("../README.md")]
 
 pub mod a2a;
 pub mod aap;

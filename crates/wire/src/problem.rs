@@ -1,7 +1,10 @@
 //! What is wrong with a document: one [`Problem`] for each violated constraint, as a JSON Schema
-//! 2020-12 output unit (`R-ER-02`, requirements §2.2). Problems never repeat a caller's value.
+//! 2020-12 output unit. Problems never repeat a caller's value.
+// requirements §2.2
+// R-ER-02
 
-use std::fmt::Write as _;
+use std::error::Error;
+use std::fmt::{self, Write as _};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -58,7 +61,8 @@ pub enum Extra {
     Allowed(&'static [&'static str]),
     /// `allowed`: the only permitted value.
     Only(&'static str),
-    /// `allowed`, where the value belongs to the other condition vocabulary (C-07).
+    /// `allowed`, where the value belongs to the other condition vocabulary.
+    // C-07
     OtherVocabulary(&'static [&'static str]),
     /// `expected`: the JSON type.
     Expected(&'static str),
@@ -74,6 +78,7 @@ pub enum Extra {
 
 /// One violated constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
     /// JSON Pointer (RFC 6901) to the failing value; for `required` and `anyOf` to its parent.
     pub pointer: String,
@@ -86,18 +91,34 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Whether something is absent rather than wrong (C-06).
+    /// Whether something is absent rather than wrong.
+    // C-06
     #[must_use]
     pub fn is_absence(&self) -> bool {
         matches!(self.keyword, Keyword::Required | Keyword::AnyOf)
     }
 
-    /// Whether a condition came from the other vocabulary (C-07).
+    /// Whether a condition came from the other vocabulary.
+    // C-07
     #[must_use]
     pub fn is_other_vocabulary(&self) -> bool {
         matches!(self.extra, Extra::OtherVocabulary(_))
     }
 }
+
+impl fmt::Display for Problem {
+    /// Where, without characters that a terminal or a log would obey: members have the names that a
+    /// stranger gave them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_empty() {
+            write!(f, "the document: {}", self.message)
+        } else {
+            write!(f, "{}: {}", self.pointer.escape_debug(), self.message)
+        }
+    }
+}
+
+impl Error for Problem {}
 
 impl Serialize for Problem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -194,16 +215,24 @@ impl Problems {
         self.total == 0
     }
 
-    /// Whether every problem is something absent (C-06).
+    /// Whether every problem is something absent.
+    // C-06
     #[must_use]
     pub fn all_absences(&self) -> bool {
         self.total > 0 && self.absences == self.total
     }
 
-    /// Whether every problem is a condition from the other vocabulary (C-07).
+    /// Whether every problem is a condition from the other vocabulary.
+    // C-07
     #[must_use]
     pub fn all_other_vocabulary(&self) -> bool {
         self.total > 0 && self.other_vocabulary == self.total
+    }
+
+    /// These as the cause of an error, when there is one.
+    #[must_use]
+    pub fn as_cause(&self) -> Option<&(dyn Error + 'static)> {
+        (!self.is_empty()).then_some(self)
     }
 
     /// `value` when nothing is wrong, all the problems otherwise.
@@ -217,6 +246,21 @@ impl Problems {
         }
     }
 }
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, problem) in self.kept.iter().enumerate() {
+            let separator = if number == 0 { "" } else { "; " };
+            write!(f, "{separator}{problem}")?;
+        }
+        match self.total - self.kept.len() {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
+    }
+}
+
+impl Error for Problems {}
 
 impl IntoIterator for Problems {
     type Item = Problem;

@@ -11,6 +11,8 @@
 //! seventeen digits are rounded, what is too big for a double becomes the biggest one, and `1.0`
 //! is `1`.
 
+use std::fmt;
+
 use crate::a2a::error::Code;
 
 mod read;
@@ -92,12 +94,21 @@ pub enum Rule {
 
 /// Why bytes are not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reject {
     /// `ParseError` or `InvalidRequest`.
     pub code: Code,
     /// What is wrong, without any of the bytes.
     pub message: &'static str,
 }
+
+impl fmt::Display for Reject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message)
+    }
+}
+
+impl std::error::Error for Reject {}
 
 /// `google.protobuf.Value` and its kin have no table: they are JSON.
 mod well_known {

@@ -1,6 +1,7 @@
 //! What a seller permits its caller on an account (`authorization` of `list_accounts`). Absence is
 //! silence: a seller that says nothing permits or denies at the call. What it says holds for
-//! [`REFRESH`] and is then asked for again (`R-12`).
+//! [`REFRESH`] and is then asked for again.
+//
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

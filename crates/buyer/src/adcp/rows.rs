@@ -1,6 +1,7 @@
-//! Rows that failed although the request did not (`B-8`): those that may succeed by themselves are
+//! Rows that failed although the request did not: those that may succeed by themselves are
 //! sent again alone. What passes is waited for, and a way of billing that the seller suggests is
-//! taken once (`B-5`); whatever else is to be done is the caller's.
+//! taken once; whatever else is to be done is the caller's.
+// B-8, B-5
 
 use std::time::Duration;
 

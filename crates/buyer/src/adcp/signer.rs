@@ -6,13 +6,13 @@ use std::fmt;
 use jiff::Timestamp;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use ring::digest;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tradepost_keys::SigningKey;
 use tradepost_wire::adcp::signing::{self, Surface, Terms};
 use tradepost_wire::http_signature::{Message, Target, content_digest};
 
 use crate::failure::{Failure, Unsent};
-use crate::signed::sha256;
 
 /// Signs requests with one key.
 pub struct RequestSigner {
@@ -85,6 +85,12 @@ impl RequestSigner {
     }
 }
 
+pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
+    hash
+}
+
 #[cfg(test)]
 mod tests {
     use tradepost_keys::{Algorithm, PublicKey, generate};
@@ -92,7 +98,6 @@ mod tests {
     use tradepost_wire::json::json;
 
     use super::*;
-    use crate::signed::fields;
 
     fn signed(algorithm: Algorithm, digest: bool) -> (SigningKey, HeaderMap) {
         let pem = generate(algorithm).unwrap();
@@ -113,7 +118,9 @@ mod tests {
             [(Algorithm::EdDsa, true), (Algorithm::Es256, true), (Algorithm::EdDsa, false)]
         {
             let (key, headers) = signed(algorithm, covers);
-            let lines = fields(&headers);
+            let lines =
+                headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+            let lines: Vec<_> = lines.collect();
             let message = Message { method: "POST", target: &target, fields: &lines };
             let demanded = if covers { Digest::Required } else { Digest::Forbidden };
             let now = "2026-08-01T12:00:30Z".parse().unwrap();

@@ -27,7 +27,8 @@ pub enum Layer {
 pub(crate) enum Found {
     /// An error object.
     Adcp(Box<Adcp>),
-    /// Something in the place of one; the search ends there (`T-6`).
+    /// Something in the place of one; the search ends there.
+    // T-6
     Malformed(Malformed),
     /// Nothing of AdCP.
     Nothing,

@@ -11,7 +11,8 @@ use crate::failure::Failure;
 use crate::recovery::{Attempt, Effect, First, Fix};
 use crate::retry::{GaveUp, Key, Recovered, Recoverer, Sender, World};
 
-/// The member of a lead by which a dealer recognises it (`R-LD-14`).
+/// The member of a lead by which a dealer recognises it.
+// R-LD-14
 const KEY: &str = "idempotency_key";
 
 impl Client {

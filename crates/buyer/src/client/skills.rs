@@ -21,7 +21,8 @@ impl Client {
     ///
     /// # Errors
     /// What went wrong; as for the other four, before sending when the card does not list the
-    /// skill (`R-CARD-12`) or the request would be refused.
+    /// skill or the request would be refused.
+    // R-CARD-12
     pub async fn dealer_information(&self) -> Result<Dealer, Failure> {
         let payload = json!({"type": Skill::DealerInformation.request_type()});
         self.typed(Skill::DealerInformation, payload, Timestamp::UNIX_EPOCH).await.map(Dealer)
@@ -153,7 +154,8 @@ fn sort_of(sort: Sort) -> Value {
     json!({"field": sort.field.name(), "order": sort.order.name()})
 }
 
-/// The filters that constrain anything; `None` when none does (`R-IS-07`).
+/// The filters that constrain anything; `None` when none does.
+// R-IS-07
 fn filters_of(filters: &Filters) -> Option<Value> {
     // Every member, so that a new one has to be written here too.
     let Filters {

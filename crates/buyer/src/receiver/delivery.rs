@@ -134,7 +134,15 @@ impl fmt::Display for NoDelivery {
     }
 }
 
-impl std::error::Error for NoDelivery {}
+impl std::error::Error for NoDelivery {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Ambiguous | Self::Other(_) => None,
+            // Its words are those of the webhook.
+            Self::Webhook(no) => std::error::Error::source(no),
+        }
+    }
+}
 
 /// What a delivery says, before it is known from whom.
 struct Said {

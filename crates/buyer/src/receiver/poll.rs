@@ -25,7 +25,8 @@ use crate::transport::Transport;
 /// How long to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// For a delivery, before anybody is asked: two minutes (AdCP W-1).
+    /// For a delivery, before anybody is asked: two minutes.
+    // W-1
     pub patience: Duration,
     /// After the first question; it doubles from one question to the next.
     pub first: Duration,

@@ -31,7 +31,8 @@ pub(super) enum Pace {
     Backoff,
     /// The same, by the rules of throttling.
     Throttled,
-    /// A few seconds, a few times (`R-8`).
+    /// A few seconds, a few times.
+    //
     Scope,
     /// At once: the reason for the failure is gone.
     AtOnce,
@@ -138,7 +139,8 @@ fn of_grpc(attempt: &Attempt, code: i32) -> Option<Course> {
 }
 
 /// A credential is supplied once where there was none, and never presented again where it was
-/// rejected (`A-1` to `A-3`).
+/// rejected.
+//
 pub(super) fn credentials(attempt: &Attempt) -> Course {
     if attempt.had_credentials || attempt.tried.credentials {
         Course::Ask(Why::CredentialsRejected)
@@ -149,7 +151,8 @@ pub(super) fn credentials(attempt: &Attempt) -> Course {
     }
 }
 
-/// AAP: the row, then the seller's `retryable`, which the buyer must honour (`R-ER-05`).
+/// AAP: the row, then the seller's `retryable`, which the buyer must honour.
+// R-ER-05
 fn of_aap(error: &Received, status: Course) -> Course {
     let row = match &error.code {
         Open::Known(code) => of_aap_row(*code, error),

@@ -9,7 +9,8 @@ use super::{Attempt, Change, End, First, Why};
 use crate::refusal::Adcp;
 use crate::text::{WORD, bounded, plain};
 
-/// The longest suggestion that is handed on, in bytes (`Z-3`).
+/// The longest suggestion that is handed on, in bytes.
+// Z-3
 const MAX_SUGGESTION: usize = 512;
 
 /// How many fields, versions or ways of billing are handed on.
@@ -148,7 +149,8 @@ fn first(list: Option<&Value>) -> Option<String> {
 }
 
 /// The address, if a person may be sent there: https, without a user, and at the seller's own host
-/// or below it (`Z-3`).
+/// or below it.
+// Z-3
 fn safe(address: &str, seller: Option<&str>) -> Option<String> {
     let url = reqwest::Url::parse(address).ok()?;
     let (host, seller) = (url.host_str()?, seller?);

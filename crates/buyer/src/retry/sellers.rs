@@ -74,7 +74,8 @@ impl Sellers {
         }
     }
 
-    /// Whether the seller says again and again that it is set up wrongly (`Y-4`).
+    /// Whether the seller says again and again that it is set up wrongly.
+    // Y-4
     #[must_use]
     pub fn is_out(&self, seller: &str, now: Duration) -> bool {
         let known = self.lock();

@@ -1,4 +1,5 @@
-//! What only an agent can show that does as the official kit's messages ask (requirements §2.3).
+//! What only an agent can show that does as the official kit's messages ask.
+// requirements §2.3
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::Code;

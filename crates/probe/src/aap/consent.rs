@@ -1,4 +1,5 @@
-//! Consent (R-LD-02 to R-LD-08): only with leads allowed, because each of these names somebody.
+//! Consent: only with leads allowed, because each of these names somebody.
+// R-LD-02 to R-LD-08
 
 use tradepost_wire::aap::error::Code::{
     self, ContactConsentRequired as NO_CONSENT, InvalidConsent as BAD_CONSENT,
@@ -14,7 +15,8 @@ use crate::shape::set;
 const WHY: &str = "Who contacts somebody without consent breaks the law, and the buyer's word.";
 const MEND: &str = "check the whole grant before the lead is stored";
 
-/// Where the pages of the specification disagree (its C-02 to C-05), each answer is accepted.
+/// Where the pages of the specification disagree, each answer is accepted.
+// C-02 to C-05
 const MALFORMED: &[Code] = &[BAD_CONSENT, SCHEMA, NO_CONSENT];
 
 pub(super) const CHECKS: &[Check] = checks![

@@ -7,7 +7,7 @@ use tradepost_wire::aap::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, checks, judge, not_here};
+use crate::check::{Check, Judged, checks};
 use crate::run::{Run, Seen};
 use crate::shape::{self, Wrong, text};
 
@@ -42,27 +42,12 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// Looks at every refusal of AAP, and shows those with which something is wrong.
 fn each(run: &mut Run, look: impl Fn(&Seen, &mut Wrong)) -> Judged {
-    if run.seen.is_empty() {
-        return not_here("nothing was refused");
-    }
-    let mut all: Vec<String> = Vec::new();
-    let mut cited = Vec::new();
-    for seen in &run.seen {
-        let mut wrong = Wrong::default();
-        look(seen, &mut wrong);
-        if !wrong.0.is_empty() {
-            cited.push(seen.exchange.clone());
-        }
-        for text in wrong.0 {
-            if !all.contains(&text) {
-                all.push(text);
-            }
-        }
-    }
-    for exchange in cited.into_iter().take(3) {
-        run.cite(exchange);
-    }
-    judge(&all)
+    let found = run
+        .seen
+        .iter()
+        .map(|seen| (seen.exchange.clone(), shape::wrong(|wrong| look(seen, wrong))));
+    let found = found.collect();
+    run.judge_refused(found)
 }
 
 fn data(seen: &Seen) -> &Value {

@@ -1,4 +1,5 @@
-//! Requests of the reading skills that are wrong in one place (requirements aap.md E-043 to E-061).
+//! Requests of the reading skills that are wrong in one place.
+// E-043 to E-061
 
 use tradepost_wire::aap::Skill::{
     self, DealerInformation as DEALER, InventoryFacets as FACETS, InventorySearch as SEARCH,
@@ -103,7 +104,8 @@ async fn long_query(run: &mut Run) -> Judged {
     refused(run, SEARCH, &members, &[SCHEMA], "/filters/query").await
 }
 
-/// Six mistakes (requirements aap.md S23).
+/// Six mistakes.
+// requirements aap.md S23
 const SIX: &str = r#"{"filters": {"maek": ["Honda"], "condition": ["good"], "year_min": "2020"},
     "pagination": {"skip": -1, "limit": 5000}, "sort": {"field": "horsepower", "order": "asc"}}"#;
 

@@ -1,4 +1,5 @@
-//! Leads that a dealer takes (R-LD-14 to R-LD-26): only with leads allowed.
+//! Leads that a dealer takes: only with leads allowed.
+// R-LD-14 to R-LD-26
 
 use tradepost_wire::aap::error::Code;
 use tradepost_wire::format;

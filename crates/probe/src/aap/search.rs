@@ -12,7 +12,8 @@ use crate::shape::{self, Wrong, items, text};
 const WHY: &str = "Buyer agents compare dealers by these answers, and show them to their users.";
 const WHY_FILTER: &str = "A buyer that asked for one thing and got another buys elsewhere.";
 
-/// The statuses of vehicles on offer (R-IS-02).
+/// The statuses of vehicles on offer.
+// R-IS-02
 pub(super) const STATUSES: &[&str] = &["available", "intransit", "pending"];
 
 pub(super) const CHECKS: &[Check] = checks![

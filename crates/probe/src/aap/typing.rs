@@ -1,4 +1,5 @@
-//! Which skill is meant (requirements aap.md E-035 to E-042).
+//! Which skill is meant.
+// E-035 to E-042
 
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::error::Code;

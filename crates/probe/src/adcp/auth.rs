@@ -1,4 +1,5 @@
-//! Credentials: on the transport, missing and rejected, and in the wrong place.
+//! Credentials: on the transport, missing and rejected, and in the wrong place.
+//
 
 use tradepost_wire::adcp::error::{Code, Recovery};
 use tradepost_wire::catalog::Vocabulary as _;

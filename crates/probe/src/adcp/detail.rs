@@ -1,5 +1,6 @@
-//! The details of errors: whose are closed, and what is in them (B-4, G-1, R-1, Y-2; the published
+//! The details of errors: whose are closed, and what is in them (the published
 //! `error-details`).
+// B-4, G-1, R-1, Y-2
 
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;

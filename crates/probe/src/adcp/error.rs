@@ -6,10 +6,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
 use super::{Seen, Told, Way, member};
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
+use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::leak;
 use crate::run::Run;
-use crate::shape::{Wrong, text};
+use crate::shape::{self, Wrong, text};
 
 const WHY: &str = "Buyer agents act on this object alone; what it lacks they cannot know.";
 const WHY_LAYERS: &str = "Some buyers read the envelope and some the payload.";
@@ -75,27 +75,13 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// Looks at every refusal, and shows those with which something is wrong.
 pub(super) fn each(run: &mut Run, look: impl Fn(&Seen, &mut Wrong)) -> Judged {
-    if run.seller.seen.is_empty() {
-        return not_here("nothing was refused");
-    }
-    let mut all: Vec<String> = Vec::new();
-    let mut cited = Vec::new();
-    for seen in &run.seller.seen {
-        let mut wrong = Wrong::default();
-        look(seen, &mut wrong);
-        if !wrong.0.is_empty() {
-            cited.push(seen.exchange.clone());
-        }
-        for text in wrong.0 {
-            if !all.contains(&text) {
-                all.push(text);
-            }
-        }
-    }
-    for exchange in cited.into_iter().take(3) {
-        run.cite(exchange);
-    }
-    judge(&all)
+    let found = run
+        .seller
+        .seen
+        .iter()
+        .map(|seen| (seen.exchange.clone(), shape::wrong(|wrong| look(seen, wrong))));
+    let found = found.collect();
+    run.judge_refused(found)
 }
 
 /// Looks at every error object; `place` is what names it.
@@ -229,7 +215,8 @@ fn is_code(code: &str) -> bool {
         && code.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
-/// `X_{VENDOR}_{CODE}` (D-7).
+/// `X_{VENDOR}_{CODE}`.
+// D-7
 fn is_vendors(code: &str) -> bool {
     let Some((vendor, name)) = code.strip_prefix("X_").and_then(|rest| rest.split_once('_')) else {
         return false;

@@ -1,5 +1,6 @@
-//! Idempotency keys (E-4). Only where writing was allowed: a seller that does not look at the key
+//! Idempotency keys. Only where writing was allowed: a seller that does not look at the key
 //! does what it is asked.
+// E-4
 
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Value, json};

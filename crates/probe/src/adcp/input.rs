@@ -1,4 +1,5 @@
-//! Requests that are wrong in themselves (O-4, O-5, L-2).
+//! Requests that are wrong in themselves.
+// O-4, O-5, L-2
 
 use tradepost_wire::adcp::error::{Code, path};
 use tradepost_wire::json::{Value, json};
@@ -70,7 +71,8 @@ pub(super) const CHECKS: &[Check] = checks![
     "refuse unknown names with -32602, or with a result that is an error" => unknown_tool();
 ];
 
-/// Both are in use for what the schema refuses (requirements §1.11, 9).
+/// Both are in use for what the schema refuses.
+// requirements §1.11, 9
 const MALFORMED: &[Code] = &[Code::InvalidRequest, Code::ValidationError];
 
 async fn send(run: &mut Run, table: &[(&'static str, &str)]) -> Result<(Value, Told), Verdict> {

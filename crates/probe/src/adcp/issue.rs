@@ -1,4 +1,5 @@
-//! Fields and issues: how an error says what is wrong where (O-4, O-5, I-1 to I-7).
+//! Fields and issues: how an error says what is wrong where.
+// O-4, O-5, I-1 to I-7
 
 use tradepost_wire::adcp::error::path;
 use tradepost_wire::json::Value;

@@ -1,4 +1,5 @@
-//! Things that do not exist (N-1 to N-3, U-2 to U-4).
+//! Things that do not exist.
+// N-1 to N-3, U-2 to U-4
 
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;

@@ -1,8 +1,9 @@
-//! Whether what somebody may not see looks like what does not exist (U-1 to U-9): pairs of
+//! Whether what somebody may not see looks like what does not exist: pairs of
 //! requests, compared by their bytes, headers, status and latency.
 //!
 //! At full strength the ids are those of the first caller, asked for by the second. With one
 //! caller alone two ids are compared that nobody has: the least that has to hold.
+// U-1 to U-9
 
 use std::time::Duration;
 

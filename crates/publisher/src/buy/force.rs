@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::report::{ADDITIVE, Delivery, Report};
@@ -13,7 +14,6 @@ use super::{MediaBuy, Package, Status};
 use crate::account::Account;
 use crate::money;
 use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
-use crate::world::Broken;
 
 /// What came of forcing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn status(
     to: Status,
     reason: Option<&str>,
     now: Timestamp,
-) -> Result<Forced, Broken> {
+) -> Result<Forced, Fault> {
     let before = kept.thing.status_at(now);
     if !leads(before, to) {
         return Ok(Forced::Impossible { from: before });
@@ -100,7 +100,7 @@ pub(crate) fn save(
     shelf: &dyn Shelf,
     kept: &mut Kept<MediaBuy>,
     now: Timestamp,
-) -> Result<(), Broken> {
+) -> Result<(), Fault> {
     kept.record.state = super::state(&kept.thing).to_owned();
     shelf.change(kept, now)
 }
@@ -115,7 +115,7 @@ pub fn deliver(
     buy: &Kept<MediaBuy>,
     figures: &Map,
     now: Timestamp,
-) -> Result<Map, Broken> {
+) -> Result<Map, Fault> {
     let number = |name: &str| figures.get(name).and_then(Value::as_f64);
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     for name in ADDITIVE {
@@ -162,7 +162,7 @@ pub fn spend(
     buy: &Kept<MediaBuy>,
     percentage: f64,
     now: Timestamp,
-) -> Result<(f64, f64), Broken> {
+) -> Result<(f64, f64), Fault> {
     let budget = buy.thing.total_budget;
     let spent = money::tidy(budget * percentage / 100.0);
     delivery(shelf, buy, now, |delivery| delivery.spent = Some(spent))?;
@@ -179,7 +179,7 @@ pub fn spend_account(
     account: &mut Kept<Account>,
     percentage: f64,
     now: Timestamp,
-) -> Result<Option<(f64, f64)>, Broken> {
+) -> Result<Option<(f64, f64)>, Fault> {
     let Some(funds) = &mut account.thing.funds else {
         return Ok(None);
     };
@@ -195,7 +195,7 @@ fn delivery(
     buy: &Kept<MediaBuy>,
     now: Timestamp,
     change: impl FnOnce(&mut Delivery),
-) -> Result<Delivery, Broken> {
+) -> Result<Delivery, Fault> {
     let id = buy.record.id.as_str();
     if let Some(mut known) = shelf.find::<Delivery>(id)? {
         change(&mut known.thing);
@@ -222,7 +222,7 @@ pub fn seed(
     id: &str,
     fixture: &Map,
     now: Timestamp,
-) -> Result<bool, Broken> {
+) -> Result<bool, Fault> {
     let whose = shelf.whose(Kind::MediaBuy, id)?;
     if whose.is_some_and(|whose| whose.owner != owner) {
         return Ok(false);
@@ -301,7 +301,7 @@ pub fn seed(
     {
         known.record.revision = revision.max(1);
         known.record.body = tradepost_wire::json::to_value(&known.thing)
-            .map_err(|error| Broken::new("writing what is to be kept", error))?;
+            .map_err(|error| Fault::new("writing what is to be kept", error))?;
         shelf.put(known.record)?;
     }
     Ok(true)
@@ -333,14 +333,14 @@ impl Arm {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn set(&self, shelf: &dyn Shelf, tenant: &str, now: Timestamp) -> Result<(), Broken> {
+    pub fn set(&self, shelf: &dyn Shelf, tenant: &str, now: Timestamp) -> Result<(), Fault> {
         let id = arm_id(tenant);
         shelf.remove(Kind::Directive, &id)?;
         shelf.add(New { id: &id, owner: tenant, account: None, state: "", now }, self)
     }
 
     /// Takes what was prepared: it holds once.
-    pub(crate) fn take(shelf: &dyn Shelf, tenant: &str) -> Result<Option<Self>, Broken> {
+    pub(crate) fn take(shelf: &dyn Shelf, tenant: &str) -> Result<Option<Self>, Fault> {
         let id = arm_id(tenant);
         let found = shelf.find::<Self>(&id)?.map(|kept| kept.thing);
         if found.is_some() {

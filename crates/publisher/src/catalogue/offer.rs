@@ -1,19 +1,19 @@
 //! What is on offer: the catalogue, and what a sandbox has put beside it. Products and formats are
 //! the publisher's own, so that every caller sees the same.
 
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value};
 
 use super::{Catalogue, Format, Product, same_format};
 use crate::publisher::Publisher;
 use crate::shelf::{Query, Shelf};
-use crate::world::Broken;
 
 impl Publisher {
     /// The product with this id: one that lies on the shelf stands before one of the catalogue.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn product(&self, shelf: &dyn Shelf, id: &str) -> Result<Option<Product>, Broken> {
+    pub fn product(&self, shelf: &dyn Shelf, id: &str) -> Result<Option<Product>, Fault> {
         // Both places are looked at, whatever the first one says.
         let laid = shelf.find::<Product>(id)?.map(|kept| kept.thing);
         let printed = self.profile.catalogue.product(id).cloned();
@@ -25,7 +25,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn products(&self, shelf: &dyn Shelf) -> Result<Vec<Product>, Broken> {
+    pub fn products(&self, shelf: &dyn Shelf) -> Result<Vec<Product>, Fault> {
         let mut products = self.profile.catalogue.products.clone();
         for kept in shelf.all::<Product>(&Query::default())? {
             let known = products.iter_mut().find(|product| product.id() == kept.thing.id());
@@ -41,7 +41,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Map>, Broken> {
+    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Map>, Fault> {
         let mut formats = self.profile.catalogue.formats.clone();
         for Format(laid) in shelf.all(&Query::default())?.into_iter().map(|kept| kept.thing) {
             let id = laid.get("format_id").and_then(Value::as_object);
@@ -61,7 +61,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn format(&self, shelf: &dyn Shelf, id: &Map) -> Result<Option<Map>, Broken> {
+    pub fn format(&self, shelf: &dyn Shelf, id: &Map) -> Result<Option<Map>, Fault> {
         let means = |format: &Map| {
             let known = format.get("format_id").and_then(Value::as_object);
             known.is_some_and(|known| same_format(known, id))

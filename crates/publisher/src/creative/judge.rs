@@ -2,6 +2,7 @@
 //! contains, and what has to be shown with it. Every problem is found, not the first.
 
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::policy::{Forbidden, Provenance};
@@ -9,7 +10,6 @@ use crate::catalogue::Catalogue;
 use crate::publisher::Publisher;
 use crate::refuse;
 use crate::shelf::Shelf;
-use crate::world::Broken;
 
 /// The formats that a publisher takes.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct Formats {
 
 impl Formats {
     /// Those of the catalogue, and those that were put beside it.
-    pub(crate) fn of(publisher: &Publisher, shelf: &dyn Shelf) -> Result<Self, Broken> {
+    pub(crate) fn of(publisher: &Publisher, shelf: &dyn Shelf) -> Result<Self, Fault> {
         let mut named = Vec::new();
         for product in publisher.products(shelf)? {
             for list in ["format_ids", "format_options"] {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
 
 use super::{End, Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose};
-use crate::world::{Broken, Later};
+use crate::world::Later;
 
 /// The vault.
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ impl Open {
 }
 
 impl Shelf for Open {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Broken> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
         let whose = |record: &Record| Whose {
             owner: record.owner.clone(),
             account: record.account.clone(),
@@ -37,11 +38,11 @@ impl Shelf for Open {
         Ok(self.with(|state| state.records.get(&(kind, id.to_owned())).map(whose)))
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Broken> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
         Ok(self.with(|state| state.records.get(&(kind, id.to_owned())).cloned()))
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Broken> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
         let wanted = |record: &&Record| {
             record.kind == kind
                 && query.owner.as_ref().is_none_or(|owner| record.owner == *owner)
@@ -58,11 +59,11 @@ impl Shelf for Open {
         Ok(found)
     }
 
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Broken> {
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
         Ok(self.with(|state| state.keys.get(&(scope.to_owned(), key.to_owned())).cloned()))
     }
 
-    fn put(&self, mut record: Record) -> Result<(), Broken> {
+    fn put(&self, mut record: Record) -> Result<(), Fault> {
         self.with(|state| {
             let place = (record.kind, record.id.clone());
             record.place = state.records.get(&place).map_or(0, |known| known.place);
@@ -75,29 +76,29 @@ impl Shelf for Open {
         Ok(())
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Broken> {
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
         Ok(self.with(|state| state.records.remove(&(kind, id.to_owned())).is_some()))
     }
 
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Broken> {
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
         self.with(|state| state.keys.insert((scope.to_owned(), key.to_owned()), row));
         Ok(())
     }
 
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Broken> {
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
         self.with(|state| state.keys.retain(|_, row| row.used_at >= before));
         Ok(())
     }
 }
 
 impl Vault for MemoryVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         job(&Open(Mutex::new(state)));
         Ok(())
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let open = Open(Mutex::new(state.clone()));
         if job(&open) == End::Keep {

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{Notice, Task};
@@ -14,7 +15,6 @@ use crate::money;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Kind, New, Query, Shelf, own_id};
-use crate::world::Broken;
 
 /// The words of a task that has not ended.
 const OPEN: [&str; 3] = ["submitted", "working", "input-required"];
@@ -54,7 +54,7 @@ pub(crate) fn is_open(status: &str) -> bool {
 }
 
 /// The ids of the records of tasks whose time has come.
-pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Broken> {
+pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Fault> {
     let query = Query { state: Some("submitted".to_owned()), ..Query::default() };
     let tasks = shelf.all::<Task>(&query)?.into_iter();
     let due = tasks.filter(|task| task.thing.due_at.is_some_and(|due| due <= now));
@@ -63,7 +63,7 @@ pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Brok
 
 impl Office<'_> {
     /// Decides about the task in a record, if it still waits for that. Whether it ended.
-    pub(crate) fn decide(&self, record: &str) -> Result<bool, Broken> {
+    pub(crate) fn decide(&self, record: &str) -> Result<bool, Fault> {
         let Some(mut task) = self.shelf.find::<Task>(record)? else {
             return Ok(false);
         };
@@ -86,7 +86,7 @@ impl Office<'_> {
 
     /// A person approves of a task that waits. What still speaks against it is returned, and then
     /// nothing has changed.
-    pub(crate) fn consent(&self, task: &mut Kept<Task>) -> Result<Vec<Error>, Broken> {
+    pub(crate) fn consent(&self, task: &mut Kept<Task>) -> Result<Vec<Error>, Fault> {
         let Some(draft) = task.thing.draft.take() else {
             let message = "the task has nothing that could be approved";
             return Ok(vec![refuse::error(Code::InvalidState, message)]);
@@ -99,11 +99,7 @@ impl Office<'_> {
     }
 
     /// A person declines a task that waits; with the reason that the buyer is to read.
-    pub(crate) fn decline(
-        &self,
-        task: &mut Kept<Task>,
-        reason: Option<&str>,
-    ) -> Result<(), Broken> {
+    pub(crate) fn decline(&self, task: &mut Kept<Task>, reason: Option<&str>) -> Result<(), Fault> {
         if let Some(draft) = task.thing.draft.take() {
             self.release(task, &draft)?;
         }
@@ -120,7 +116,7 @@ impl Office<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn force(&self, record: &str, result: &Map) -> Result<Option<bool>, Broken> {
+    pub fn force(&self, record: &str, result: &Map) -> Result<Option<bool>, Fault> {
         let Some(mut task) = self.shelf.find::<Task>(record)? else {
             return Ok(None);
         };
@@ -151,7 +147,7 @@ impl Office<'_> {
     }
 
     /// What speaks against a buy now that was accepted for a look when it was asked for.
-    fn objections(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<Vec<Error>, Broken> {
+    fn objections(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<Vec<Error>, Fault> {
         let mut errors = Vec::new();
         if let Some(id) = &task.record.account
             && let Some(account) = self.shelf.find::<Account>(id)?
@@ -188,7 +184,7 @@ impl Office<'_> {
         Ok(errors)
     }
 
-    fn approve(&self, task: &mut Kept<Task>, draft: MediaBuy) -> Result<(), Broken> {
+    fn approve(&self, task: &mut Kept<Task>, draft: MediaBuy) -> Result<(), Fault> {
         let kept = self.book(task, draft)?;
         let mut products = self.publisher.products(self.shelf)?;
         products.retain(|product| kept.thing.has(product));
@@ -204,7 +200,7 @@ impl Office<'_> {
     }
 
     /// Puts the buy that waited on the shelf, confirmed.
-    fn book(&self, task: &mut Kept<Task>, mut draft: MediaBuy) -> Result<Kept<MediaBuy>, Broken> {
+    fn book(&self, task: &mut Kept<Task>, mut draft: MediaBuy) -> Result<Kept<MediaBuy>, Fault> {
         draft.confirm(self.now);
         let id = draft.media_buy_id.clone();
         draft.note(1, self.now, "created", "the seller approved the buy");
@@ -214,12 +210,12 @@ impl Office<'_> {
         let state = buy::state(&draft);
         let new = New { id: &id, owner: &record.owner, account, state, now: self.now };
         self.shelf.add(new, &draft)?;
-        let missing = || Broken::new("booking a buy", "it is not where it was put");
+        let missing = || Fault::new("booking a buy", "it is not where it was put");
         self.shelf.find(&id)?.ok_or_else(missing)
     }
 
     /// Gives the account back what was committed for a buy that does not come about.
-    fn release(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<(), Broken> {
+    fn release(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<(), Fault> {
         let Some(id) = &task.record.account else {
             return Ok(());
         };
@@ -233,7 +229,7 @@ impl Office<'_> {
     }
 
     /// Notes the end with the task and queues the notification, if one was asked for.
-    fn finish(&self, task: &mut Kept<Task>, end: End) -> Result<(), Broken> {
+    fn finish(&self, task: &mut Kept<Task>, end: End) -> Result<(), Fault> {
         let thing = &mut task.thing;
         let (status, message, result) = match end {
             End::Completed(result) => ("completed", "the task is completed", result),
@@ -267,7 +263,7 @@ impl Office<'_> {
 
     /// The notification of an end (`core/mcp-webhook-payload.json`). Its key is made here, once, so that
     /// it is the same at every attempt (`W-4`).
-    fn notice(&self, task: &Task, message: &str) -> Result<Option<Notice>, Broken> {
+    fn notice(&self, task: &Task, message: &str) -> Result<Option<Notice>, Fault> {
         let Some(push) = &task.push else {
             return Ok(None);
         };
@@ -306,6 +302,6 @@ impl Office<'_> {
     }
 }
 
-fn json_of(errors: &[Error]) -> Result<Value, Broken> {
-    tradepost_wire::json::to_value(errors).map_err(|error| Broken::new("writing errors", error))
+fn json_of(errors: &[Error]) -> Result<Value, Fault> {
+    tradepost_wire::json::to_value(errors).map_err(|error| Fault::new("writing errors", error))
 }

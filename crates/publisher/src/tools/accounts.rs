@@ -3,6 +3,7 @@
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
@@ -11,7 +12,6 @@ use crate::refuse::Stop;
 use crate::reply::Reply;
 use crate::version;
 use crate::work::Work;
-use crate::world::Broken;
 
 mod governance;
 mod list;
@@ -60,14 +60,14 @@ fn authorization(work: &Work<'_>, account_id: &str) -> Value {
 }
 
 /// The errors of a row, in the codes that the caller knows (`D-6`).
-fn errors(work: &Work<'_>, errors: Vec<Error>) -> Result<Value, Broken> {
+fn errors(work: &Work<'_>, errors: Vec<Error>) -> Result<Value, Fault> {
     let release = version::of(&work.ask.arguments).ok();
     let pinned = errors.into_iter().map(|mut error| {
         if let Some(release) = release {
             error.pin(release);
         }
         tradepost_wire::json::to_value(error)
-            .map_err(|error| Broken::new("writing the errors of a row", error))
+            .map_err(|error| Fault::new("writing the errors of a row", error))
     });
     pinned.collect()
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
@@ -14,7 +15,6 @@ use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::shelf::{Kept, New, Query, own_id};
 use crate::work::Work;
-use crate::world::Broken;
 
 /// Does the work.
 pub(super) fn perform(work: &Work<'_>, form: &SyncAudiences) -> Result<Reply, Stop> {
@@ -64,7 +64,7 @@ fn one(
     account: &Kept<Account>,
     known: Option<&Kept<Audience>>,
     given: &forms::Audience,
-) -> Result<Value, Broken> {
+) -> Result<Value, Fault> {
     let (id, now) = (given.audience_id.as_str(), work.ask.now);
     if given.delete {
         return match known {

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value};
 
 use crate::account::Account;
@@ -15,7 +16,6 @@ use crate::refuse::{self, Stop};
 use crate::resolve::Reach;
 use crate::shelf::{Kept, Shelf};
 use crate::work::{Prepared, Work};
-use crate::world::Broken;
 use crate::world::Supply;
 
 mod aim;
@@ -78,7 +78,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Everything that is sold.
-    fn offer(&self) -> Result<Vec<Product>, Broken> {
+    fn offer(&self) -> Result<Vec<Product>, Fault> {
         self.publisher.products(self.shelf)
     }
 

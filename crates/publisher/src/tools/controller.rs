@@ -7,13 +7,13 @@ use std::borrow::Cow;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use crate::forms::controller::{Comply, Params};
 use crate::refuse::Stop;
 use crate::reply::Reply;
 use crate::work::Work;
-use crate::world::Broken;
 
 mod buys;
 mod force;
@@ -94,7 +94,7 @@ enum Done {
 }
 
 /// Why nothing was brought about, in the controller's own vocabulary.
-enum Fault {
+enum Failed {
     /// No published way leads there; with how it stands.
     InvalidTransition(String),
     /// There is nothing like that, or it is not the caller's.
@@ -106,11 +106,11 @@ enum Fault {
     /// The caller, or the account, is not for tests.
     Forbidden(&'static str),
     /// We broke.
-    Broken(Broken),
+    Broken(Fault),
 }
 
-impl From<Broken> for Fault {
-    fn from(broken: Broken) -> Self {
+impl From<Fault> for Failed {
+    fn from(broken: Fault) -> Self {
         Self::Broken(broken)
     }
 }
@@ -140,23 +140,23 @@ pub(super) fn perform(work: &Work<'_>, form: &Comply) -> Result<Reply, Stop> {
 }
 
 /// A refusal inside an answer that is completed.
-fn refused(fault: Fault) -> Result<Reply, Stop> {
+fn refused(fault: Failed) -> Result<Reply, Stop> {
     let (error, detail, state): (_, Cow<'static, str>, _) = match fault {
-        Fault::InvalidTransition(state) => {
+        Failed::InvalidTransition(state) => {
             let detail = "no published transition leads from the current state to this one";
             (Complaint::InvalidTransition, detail.into(), Some(state))
         }
-        Fault::NotFound => (
+        Failed::NotFound => (
             Complaint::NotFound,
             "an identifier in params does not resolve to anything of yours".into(),
             None,
         ),
-        Fault::UnknownScenario => {
+        Failed::UnknownScenario => {
             (Complaint::UnknownScenario, "list_scenarios says what there is".into(), None)
         }
-        Fault::InvalidParams(detail) => (Complaint::InvalidParams, detail, None),
-        Fault::Forbidden(detail) => (Complaint::Forbidden, detail.into(), None),
-        Fault::Broken(broken) => return Err(broken.into()),
+        Failed::InvalidParams(detail) => (Complaint::InvalidParams, detail, None),
+        Failed::Forbidden(detail) => (Complaint::Forbidden, detail.into(), None),
+        Failed::Broken(broken) => return Err(broken.into()),
     };
     let mut body = json!({"success": false, "error": error, "error_detail": detail});
     if let (Some(members), Some(state)) = (body.as_object_mut(), state) {
@@ -167,27 +167,27 @@ fn refused(fault: Fault) -> Result<Reply, Stop> {
 
 /// Why the caller may not do this here. What counts is what the publisher knows of caller and account,
 /// not what the request says about them.
-fn forbidden(work: &Work<'_>) -> Option<Fault> {
+fn forbidden(work: &Work<'_>) -> Option<Failed> {
     if work.ask.caller.agent.as_ref().is_some_and(|agent| agent.live_only) {
-        return Some(Fault::Forbidden("the caller works with live accounts alone"));
+        return Some(Failed::Forbidden("the caller works with live accounts alone"));
     }
     let live = work.admitted.account.as_ref().is_some_and(|account| !account.thing.sandbox);
-    live.then_some(Fault::Forbidden("the account is a live one; name one for tests"))
+    live.then_some(Failed::Forbidden("the account is a live one; name one for tests"))
 }
 
-fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Done, Fault> {
+fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Done, Failed> {
     if let Some(fault) = forbidden(work) {
         return Err(fault);
     }
     let scenario = form.scenario.as_deref().and_then(Scenario::from_name);
-    let scenario = scenario.ok_or(Fault::UnknownScenario)?;
+    let scenario = scenario.ok_or(Failed::UnknownScenario)?;
     let whole = Value::Object(work.ask.arguments.clone());
     if let Err(issues) = rules::check(Tool::ComplyTestController, &whole, Internals::Off) {
         let pointers: Vec<_> = issues.listed().iter().map(|it| it.pointer.as_str()).collect();
         let detail = format!("these members do not fit the schema: {}", pointers.join(", "));
-        return Err(Fault::InvalidParams(detail.into()));
+        return Err(Failed::InvalidParams(detail.into()));
     }
-    let absent = || Fault::InvalidParams("params is missing".into());
+    let absent = || Failed::InvalidParams("params is missing".into());
     let at = At { work, params: form.params.as_ref().ok_or_else(absent)? };
     match scenario {
         Scenario::ForceAccountStatus => force::account(&at),
@@ -222,12 +222,12 @@ impl At<'_> {
 }
 
 /// A parameter of this name that the scenario cannot do without.
-fn need<'a>(name: &str, param: &'a Option<String>) -> Result<&'a str, Fault> {
-    let missing = || Fault::InvalidParams(format!("params.{name} is missing").into());
+fn need<'a>(name: &str, param: &'a Option<String>) -> Result<&'a str, Failed> {
+    let missing = || Failed::InvalidParams(format!("params.{name} is missing").into());
     param.as_deref().ok_or_else(missing)
 }
 
 /// Whether it is the caller's or another's is not said.
-fn taken() -> Fault {
-    Fault::InvalidParams("this id cannot be used; choose another one".into())
+fn taken() -> Failed {
+    Failed::InvalidParams("this id cannot be used; choose another one".into())
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
 use crate::buy::{MediaBuy, Package, Status};
 use crate::shelf::{Kept, Query};
 use crate::work::Work;
-use crate::world::Broken;
 
 mod list;
 mod sync;
@@ -23,7 +23,7 @@ struct Buys {
 }
 
 impl Buys {
-    fn of(work: &Work<'_>) -> Result<Self, Broken> {
+    fn of(work: &Work<'_>) -> Result<Self, Fault> {
         let buys: Vec<Kept<MediaBuy>> = work.admitted.reach.all(work.shelf, &Query::default())?;
         let mut places = BTreeMap::new();
         for (index, buy) in buys.iter().enumerate() {

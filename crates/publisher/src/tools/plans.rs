@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::plans::{GivenPlan, SyncPlans};
@@ -10,7 +11,6 @@ use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
 use crate::shelf::{Kept, New, own_id};
 use crate::work::Work;
-use crate::world::Broken;
 
 mod check;
 
@@ -50,7 +50,7 @@ pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
 }
 
 /// Puts a plan there, and returns how often it was put.
-pub(super) fn put(work: &Work<'_>, owner: &str, id: &str, given: &Map) -> Result<u64, Broken> {
+pub(super) fn put(work: &Work<'_>, owner: &str, id: &str, given: &Map) -> Result<u64, Fault> {
     let place = own_id(owner, "", id);
     let plan = Plan { plan_id: id.to_owned(), given: given.clone() };
     let known: Option<Kept<Plan>> = work.shelf.find(&place)?;

@@ -8,7 +8,6 @@ use crate::forms::signals::{Destination, DestinationKind};
 use crate::refuse::Stop;
 use crate::shelf::own_id;
 use crate::work::Work;
-use crate::world::Broken;
 
 mod activate;
 mod find;
@@ -16,6 +15,7 @@ mod find;
 use activate::Activation;
 pub(super) use activate::perform as activate;
 pub(super) use find::perform as find;
+use tradepost_wire::fault::Fault;
 
 /// Whether a destination is this agent, the only one where a signal can be used.
 fn is_here(work: &Work<'_>, destination: &Destination) -> bool {
@@ -30,7 +30,7 @@ fn record_id(work: &Work<'_>, handle: &str) -> String {
 }
 
 /// The signal's deployment here, as the caller may see it (`core/deployment.json`).
-fn deployment(work: &Work<'_>, handle: &str) -> Result<Value, Broken> {
+fn deployment(work: &Work<'_>, handle: &str) -> Result<Value, Fault> {
     let catalogue = &work.publisher.profile.catalogue;
     let activation = work.shelf.find::<Activation>(&record_id(work, handle))?;
     let live = activation.filter(|kept| kept.thing.live);

@@ -7,9 +7,9 @@ use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Job, Shelf, Vault};
-use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{Lane, Later};
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use crate::products::gazette;
@@ -334,11 +334,11 @@ struct Waiting {
 }
 
 impl Vault for Waiting {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
         self.vault.read(job)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
         self.begun.lock().unwrap().send(()).unwrap();
         self.go.lock().unwrap().recv().unwrap();
         self.vault.write(job)
@@ -420,13 +420,13 @@ fn a_request_that_breaks_leaves_the_key_free() {
     struct Failing(MemoryVault, Mutex<bool>);
 
     impl Vault for Failing {
-        fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken> {
+        fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
             self.0.read(job)
         }
 
-        fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
+        fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
             if !std::mem::replace(&mut *self.1.lock().unwrap(), true) {
-                let broken = Broken::new("writing", "disk full at /var/lib/secret.db");
+                let broken = Fault::new("writing", "disk full at /var/lib/secret.db");
                 return Box::pin(std::future::ready(Err(broken)));
             }
             self.0.write(job)

@@ -10,6 +10,8 @@
 
 mod accounts;
 mod audiences;
+#[path = "../../../wire/tests/it/beside.rs"]
+mod beside;
 mod budgets;
 mod buys;
 mod capabilities;

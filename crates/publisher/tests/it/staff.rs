@@ -58,7 +58,7 @@ fn told(done: &Result<Moved, Denied>) -> String {
             format!("objections: {}", codes.join(", "))
         }
         Err(Denied::Invalid(wrong)) => wrong.join("; "),
-        Err(Denied::Broken(broken)) => panic!("{broken}: {}", broken.source),
+        Err(Denied::Broken(broken)) => panic!("{}", broken.chain()),
     }
 }
 

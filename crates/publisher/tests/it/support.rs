@@ -12,11 +12,11 @@ use tradepost_publisher::profile::{Onboarding, Profile, Signing};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Shelf, Vault};
-use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value};
 
 use crate::leaks;
@@ -77,9 +77,9 @@ impl World for FakeWorld {
         Box::pin(std::future::ready(supply))
     }
 
-    fn report(&self, broken: &Broken) -> String {
+    fn report(&self, broken: &Fault) -> String {
         // A test that breaks something by accident is to say what.
-        eprintln!("broken: {broken}: {}", broken.source);
+        eprintln!("broken: {}", broken.chain());
         "err_1".to_owned()
     }
 }
@@ -135,7 +135,7 @@ impl Desk {
     }
 
     /// Puts something on the shelf, past the publisher.
-    pub(crate) fn put(&self, job: impl FnOnce(&dyn Shelf) -> Result<(), Broken> + Send + 'static) {
+    pub(crate) fn put(&self, job: impl FnOnce(&dyn Shelf) -> Result<(), Fault> + Send + 'static) {
         let vault: &dyn Vault = &*self.vault;
         // A shelf in memory runs a job once.
         let job = Mutex::new(Some(job));

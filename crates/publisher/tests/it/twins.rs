@@ -14,10 +14,10 @@ use tradepost_publisher::agent::Billing;
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Job, KeyRow, Kind, Query, Record, Shelf, Vault, Whose, own_id};
-use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::Later;
 use tradepost_wire::adcp::{Tool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::{Desk, profile, shop};
@@ -54,55 +54,55 @@ impl Recorded<'_> {
 }
 
 impl Shelf for Recorded<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Broken> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
         self.note(format!("whose {} {id}", kind.name()));
         self.shelf.whose(kind, id)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Broken> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
         self.note(format!("get {} {id}", kind.name()));
         self.shelf.get(kind, id)
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Broken> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
         self.note(format!("list {} {query:?}", kind.name()));
         self.shelf.list(kind, query)
     }
 
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Broken> {
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
         self.note(format!("key {scope} {key}"));
         self.shelf.key(scope, key)
     }
 
-    fn put(&self, record: Record) -> Result<(), Broken> {
+    fn put(&self, record: Record) -> Result<(), Fault> {
         self.note(format!("put {} {} {}", record.kind.name(), record.id, record.body));
         self.shelf.put(record)
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Broken> {
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
         self.note(format!("remove {} {id}", kind.name()));
         self.shelf.remove(kind, id)
     }
 
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Broken> {
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
         self.note(format!("remember {scope} {key} {}", row.reply));
         self.shelf.remember(scope, key, row)
     }
 
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Broken> {
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
         self.note(format!("forget {before}"));
         self.shelf.forget_keys(before)
     }
 }
 
 impl Vault for Recorder {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
         self.calls.lock().unwrap().push("read".to_owned());
         let calls = &self.calls;
         self.vault.read(&mut |shelf| job(&Recorded { shelf, calls }))
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
         self.calls.lock().unwrap().push("write".to_owned());
         let calls = Arc::clone(&self.calls);
         self.vault.write(Box::new(move |shelf| job(&Recorded { shelf, calls: &calls })))
@@ -356,7 +356,7 @@ fn put(value: &Value, word: &str, by: &str) -> Value {
 /// Everything that is `nova`'s, as it lies there.
 fn foreign(desk: &Desk) -> Vec<Record> {
     let query = Query { owner: Some("agent:nova".to_owned()), ..Query::default() };
-    let listed = desk.vault.look(|shelf| -> Result<Vec<Record>, Broken> {
+    let listed = desk.vault.look(|shelf| -> Result<Vec<Record>, Fault> {
         let lists = Kind::ALL.iter().map(|kind| shelf.list(*kind, &query));
         Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
     });

@@ -28,7 +28,8 @@ pub trait Dialect {
     fn profile(&self, refusal: ProfileRefusal) -> Parcel;
     /// The binding.
     fn binding(&self) -> Binding;
-    /// The status by which it tells a fault that will be over soon from others, if it does (E-14).
+    /// The status by which it tells a fault that will be over soon from others, if it does.
+    // E-14
     fn unavailable(&self) -> Option<StatusCode> {
         None
     }
@@ -44,7 +45,8 @@ pub fn json<T: Serialize>(value: &T) -> String {
         .unwrap_or_else(|_| unreachable!("our own documents have text keys and finite numbers"))
 }
 
-/// A page of tasks (O-06).
+/// A page of tasks.
+// O-06
 pub(super) fn page(page: &TaskPage) -> Value {
     value!({
         "tasks": page.tasks,
@@ -70,7 +72,8 @@ pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Refusal, String) {
     (refusal, error_id)
 }
 
-/// Names the extensions in use, where the answer does not name them already.
+/// Names the extensions in use, where the answer does not name them already.
+//
 pub(super) fn echo_extensions(
     response: &mut Response,
     agent: &dyn Agent,
@@ -88,7 +91,8 @@ pub(super) fn echo_extensions(
     }
 }
 
-/// An answer that is for one caller: no cache keeps it for another.
+/// An answer that is for one caller: no cache keeps it for another.
+//
 pub(super) fn private(mut response: Response) -> Response {
     let value = HeaderValue::from_static("private, no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, value);

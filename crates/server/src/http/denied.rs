@@ -1,6 +1,7 @@
-//! The answer to a caller that is not let in (`E-110`, A2A §3.3.2): the HTTP status is the real
+//! The answer to a caller that is not let in (A2A §3.3.2): the HTTP status is the real
 //! one and `WWW-Authenticate` says what is wanted, because clients look at nothing else before
 //! they fetch a credential.
+// E-110
 
 use axum::http::{HeaderValue, StatusCode, header};
 use tradepost_wire::a2a::error::{Code, Refusal};

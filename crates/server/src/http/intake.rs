@@ -135,7 +135,8 @@ impl Deref for Whole<'_> {
     }
 }
 
-/// Reads a body of JSON, within the limits (`E-004`, `E-005`).
+/// Reads a body of JSON, within the limits.
+// E-004, E-005
 pub async fn receive<'d>(
     desk: &'d Desk,
     parts: &Parts,
@@ -276,7 +277,8 @@ pub fn versions(parts: &Parts) -> Vec<String> {
     in_headers.chain(in_query).filter(|version| !version.is_empty()).collect()
 }
 
-/// Checks the version that a request asks for (C-33); every one that it names has to be ours.
+/// Checks the version that a request asks for; every one that it names has to be ours.
+// C-33
 pub fn check_version(agent: &dyn Agent, parts: &Parts) -> Result<(), Refusal> {
     let asked = versions(parts);
     if asked.is_empty() && agent.requires_version() {
@@ -285,7 +287,8 @@ pub fn check_version(agent: &dyn Agent, parts: &Parts) -> Result<(), Refusal> {
     asked.iter().try_for_each(|version| a2a::check_version(version))
 }
 
-/// The extensions that a request activates.
+/// The extensions that a request activates.
+//
 pub fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
     headers
         .get_all(a2a::EXTENSIONS_HEADER)
@@ -297,7 +300,8 @@ pub fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
         .collect()
 }
 
-/// Who calls (`E-110`).
+/// Who calls.
+// E-110
 pub async fn caller(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Caller, Denied> {
     let address = address(desk, parts);
     let now = desk.clock.now();

@@ -1,5 +1,6 @@
 //! The JSON-RPC binding: bytes become a request for the desk, and what the desk says becomes
-//! bytes. Errors are HTTP 200 (C-30) except where the transport itself refuses, or the caller may not.
+//! bytes. Errors are HTTP 200 except where the transport itself refuses, or the caller may not.
+// C-30
 
 use std::sync::Arc;
 
@@ -53,9 +54,9 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
 
 /// What is said of a body that was not taken.
 fn not_taken(agent: &dyn Agent, unread: Unread) -> ProtocolRefusal {
-    let refusal = unread.refusal();
+    let mut refusal = unread.refusal();
     if unread == Unread::OtherType {
-        return ProtocolRefusal { code: agent.other_media_type(), ..refusal };
+        refusal.code = agent.other_media_type();
     }
     refusal
 }
@@ -102,7 +103,8 @@ pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Requ
     (response, stamp)
 }
 
-/// The operation of this name (`E-015`, `E-016`).
+/// The operation of this name.
+// E-015, E-016
 fn operation(method: &str) -> Result<Operation, ProtocolRefusal> {
     Operation::from_name(method).ok_or_else(|| {
         let message = if method.contains('/') {
@@ -185,7 +187,8 @@ fn result(agent: &SharedAgent, id: &Id, answer: Answer) -> Response {
     }
 }
 
-/// An event of a stream is a whole JSON-RPC answer (CT-03).
+/// An event of a stream is a whole JSON-RPC answer.
+// CT-03
 struct Frame {
     id: Id,
     agent: SharedAgent,

@@ -30,7 +30,8 @@ use crate::fault::Fault;
 
 mod errors;
 
-/// The binding's own media type (CT-02).
+/// The binding's own media type.
+// CT-02
 const A2A_JSON: &str = "application/a2a+json";
 
 /// What older clients call it.
@@ -208,7 +209,8 @@ fn result(agent: &SharedAgent, answer: Answer) -> Response {
     }
 }
 
-/// An event of a stream is a `StreamResponse` and nothing around it (CT-03).
+/// An event of a stream is a `StreamResponse` and nothing around it.
+// CT-03
 struct Frame {
     agent: SharedAgent,
 }

@@ -16,14 +16,16 @@ use tradepost_wire::http_date;
 use crate::egress::{Egress, Unresolved, client};
 use crate::fault::Fault;
 
-/// The media type of a notification (CT-04).
+/// The media type of a notification.
+// CT-04
 const A2A_JSON: &str = "application/a2a+json";
 
 /// The header of a webhook's token, as the protocol's earlier versions name it: 1.0 keeps the
 /// token and names no header.
 const TOKEN_HEADER: &str = "x-a2a-notification-token";
 
-/// The header by which a receiver knows a notification that it has had (P-06).
+/// The header by which a receiver knows a notification that it has had.
+// P-06
 const ID_HEADER: &str = "idempotency-key";
 
 /// How much of an answer is read, so that its connection can be used again.

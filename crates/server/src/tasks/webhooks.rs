@@ -157,10 +157,11 @@ impl Webhooks {
         Ok(Ok(PushPage { configs, next_page_token }))
     }
 
-    /// Removes a webhook from a task. Repeating it changes nothing (E-23).
+    /// Removes a webhook from a task. Repeating it changes nothing.
     ///
     /// # Errors
     /// When the log fails.
+    // E-23
     pub async fn delete(&self, owner: &Owner, task_id: &str, id: &str) -> Outcome<()> {
         if self.tasks.log.task(owner, task_id)?.is_none() {
             return Ok(Err(not_found(task_id)));

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 use tradepost_publisher::shelf::{KeyRow, Kind, Query, Record, Shelf, Whose};
-use tradepost_publisher::world::Broken;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
@@ -73,14 +72,14 @@ impl Transaction<'_> {
 }
 
 impl Rows<'_> {
-    fn check_writable(&self) -> Result<(), Broken> {
+    fn check_writable(&self) -> Result<(), Fault> {
         if self.writable {
             return Ok(());
         }
-        Err(Broken::new("writing to the store", "the transaction is for reading alone"))
+        Err(Fault::new("writing to the store", "the transaction is for reading alone"))
     }
 
-    fn place(&self, kind: Kind, id: &str) -> Result<Option<i64>, Broken> {
+    fn place(&self, kind: Kind, id: &str) -> Result<Option<i64>, Fault> {
         self.connection
             .prepare_cached(
                 "SELECT place FROM publisher_things
@@ -96,7 +95,7 @@ impl Rows<'_> {
 }
 
 impl Shelf for Rows<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Broken> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
         // The index has all that is asked for: a hit reads no more than a miss. A miss reads a row as
         // well, one that stands for nothing, so that it does not take less time than another's thing.
         let found: (bool, String, Option<String>) = self
@@ -117,7 +116,7 @@ impl Shelf for Rows<'_> {
         Ok(is_there.then_some(Whose { owner, account }))
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Broken> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
         let sql = format!(
             "SELECT {COLUMNS} FROM publisher_things
              WHERE publisher = ?1 AND kind = ?2 AND id = ?3"
@@ -134,7 +133,7 @@ impl Shelf for Rows<'_> {
         row.map(Unread::parse).transpose()
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Broken> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
         let mut sql =
             format!("SELECT {COLUMNS} FROM publisher_things WHERE publisher = ? AND kind = ?");
         let mut values: Vec<Sql> =
@@ -164,7 +163,7 @@ impl Shelf for Rows<'_> {
         rows.into_iter().map(Unread::parse).collect()
     }
 
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Broken> {
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
         let row: Option<([u8; 32], String, i64)> = self
             .connection
             .prepare_cached(
@@ -185,7 +184,7 @@ impl Shelf for Rows<'_> {
         .transpose()
     }
 
-    fn put(&self, record: Record) -> Result<(), Broken> {
+    fn put(&self, record: Record) -> Result<(), Fault> {
         self.check_writable()?;
         let place = self.place(record.kind, &record.id)?;
         let revision = i64::try_from(record.revision).unwrap_or(i64::MAX);
@@ -215,7 +214,7 @@ impl Shelf for Rows<'_> {
             .map_err(on("writing a thing"))
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Broken> {
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
         self.check_writable()?;
         self.connection
             .prepare_cached(
@@ -226,7 +225,7 @@ impl Shelf for Rows<'_> {
             .map_err(on("removing a thing"))
     }
 
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Broken> {
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
         self.check_writable()?;
         self.connection
             .prepare_cached(
@@ -248,7 +247,7 @@ impl Shelf for Rows<'_> {
             .map_err(on("remembering an idempotency key"))
     }
 
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Broken> {
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
         self.check_writable()?;
         self.connection
             .execute(
@@ -267,7 +266,7 @@ struct Unread {
 }
 
 impl Unread {
-    fn parse(self) -> Result<Record, Broken> {
+    fn parse(self) -> Result<Record, Fault> {
         Ok(Record { body: json(&self.body)?, ..self.record })
     }
 }
@@ -295,11 +294,10 @@ fn read(kind: Kind, row: &Row<'_>) -> rusqlite::Result<Unread> {
     Ok(Unread { record, body: row.get("body")? })
 }
 
-fn json(text: &str) -> Result<Value, Broken> {
-    tradepost_wire::json::from_str(text)
-        .map_err(|error| Broken::new("reading what was kept", error))
+fn json(text: &str) -> Result<Value, Fault> {
+    tradepost_wire::json::from_str(text).map_err(|error| Fault::new("reading what was kept", error))
 }
 
-fn on(what: &'static str) -> impl FnOnce(rusqlite::Error) -> Broken {
-    move |error| Broken::new(what, error)
+fn on(what: &'static str) -> impl FnOnce(rusqlite::Error) -> Fault {
+    move |error| Fault::new(what, error)
 }

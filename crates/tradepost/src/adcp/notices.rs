@@ -19,7 +19,6 @@ use sha2::{Digest as _, Sha256};
 use tradepost_buyer::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
 use tradepost_publisher::shelf::{Kept, Query, Vault};
 use tradepost_publisher::task::Notice;
-use tradepost_publisher::world::Broken;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_server::outbox::backoff::{Advice, Schedule};
@@ -220,7 +219,7 @@ impl Notices {
             }
             Ok(())
         };
-        self.vault.act::<(), Broken>(job).await.map_err(Fault::on("noting a delivery"))
+        self.vault.act::<(), Fault>(job).await.map_err(Fault::on("noting a delivery"))
     }
 
     fn advise(&self, failures: u32, failed: Failed) -> Advice {

@@ -8,7 +8,6 @@ use tradepost_buyer::Failure;
 use tradepost_buyer::adcp::AdcpClient;
 use tradepost_buyer::refusal::By;
 use tradepost_buyer::transport::{Limits, Transport};
-use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
@@ -171,7 +170,7 @@ impl World for Outside {
         Box::pin(std::future::ready(Ok(supply)))
     }
 
-    fn report(&self, broken: &Broken) -> String {
+    fn report(&self, broken: &Fault) -> String {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
         let cause = chain(broken);
         tracing::error!(publisher = %self.publisher, %error_id, cause, "a request could not be done");

@@ -15,7 +15,6 @@ use tradepost_publisher::profile::Profile;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refuse;
 use tradepost_publisher::shelf::Vault;
-use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{Lane, Wait, World};
 use tradepost_server::agent::{self, Agent, Caller, Incoming, Outcome};
 use tradepost_server::auth::{Auth, Authenticator, Means, Principal};
@@ -229,8 +228,8 @@ impl PublisherAgent {
         let answered = AssertUnwindSafe(self.publisher.answer(ask)).catch_unwind();
         let broken = match tokio::time::timeout(self.patience, answered).await {
             Ok(Ok(answer)) => return answer,
-            Ok(Err(_)) => Broken::new("answering a request", "a tool panicked"),
-            Err(_) => Broken::new("answering a request", LATE),
+            Ok(Err(_)) => Fault::new("answering a request", "a tool panicked"),
+            Err(_) => Fault::new("answering a request", LATE),
         };
         let error_id = self.publisher.world.report(&broken);
         let error = refuse::with(refuse::broke(), "error_id", error_id);

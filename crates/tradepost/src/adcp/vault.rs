@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 use tradepost_publisher::shelf::{End, Job, Shelf, Vault};
-use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::Later;
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
@@ -59,11 +58,11 @@ impl StoreVault {
 }
 
 impl Vault for StoreVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
         self.store.read_shelf(&self.publisher, job).map_err(broken)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Broken>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
         // The store undoes what a job did that fails.
         let undone = Arc::new(AtomicBool::new(false));
         let (note, publisher) = (Arc::clone(&undone), Arc::clone(&self.publisher));
@@ -87,8 +86,8 @@ impl Vault for StoreVault {
     }
 }
 
-fn broken(fault: Fault) -> Broken {
-    Broken::new("using the store", fault)
+fn broken(fault: Fault) -> Fault {
+    Fault::new("using the store", fault)
 }
 
 #[cfg(test)]

@@ -10,22 +10,17 @@ use reload::Reload;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tradepost_dealer::demo as dealer_demo;
-use tradepost_keys::private::SigningKey;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::clock::Clock;
 use tradepost_server::desk::Desk;
-use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::fault::Fault;
 use tradepost_server::http;
-use tradepost_server::outbox::backoff::Schedule;
-use tradepost_server::outbox::{Edge, Outbox, Settings};
 use tradepost_server::tls::Identity;
 use tradepost_store::Store;
 
 use super::output::Failure;
 use super::{Context, Outcome, check_config, dealers};
-use crate::config::{Config, Server, read};
-use crate::conformance::{Conformance, Profile};
+use crate::config::{Config, Server};
 use crate::log::Log;
 use crate::wiring::{self, Wiring};
 
@@ -50,18 +45,6 @@ pub struct Arguments {
     demo_size: usize,
     #[command(flatten)]
     publisher: demo::DemoPublisher,
-    /// The agent that the official conformance kits of A2A are run against, in place of dealers.
-    #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "streaming",
-          conflicts_with_all = ["demo", "config"])]
-    conformance: Option<Profile>,
-    #[command(flatten)]
-    push: PushArguments,
-    /// Lets the conformance agent answer requests that name no version of the protocol.
-    #[arg(long, requires = "conformance")]
-    lenient: bool,
-    /// The private key with which the conformance agent signs its cards.
-    #[arg(long, value_name = "FILE", requires = "conformance")]
-    signing_key: Option<PathBuf>,
     /// Where to listen, instead of the configured address; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -70,51 +53,16 @@ pub struct Arguments {
     data: PathBuf,
 }
 
-/// How webhooks are called. Dealers have none, so this is the conformance agent's.
-#[derive(Debug, clap::Args)]
-struct PushArguments {
-    /// Development only: let webhooks call this machine, also without TLS, and take names that do
-    /// not resolve.
-    #[arg(long, requires = "conformance")]
-    push_allow_loopback: bool,
-    /// How long a webhook may take to answer.
-    #[arg(long, value_name = "DURATION", default_value = "15s", requires = "conformance",
-          value_parser = push_timeout)]
-    push_timeout: Duration,
-    /// After how many failures in a row a webhook is given up.
-    #[arg(long, value_name = "N", default_value_t = 12, requires = "conformance",
-          value_parser = clap::value_parser!(u32).range(1..=100))]
-    push_attempts: u32,
-}
-
-impl PushArguments {
-    fn settings(&self) -> Settings {
-        let default = Settings::default();
-        let schedule = Schedule { attempts: self.push_attempts, ..default.schedule };
-        Settings { timeout: self.push_timeout, schedule, ..default }
-    }
-}
-
-fn push_timeout(text: &str) -> Result<Duration, String> {
-    let read = read::parse_duration(text).and_then(|duration| Duration::try_from(duration).ok());
-    read.filter(|duration| (1..=60).contains(&duration.as_secs()))
-        .ok_or_else(|| "write a duration from 1s to 60s, such as 15s".to_owned())
-}
-
 /// Runs it.
 ///
 /// # Errors
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
-    let mut config = match arguments.conformance {
-        // Its limits are the demo's; it has no dealers.
-        Some(_) => Config { dealers: Vec::new(), publishers: Vec::new(), ..read::demo() },
-        None => match arguments.publisher.config() {
-            Some(config) => config,
-            None => arguments.dealers.load(&context.environment)?,
-        },
+    let mut config = match arguments.publisher.config() {
+        Some(config) => config,
+        None => arguments.dealers.load(&context.environment)?,
     };
-    let source = arguments.conformance.is_none() && !arguments.publisher.is_asked_for();
+    let source = !arguments.publisher.is_asked_for();
     let configured = config.server.clone();
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
@@ -154,21 +102,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         tls: tls.clone(),
         log,
     };
-    let fixture = arguments.conformance.map(|profile| Fixture {
-        profile,
-        lenient: arguments.lenient,
-        signing_key: arguments.signing_key,
-        push: arguments.push,
-    });
-    runtime.block_on(serve(config, fixture, store, clock, (reload, hangups), context))
-}
-
-/// What the conformance agent is to be like.
-struct Fixture {
-    profile: Profile,
-    lenient: bool,
-    signing_key: Option<PathBuf>,
-    push: PushArguments,
+    runtime.block_on(serve(config, store, clock, (reload, hangups), context))
 }
 
 /// Gives the demo dealer its inventory.
@@ -187,7 +121,6 @@ fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Res
 
 async fn serve(
     config: Config,
-    conformance: Option<Fixture>,
     store: Store,
     clock: Clock,
     (reload, hangups): (Reload, Signal),
@@ -200,7 +133,7 @@ async fn serve(
     };
     let server = config.server.clone();
     let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
-    let (wiring, outbox) = open(config, conformance, Arc::new(store), clock, address)
+    let wiring = Wiring::open(config, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
     let desk = Arc::clone(&wiring.desk);
     let wiring = Arc::new(wiring);
@@ -218,10 +151,6 @@ async fn serve(
         }
     };
     let mut deliveries = tokio::task::JoinSet::new();
-    if let Some(outbox) = outbox {
-        let stopped = stopped.clone();
-        deliveries.spawn(keep_going("webhooks", move || Arc::clone(&outbox).run(stopped(), grace)));
-    }
     for notices in &wiring.notices {
         let notices = Arc::clone(notices);
         let stopped = stopped.clone();
@@ -265,32 +194,6 @@ async fn serve(
 fn for_operators(server: &Server) -> Server {
     const CONNECTIONS: usize = 64;
     Server { max_connections: CONNECTIONS, connections_per_address: CONNECTIONS, ..server.clone() }
-}
-
-fn open(
-    config: Config,
-    conformance: Option<Fixture>,
-    store: Arc<Store>,
-    clock: Clock,
-    address: SocketAddr,
-) -> Result<(Wiring, Option<Arc<Outbox>>), Fault> {
-    let Some(fixture) = conformance else {
-        return Ok((Wiring::open(config, store, clock, address)?, None));
-    };
-    let base_url = config.server.origin(address).to_string();
-    let egress = Egress::new(Resolver::system(), fixture.push.push_allow_loopback);
-    let means = wiring::means(&store, &clock);
-    let mut agent = Conformance::open(fixture.profile, &store, &means, &base_url)?.calling(egress);
-    if fixture.lenient {
-        agent = agent.lenient();
-    }
-    if let Some(file) = &fixture.signing_key {
-        let key = SigningKey::load(file, None)
-            .map_err(|why| Fault::new("reading the signing key", why.to_string()))?;
-        agent = agent.signed(key, clock.now())?;
-    }
-    let outbox = agent.outbox(fixture.push.settings(), Edge::system());
-    Ok((Wiring::alone(&config.server, store, clock, Arc::new(agent)), outbox))
 }
 
 async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {

@@ -17,6 +17,8 @@ use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
+use crate::beside::{published, without};
+
 fn lead(payload: Value) -> LeadRecord {
     let received_at = "2026-04-30T10:15:11Z".parse().unwrap();
     LeadRecord {
@@ -393,14 +395,9 @@ fn table() -> Vec<(String, LeadRecord)> {
 
 /// The repaired DTD of the requirements, beside the repository; and the validator.
 fn validator() -> Option<PathBuf> {
-    let dtd =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/adf-1.0-wellformed.dtd");
-    if !dtd.is_file() {
-        println!("skipped: the ADF DTD is not beside the repository");
-        return None;
-    }
+    let dtd = published("data/adf-1.0-wellformed.dtd")?;
     if Command::new("xmllint").arg("--version").output().is_err() {
-        println!("skipped: xmllint is not installed (Debian: libxml2-utils)");
+        without("xmllint (Debian: libxml2-utils)");
         return None;
     }
     Some(dtd)

@@ -2,7 +2,7 @@
 //! does not see and official SDKs get wrong. Rows about many and long streams are in
 //! `tasks::load`.
 
-use tradepost::conformance::Profile;
+use crate::conformance::Profile;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 

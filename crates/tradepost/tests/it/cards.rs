@@ -1,14 +1,14 @@
 //! The extended agent card (A2A §3.1.11, §13.3; A-08, D-12) and the credentials of the kit's
 //! successor (requirements a2a.md §2.4), on every binding.
 
+use crate::conformance::Profile;
 use clap::ValueEnum as _;
 use expect_test::expect;
-use tradepost::conformance::Profile;
-use tradepost::gate::Scope;
 use tradepost_keys::Algorithm;
 use tradepost_keys::card::{Signed, Verdict};
 use tradepost_keys::keyset::KeySet;
 use tradepost_keys::private::{SigningKey, generate};
+use tradepost_server::permission::Permission;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
@@ -27,7 +27,7 @@ fn fetch(server: &ConformanceServer, binding: Binding, credential: &str) -> Resp
 #[test]
 fn a_08_the_extended_card_is_for_those_who_say_who_they_are_and_about_them() {
     let server = start_conformance(Profile::Push);
-    let reader = server.caller("ada", Some(&[Scope::DealerRead, Scope::TasksRead]));
+    let reader = server.caller("ada", Some(&[Permission::CARD_READ, Permission::TASKS_READ]));
     for binding in Binding::ALL {
         let answer = fetch(&server, binding, &reader);
         assert_eq!(answer.header("cache-control"), Some("private, no-store"), "A-08");
@@ -39,7 +39,7 @@ fn a_08_the_extended_card_is_for_those_who_say_who_they_are_and_about_them() {
         assert_eq!(card["skills"], public["skills"], "nothing that she may not use");
         expect![[r#"
             {"uri":"urn:tradepost:caller","description":"Who you are to this agent, and what you may do.","required":false,
-              "params":{"name":"ada","scopes":["dealer:read","tasks:read"]}}"#]]
+              "params":{"name":"ada","scopes":["card:read","tasks:read"]}}"#]]
         .assert_eq(&layout::lay_out(&card["capabilities"]["extensions"][1]));
         let all = binding.result(&fetch(&server, binding, "Bearer itk-valid-token"));
         let ids: Vec<_> = all["skills"].as_array().unwrap().iter().map(|s| &s["id"]).collect();
@@ -50,7 +50,7 @@ fn a_08_the_extended_card_is_for_those_who_say_who_they_are_and_about_them() {
 #[test]
 fn a_08_without_a_credential_it_is_401_and_without_the_scope_403() {
     let server = start_conformance(Profile::Push);
-    let writer = server.caller("bob", Some(&[Scope::TasksWrite]));
+    let writer = server.caller("bob", Some(&[Permission::TASKS_WRITE]));
     for binding in Binding::ALL {
         for (credential, status, code, challenge) in [
             ("", 401, Code::Unauthenticated, "Bearer realm=\"conformance\""),
@@ -64,13 +64,13 @@ fn a_08_without_a_credential_it_is_401_and_without_the_scope_403() {
                 "Bearer itk-insufficient-token",
                 403,
                 Code::PermissionDenied,
-                "Bearer realm=\"conformance\", error=\"insufficient_scope\", scope=\"dealer:read\"",
+                "Bearer realm=\"conformance\", error=\"insufficient_scope\", scope=\"card:read\"",
             ),
             (
                 writer.as_str(),
                 403,
                 Code::PermissionDenied,
-                "Bearer realm=\"conformance\", error=\"insufficient_scope\", scope=\"dealer:read\"",
+                "Bearer realm=\"conformance\", error=\"insufficient_scope\", scope=\"card:read\"",
             ),
         ] {
             let answer = fetch(&server, binding, credential);

@@ -2,15 +2,18 @@
 //! response beside it describes (`R-EX-01`).
 
 use jiff::SignedDuration;
+use tradepost_buyer::Card;
 use tradepost_dealer::inventory::Inventory;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_wire::aap::vehicle::Vocabularies;
 use tradepost_wire::aap::{self, Call, ReplyData, Skill, Terms, Vehicle, Version};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::{At, Problems};
 
-use crate::support::schemas::{example, shared};
+use crate::beside::published;
+use crate::support::schemas::example;
 use crate::support::{TestServer, at, start};
 
 /// An example's payload, whatever envelope it is printed in.
@@ -33,6 +36,16 @@ fn answer(server: &TestServer, version: &str, name: &str) -> Option<Value> {
     let answer = response.json();
     let data = answer.pointer("/result/message/parts/0/data");
     Some(data.unwrap_or_else(|| panic!("{version} {name}: {answer}")).clone())
+}
+
+#[test]
+fn the_published_cards_lack_nothing() {
+    for version in ["1.0", "1.1"] {
+        let Some(card) = example(version, "agent-card") else { return };
+        let card = Card::read(&card.to_string()).unwrap();
+        assert!(card.missing().is_empty(), "{version}: {:?}", card.missing());
+        assert_eq!(card.choose(None).unwrap().skills, Skill::ALL);
+    }
 }
 
 #[test]
@@ -75,8 +88,8 @@ fn inventory_examples_find_the_vehicles_of_their_responses() {
 /// one that it does not (`R-EX-01`).
 #[test]
 fn the_examples_of_the_request_schema_find_what_they_describe() {
-    let Some(folder) = shared() else { return };
-    let path = folder.join("spec/aap/v1.1/schemas/inventory-search-request.schema.json");
+    let name = "spec/aap/v1.1/schemas/inventory-search-request.schema.json";
+    let Some(path) = published(name) else { return };
     let schema: Value = tradepost_wire::json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let meant = json!({
         "vehicle_id": "meant", "year": 2024, "make": "Honda", "model": "CR-V", "trim": "EX-L",

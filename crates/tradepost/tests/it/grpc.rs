@@ -1,9 +1,9 @@
 //! The gRPC binding: every rule of requirements a2a.md §1.3 that applies to it, against the
 //! conformance agent, by tonic's client, with whole answers.
 
+use crate::conformance::Profile;
 use client::{Answer, Client, SERVICE};
 use expect_test::{Expect, expect};
-use tradepost::conformance::Profile;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;

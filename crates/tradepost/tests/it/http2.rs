@@ -4,9 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use crate::conformance::Profile;
 use bytes::Bytes;
 use jiff::SignedDuration;
-use tradepost::conformance::Profile;
 use tradepost_wire::json::json;
 
 use crate::support::h2::{self, Connection};

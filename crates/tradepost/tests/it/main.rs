@@ -11,13 +11,20 @@
 
 mod adcp;
 mod adf;
+mod agent;
+mod agents;
 mod appointments;
 mod auth;
+#[path = "../../../wire/tests/it/beside.rs"]
+mod beside;
 mod bindings;
 mod buyer;
 mod call;
 mod cards;
 mod config;
+#[expect(dead_code, reason = "a process of the tests keeps everything in a store, unlike `main`")]
+#[path = "../../../server/examples/conformance/main.rs"]
+mod conformance;
 mod decisions;
 mod examples;
 mod fairness;

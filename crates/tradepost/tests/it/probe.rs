@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use crate::conformance::Profile;
 use tradepost::config::Auth;
-use tradepost::conformance::Profile;
 use tradepost_buyer::Transport;
 use tradepost_buyer::transport::Limits;
 use tradepost_probe::check::{self, Level};

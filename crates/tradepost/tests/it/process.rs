@@ -14,6 +14,7 @@ use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
 
+use crate::agent;
 use crate::support::{client, envelope, h2, lead, with};
 
 /// A dealer who sells nothing, limits nobody and logs everything.
@@ -52,12 +53,12 @@ impl Process {
         let log = folder.join("log");
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("listening on ").and_then(|origin| {
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        // The harness of the tests, where it is the process, says something before.
+        let line = lines.find(|line| line.contains("listening on ")).unwrap_or_default();
+        let address = line.split_once("listening on ").and_then(|(_, origin)| {
             origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
         });
-        let address = address.map(str::trim);
         let address = address.and_then(|address| address.parse().ok());
         let Some(address) = address else {
             let _ = child.kill();
@@ -65,6 +66,12 @@ impl Process {
             panic!("{line:?} instead of the address; {log}");
         };
         Self { child, address, log }
+    }
+
+    /// Starts the conformance agent instead, on a store in the folder.
+    pub fn agent(folder: &Path, arguments: &[&str]) -> Self {
+        let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
+        Self::run(folder, agent::command(&data(folder), arguments), log.into())
     }
 
     /// Starts it for [`DEALER`].

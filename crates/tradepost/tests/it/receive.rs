@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
-use tradepost::conformance::Profile;
+use crate::conformance::Profile;
 use tradepost_buyer::receiver::delivery::Received;
 use tradepost_buyer::receiver::{Inbox as _, Put};
 use tradepost_server::clock::Clock;

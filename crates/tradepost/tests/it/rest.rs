@@ -5,8 +5,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use crate::conformance::{Conformance, Profile};
 use expect_test::{Expect, expect};
-use tradepost::conformance::{Conformance, Profile};
 use tradepost::gate::Scope;
 use tradepost_server::auth::key::Fresh;
 use tradepost_store::ApiKey;

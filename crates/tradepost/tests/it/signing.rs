@@ -11,6 +11,7 @@ use tradepost_keys::keyset::KeySet;
 use tradepost_keys::private::{SigningKey, generate};
 use tradepost_wire::json::{Value, json};
 
+use crate::beside::without;
 use crate::support::{TestServer, at, client, start, start_with};
 
 const CARD: &str = "/.well-known/agent-card.json";
@@ -329,7 +330,7 @@ print(json.loads(decode(entry["protected"]))["alg"])
 "#;
     let python = |arguments: &[&str]| Command::new("python3").args(arguments).output();
     if !python(&["-c", "import cryptography"]).is_ok_and(|found| found.status.success()) {
-        println!("skipped: python3 with cryptography is not installed");
+        without("python3 with cryptography");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

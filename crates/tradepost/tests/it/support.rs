@@ -7,14 +7,16 @@ use std::sync::Arc;
 use expect_test::Expect;
 use jiff::{SignedDuration, Timestamp};
 use tradepost::config::Config;
-use tradepost::conformance::{Conformance, Profile};
 use tradepost::wiring::{self, Wiring};
 use tradepost_dealer::record::LeadHistory;
 use tradepost_server::clock::{Clock, Hand};
+use tradepost_server::desk::Desk;
 use tradepost_server::http;
 use tradepost_server::tls::Identity;
 use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
+
+use crate::conformance::Profile;
 
 pub mod adcp;
 pub mod bindings;
@@ -88,16 +90,14 @@ pub fn start_conformance(profile: Profile) -> TestServer {
     let config = Config { dealers: Vec::new(), ..dealer::config() };
     let directory = tempfile::tempdir().unwrap();
     launch(directory, config, SignedDuration::ZERO, |config, store, clock, address| {
-        let base_url = format!("http://{address}");
-        let means = wiring::means(&store, &clock);
-        let agent = Conformance::open(profile, &store, &means, &base_url).unwrap();
-        Wiring::alone(&config.server, store, clock, Arc::new(agent))
+        let agent = conformance::open(profile, &store, &clock, &format!("http://{address}"));
+        wiring::desk(&config.server, &store, clock, vec![Arc::new(agent)])
     })
 }
 
 fn start_in(directory: tempfile::TempDir, config: Config, passed: SignedDuration) -> TestServer {
     launch(directory, config, passed, |config, store, clock, address| {
-        Wiring::open(config, store, clock, address).unwrap()
+        Wiring::open(config, store, clock, address).unwrap().desk
     })
 }
 
@@ -105,7 +105,7 @@ fn launch(
     directory: tempfile::TempDir,
     config: Config,
     passed: SignedDuration,
-    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Wiring,
+    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Arc<Desk>,
 ) -> TestServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let (clock, hand) = Clock::manual(at(NOW) + passed);
@@ -121,7 +121,7 @@ fn launch(
     let named = "127.0.0.1:8080".parse().unwrap();
     let entered = runtime.enter();
     let identity = server.tls.clone().map(|files| Identity::open(files, &clock).unwrap());
-    let desk = open(config, Arc::clone(&store), clock, named).desk;
+    let desk = open(config, Arc::clone(&store), clock, named);
     drop(entered);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     runtime.spawn(async move {

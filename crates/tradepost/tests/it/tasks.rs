@@ -1,8 +1,8 @@
 //! Tasks over JSON-RPC, rule by rule (requirements a2a.md §1.3, §1.5, §3), against the conformance
 //! agent.
 
+use crate::conformance::Profile;
 use clap::ValueEnum as _;
-use tradepost::conformance::Profile;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::conformance::{follow_up, message, start_conformance, versioned};

@@ -2,10 +2,10 @@
 
 use std::io::Read as _;
 
+use crate::conformance::Profile;
 use expect_test::{Expect, expect};
 use flate2::read::GzDecoder;
 use tradepost::config::WebOrigin;
-use tradepost::conformance::Profile;
 use tradepost_wire::json::json;
 
 use crate::support::client::{self, Response};

@@ -1,5 +1,7 @@
 //! Catalog 1: the errors of JSON-RPC 2.0 and A2A v1.0 (A2A §5.4, §9.5), one row each.
 
+use std::fmt;
+
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::catalog::{Vocabulary, catalog};
@@ -141,6 +143,7 @@ pub struct FieldViolation {
 
 /// A protocol error with what it has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The catalog row.
     pub code: Code,
@@ -151,6 +154,14 @@ pub struct Refusal {
     /// Every wrong field, for [`Code::InvalidParams`].
     pub violations: Vec<FieldViolation>,
 }
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
 
 impl Refusal {
     /// An error with a message of its own.

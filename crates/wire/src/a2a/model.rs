@@ -311,7 +311,8 @@ pub struct MessageResult<P> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer<P> {
-    /// Unique, and never the request's (`R-ENV-03`).
+    /// Unique, and never the request's.
+    // R-ENV-03
     pub message_id: String,
     /// The conversation: echoed, or new.
     pub context_id: String,

@@ -1,5 +1,6 @@
 //! What the operations take: parameters in the ProtoJSON form become typed requests, or every
-//! field that is wrong (A2A §3.1, E-25, E-26). Unknown members are ignored (A2A §5.7).
+//! field that is wrong (A2A §3.1). Unknown members are ignored (A2A §5.7).
+// E-25, E-26
 
 use crate::json::{Map, Value};
 use jiff::Timestamp;
@@ -224,7 +225,8 @@ pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Ref
 /// Reads `SendMessage`'s parameters.
 ///
 /// # Errors
-/// `INVALID_PARAMS` with every wrong field (`E-025` to `E-030`).
+/// `INVALID_PARAMS` with every wrong field.
+// E-025 to E-030
 pub fn send_message(params: Option<&Value>) -> Result<SendMessage, Refusal> {
     let mut problems = Problems::new();
     let params = read_send(params.unwrap_or(&Value::Null), &mut problems);

@@ -1,6 +1,7 @@
 //! How much a lead may hold. The published schema gives most of its texts no greatest length, and
 //! whoever stores what strangers send needs one: a name of 240 KB is no name. What is refused here is
-//! refused in the schema's own terms, `maxLength` and `maxItems` (C-51).
+//! refused in the schema's own terms, `maxLength` and `maxItems`.
+// C-51
 
 use crate::json::Value;
 

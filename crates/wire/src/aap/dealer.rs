@@ -1,4 +1,5 @@
-//! What `dealer.information` answers: the dealer and its rooftops (`R-DI-02` to `R-DI-06`).
+//! What `dealer.information` answers: the dealer and its rooftops.
+// R-DI-02 to R-DI-06
 
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +71,8 @@ pub struct NamedValue {
     pub value: String,
 }
 
-/// A postal address; without a country it is in the US (`R-DI-05`).
+/// A postal address; without a country it is in the US.
+// R-DI-05
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
     /// Country.

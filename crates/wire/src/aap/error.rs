@@ -1,6 +1,8 @@
-//! Catalog 2: the twelve AAP error codes (seed "Errors", `R-ER-01` to `R-ER-09`), what each says
+//! Catalog 2: the twelve AAP error codes, what each says
 //! in its details, and the `aap.error` object both ways.
+// R-ER-01 to R-ER-09
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::json::{Map, Value, json};
@@ -103,6 +105,7 @@ catalog! {
 
 /// A request that we read and say no to.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The catalog row.
     pub code: Code,
@@ -114,6 +117,18 @@ pub struct Refusal {
     pub problems: Problems,
     /// After how long to come back, where that helps. The details say the same in numbers.
     pub wait: Option<Duration>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Refusal {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.problems.as_cause()
+    }
 }
 
 impl Refusal {
@@ -132,7 +147,8 @@ impl Refusal {
         Self { wait: Some(wait), ..Self::new(code, message, details, Problems::new()) }
     }
 
-    /// The code that the problems deserve: absent, wrong vocabulary, or anything else (C-06, C-07).
+    /// The code that the problems deserve: absent, wrong vocabulary, or anything else.
+    // C-06, C-07
     #[must_use]
     pub fn from_problems(problems: Problems) -> Self {
         if problems.all_absences() {
@@ -159,7 +175,8 @@ impl Refusal {
     }
 
     /// `MISSING_REQUIRED_FIELD` for a test drive of no vehicle in particular, by the dealer's
-    /// policy (`E-097`).
+    /// policy.
+    // E-097
     #[must_use]
     pub fn test_drive_without_vehicle() -> Self {
         let mut problems = Problems::new();
@@ -197,7 +214,8 @@ impl Refusal {
         Self::new(Code::UnsupportedSkill, message, details, Problems::new())
     }
 
-    /// `CONTACT_CONSENT_REQUIRED`, because there is no consent at all (C-01).
+    /// `CONTACT_CONSENT_REQUIRED`, because there is no consent at all.
+    // C-01
     #[must_use]
     pub fn consent_missing(problems: Problems) -> Self {
         let message = "no consent: add a consent grant with scope [\"lead_submission\"]";
@@ -205,8 +223,9 @@ impl Refusal {
         Self::new(Code::ContactConsentRequired, message, details, problems)
     }
 
-    /// `CONTACT_CONSENT_REQUIRED`, because the dealer could not answer on a permitted channel
-    /// (C-05). `channel` is the one asked for, when one was.
+    /// `CONTACT_CONSENT_REQUIRED`, because the dealer could not answer on a permitted
+    /// channel. `channel` is the one asked for, when one was.
+    // C-05
     #[must_use]
     pub fn channel_not_permitted(channel: Option<&str>, allowed: &[&str]) -> Self {
         let listed = allowed.join(", ");
@@ -227,14 +246,16 @@ impl Refusal {
         Self::new(Code::ContactConsentRequired, message, details, Problems::new())
     }
 
-    /// `INVALID_CONSENT` for a malformed grant; the grant's problems come first (C-04).
+    /// `INVALID_CONSENT` for a malformed grant; the grant's problems come first.
+    // C-04
     #[must_use]
     pub fn malformed_consent(problems: Problems) -> Self {
         let message = format!("the consent grant is malformed: {}", summary(&problems));
         Self::new(Code::InvalidConsent, message, json!({"reason": "malformed"}), problems)
     }
 
-    /// `INVALID_CONSENT` for a grant that is not usable now (`E-071`, `E-072`).
+    /// `INVALID_CONSENT` for a grant that is not usable now.
+    // E-071, E-072
     #[must_use]
     pub fn unusable_consent(reason: ConsentDefect, problems: Problems) -> Self {
         let mut details = json!({"reason": reason.name()});
@@ -286,7 +307,8 @@ impl Refusal {
         }
     }
 
-    /// `APPOINTMENT_TIME_UNAVAILABLE`; the lead was received all the same (C-20).
+    /// `APPOINTMENT_TIME_UNAVAILABLE`; the lead was received all the same.
+    // C-20
     #[must_use]
     pub fn appointment_time_unavailable(lead_id: &str, requested_at: Option<Timestamp>) -> Self {
         let mut details = json!({"lead_id": lead_id, "lead_status": "received"});
@@ -347,7 +369,8 @@ fn whole_millis(window: Duration) -> u64 {
     u64::try_from(window.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The first problems in words: an SDK that drops the details still tells them (C-11).
+/// The first problems in words: an SDK that drops the details still tells them.
+// C-11
 fn summary(problems: &Problems) -> String {
     const IN_WORDS: usize = 10;
     let mut text = problems
@@ -420,6 +443,7 @@ pub struct Gone<'a> {
 
 /// The `aap.error` object: a refusal with its identity, written in the form of a version.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ErrorObject {
     version: Version,
     /// Unique; the log has it too.
@@ -430,8 +454,8 @@ pub struct ErrorObject {
 }
 
 impl ErrorObject {
-    /// The text of the JSON-RPC error: the code leads, because one official SDK drops the data
-    /// (C-11).
+    /// The text of the JSON-RPC error: the code leads, because one official SDK drops the data.
+    // C-11
     #[must_use]
     pub fn jsonrpc_message(&self) -> String {
         format!("{}: {}", self.refusal.code, self.refusal.message)
@@ -493,7 +517,8 @@ pub struct Received {
     pub code: Open<Code>,
     /// The text for people, as sent.
     pub message: String,
-    /// What the dealer says about retrying; the buyer honours it (`R-ER-05`).
+    /// What the dealer says about retrying; the buyer honours it.
+    // R-ER-05
     pub retryable: bool,
     /// For support.
     pub error_id: String,

@@ -10,7 +10,8 @@ use crate::parse::{self, read_object};
 use crate::problem::{At, Problems};
 
 /// What vehicles must satisfy: every filter, and of a list at least one entry. An absent or empty
-/// list constrains nothing (`R-IS-07`).
+/// list constrains nothing.
+// R-IS-07
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filters {
     /// Makes.
@@ -303,7 +304,8 @@ pub struct SearchPage {
     pub vehicles: Vec<Raw>,
 }
 
-/// Counts over the inventory or a part of it. What has no entry is omitted (`R-FA-03`).
+/// Counts over the inventory or a part of it. What has no entry is omitted.
+// R-FA-03
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Facets {
     /// By make.
@@ -345,7 +347,8 @@ pub struct Facets {
     /// By status.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub statuses: Vec<Term>,
-    /// From the lowest to the highest `price` (`R-FA-05`).
+    /// From the lowest to the highest `price`.
+    // R-FA-05
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_range: Option<Range>,
     /// From the lowest to the highest mileage.

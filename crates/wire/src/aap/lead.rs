@@ -1,6 +1,7 @@
 //! `lead.submit`: a lead with its consent. Holding a [`LeadSubmit`] means that the consent is
 //! whole, valid at the moment of the call, and covers a channel on which the customer can be
-//! reached (`R-LD-01` to `R-LD-11`).
+//! reached.
+// R-LD-01 to R-LD-11
 
 use crate::json::Value;
 use jiff::Timestamp;
@@ -94,9 +95,11 @@ pub struct LeadSubmit {
 /// A customer; `email`, `phone` or both are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customer {
-    /// Given name; may be empty (C-42).
+    /// Given name; may be empty.
+    // C-42
     pub first_name: String,
-    /// Family name; may be empty (C-42).
+    /// Family name; may be empty.
+    // C-42
     pub last_name: String,
     /// E-mail address.
     pub email: Option<String>,
@@ -148,8 +151,9 @@ pub struct SourceAgent {
 }
 
 impl LeadSubmit {
-    /// The text that two submissions share when they are the same (C-17): the payload in
+    /// The text that two submissions share when they are the same: the payload in
     /// canonical form, without the key and the time of sending.
+    // C-17
     #[must_use]
     pub fn canonical_payload(&self) -> String {
         let mut out = String::new();
@@ -176,7 +180,8 @@ fn usable_channels(customer: &Customer, consent: &ConsentGrant) -> Vec<Channel> 
     consent.allowed_channels.iter().copied().filter(reachable).collect()
 }
 
-/// Reads a lead and applies the consent rules in their order (requirements §2.1 rows 5 to 7).
+/// Reads a lead and applies the consent rules in their order.
+// requirements §2.1 rows 5 to 7
 pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<LeadSubmit, Refusal> {
     // The consent's problems decide the code and are listed first (C-04).
     let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
@@ -268,7 +273,8 @@ fn consent_defect(consent: &ConsentGrant, terms: &Terms) -> Option<ConsentDefect
     (expires_at <= consent.granted_at).then_some(ConsentDefect::ExpiresBeforeGrant)
 }
 
-/// What is as the schema says may still be too large to be kept (C-51).
+/// What is as the schema says may still be too large to be kept.
+// C-51
 fn check_size(data: &Value) -> Result<(), Refusal> {
     let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
     for (name, value) in data.as_object().into_iter().flatten() {
@@ -282,7 +288,8 @@ fn check_size(data: &Value) -> Result<(), Refusal> {
     problems.into_result(Some(())).map_err(Refusal::from_problems)
 }
 
-/// The channel rule (C-05, `E-082`, `E-083`).
+/// The channel rule.
+// C-05, E-082, E-083
 fn check_channel(lead: &LeadSubmit) -> Result<(), Refusal> {
     let wanted = lead.customer.preferred_contact.and_then(|preferred| match preferred {
         PreferredContact::Email => Some(Channel::Email),
@@ -479,10 +486,12 @@ pub struct AppointmentReceipt {
     pub appointment_id: String,
     /// What the dealer says of it.
     pub status: AppointmentStatus,
-    /// The booked time, exactly when confirmed (`R-LD-23`).
+    /// The booked time, exactly when confirmed.
+    // R-LD-23
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed_at: Option<String>,
-    /// Times to choose from, exactly when proposed (`R-LD-23`).
+    /// Times to choose from, exactly when proposed.
+    // R-LD-23
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed_times: Option<Vec<String>>,
 }

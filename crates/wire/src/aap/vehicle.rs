@@ -93,7 +93,8 @@ pub struct Vehicle {
     /// The stock number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stock: Option<String>,
-    /// The rooftop's name (`R-DI-06`); the one member that may be `null`.
+    /// The rooftop's name; the one member that may be `null`.
+    // R-DI-06
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rooftop: Option<String>,
     /// Model year.
@@ -123,7 +124,8 @@ pub struct Vehicle {
     /// The advertised price before fees, whole US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_price: Option<u32>,
-    /// The price out of the door: mandatory fees included (`R-PR-01`), whole US dollars.
+    /// The price out of the door: mandatory fees included, whole US dollars.
+    // R-PR-01
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<u32>,
     /// Miles driven.
@@ -343,7 +345,8 @@ fn zip_code(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Strin
 }
 
 /// Reads a condition. The base schema takes either vocabulary, the place only one: a word of the
-/// other one is told apart from no word at all (C-07), and both are one `enum` problem (C-13).
+/// other one is told apart from no word at all, and both are one `enum` problem.
+// C-07, C-13
 fn condition_of(
     value: &Value,
     at: &At<'_>,

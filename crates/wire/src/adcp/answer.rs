@@ -1,7 +1,7 @@
 //! What a seller answers, in the one form that every binding carries: on MCP it is
 //! `structuredContent`, on A2A the data part of the artifact. A failure stands in both layers, the
-//! envelope's `adcp_error` and the payload's `errors[]`; a warning in `errors[]` alone (`T-1` to
-//! `T-3`; requirements §1.11 rows 2 and 3).
+//! envelope's `adcp_error` and the payload's `errors[]`; a warning in `errors[]` alone.
+// T-1 to T-3
 
 use crate::json::{Map, Value};
 use serde::{Serialize, Serializer};
@@ -21,7 +21,8 @@ pub struct Answer {
     pub body: Map,
     /// The failures of a failed task, at least one; the warnings of any other.
     pub errors: Vec<Error>,
-    /// The caller's `context`, as it came (`X-2`).
+    /// The caller's `context`, as it came.
+    //
     pub context: Option<Value>,
     /// Whether an earlier answer to the same key is repeated; `None` where keys are not taken.
     pub replayed: Option<bool>,
@@ -54,7 +55,8 @@ impl Answer {
     }
 
     /// The same answer for a caller that is pinned to a release, which it then names: codes that
-    /// came later become their equivalents, where there are any (`D-6`).
+    /// came later become their equivalents, where there are any.
+    // D-6
     #[must_use]
     pub fn pinned(mut self, release: Release) -> Self {
         self.release = release;

@@ -1,6 +1,7 @@
 //! Credentials in the wrong place: AdCP takes them on the transport alone. A seller refuses them
-//! with `CREDENTIAL_IN_ARGS` (`A-7`); a buyer looks before it sends (`A-9`), because whatever was
+//! with `CREDENTIAL_IN_ARGS`; a buyer looks before it sends, because whatever was
 //! sent once may have been logged.
+//
 
 use crate::json::Value;
 
@@ -24,7 +25,8 @@ const NAMES: &[&str] = &[
 
 /// JSON Pointers to every member of `arguments`, at any depth, whose name is that of a credential;
 /// at most fifty. `push_notification_config.authentication.credentials` is legal and has another
-/// name (`A-8`). No value is looked at.
+/// name. No value is looked at.
+//
 #[must_use]
 pub fn find(arguments: &Value) -> Vec<String> {
     let mut found = Vec::new();

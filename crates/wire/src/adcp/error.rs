@@ -12,13 +12,16 @@ mod code;
 
 pub use code::Code;
 
-/// The longest code, in characters (`O-1`).
+/// The longest code, in characters.
+// O-1
 pub const MAX_CODE: usize = 64;
 
-/// The largest error object that a client may accept, in bytes of JSON (`T-6`).
+/// The largest error object that a client may accept, in bytes of JSON.
+// T-6
 pub const MAX_BYTES: usize = 4096;
 
-/// The bounds of `retry_after`, in seconds (`E-2`).
+/// The bounds of `retry_after`, in seconds.
+// E-2
 pub const RETRY_AFTER: std::ops::RangeInclusive<u32> = 1..=3600;
 
 /// How many errors of one list are read.
@@ -53,7 +56,8 @@ words! {
     pub enum Source {
         /// The agent that answers.
         Producer = "producer",
-        /// A library on the way, which noticed something; `sdk_id` names it (`D-8`).
+        /// A library on the way, which noticed something; `sdk_id` names it.
+        // D-8
         Sdk = "sdk",
     }
 }
@@ -65,41 +69,55 @@ words! {
         Class = "class",
         /// A note beside a result rather than a failure; not to be retried.
         Advisory = "advisory",
-        /// Give a credential once where none was sent; never present a rejected one again
-        /// (`A-1` to `A-3`).
+        /// Give a credential once where none was sent; never present a rejected one again.
+        //
         Credentials = "credentials",
-        /// An expired token may be renewed once (`A-5`).
+        /// An expired token may be renewed once.
+        //
         Renewal = "renewal",
-        /// A conversation that the seller has forgotten may be left behind once (`X-1`).
+        /// A conversation that the seller has forgotten may be left behind once.
+        //
         Context = "context",
-        /// The rules of throttling hold (`H-1` to `H-5`).
+        /// The rules of throttling hold.
+        // H-1 to H-5
         Throttled = "throttled",
-        /// Read the resource again before sending (`Y-6`).
+        /// Read the resource again before sending.
+        // Y-6
         Reread = "reread",
-        /// The same key until there is an answer (`E-4`).
+        /// The same key until there is an answer.
+        // E-4
         InFlight = "in_flight",
         /// The key belongs to another request.
         NewKey = "new_key",
         /// Look for the effect of the first request before making another.
         Reconcile = "reconcile",
-        /// A few retries tell a missing scope from a replica that lags (`R-8`).
+        /// A few retries tell a missing scope from a replica that lags.
+        //
         Scope = "scope",
-        /// Leave the field out; never the same request again (`R-9`).
+        /// Leave the field out; never the same request again.
+        //
         Strip = "strip",
-        /// A governance token may be missing; the gate of agents hides here too (`G-1`).
+        /// A governance token may be missing; the gate of agents hides here too.
+        // G-1
         Permission = "permission",
         /// The seller's relationship with the agent: a person, and no retry whatever the answer
-        /// says (`G-8`).
+        /// says.
+        // G-8
         Gate = "gate",
-        /// The seller's own fault; repeated, it is an outage (`Y-3`, `Y-4`).
+        /// The seller's own fault; repeated, it is an outage.
+        // Y-3, Y-4
         Misconfigured = "misconfigured",
-        /// A credential leaked into the arguments: no retry, and replace it (`A-9`).
+        /// A credential leaked into the arguments: no retry, and replace it.
+        //
         Leak = "leak",
-        /// Another way of billing may be accepted (`B-6`).
+        /// Another way of billing may be accepted.
+        // B-6
         Billing = "billing",
-        /// The way of billing that the seller suggests, once (`B-5`).
+        /// The way of billing that the seller suggests, once.
+        // B-5
         AgentBilling = "agent_billing",
-        /// A person completes a setup at an address (`Z-3`).
+        /// A person completes a setup at an address.
+        // Z-3
         Setup = "setup",
         /// A person has to agree or connect something before the request can be corrected.
         Person = "person",
@@ -153,7 +171,8 @@ impl Rule {
 /// An error object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
-    /// The code; an unknown one is kept (`D-1`).
+    /// The code; an unknown one is kept.
+    // D-1
     pub code: Open<Code>,
     /// For people, as sent.
     pub message: String,
@@ -176,7 +195,8 @@ pub struct Error {
     pub source: Option<Open<Source>>,
     /// Which library, when one did.
     pub sdk_id: Option<String>,
-    /// `warning` for what is no failure (`T-2`).
+    /// `warning` for what is no failure.
+    // T-2
     pub severity: Option<String>,
 }
 
@@ -199,6 +219,7 @@ pub struct Issue {
 
 /// Why something is no error object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Malformed {
     /// It is not an object.
     NotAnObject,
@@ -242,8 +263,9 @@ impl Error {
         }
     }
 
-    /// How to recover: what the error says, an unknown word being terminal (`D-2`, `D-4`); else
-    /// the row's class; else transient, which every budget bounds (`D-3`).
+    /// How to recover: what the error says, an unknown word being terminal; else
+    /// the row's class; else transient, which every budget bounds.
+    // D-2, D-4, D-3
     #[must_use]
     pub fn class(&self) -> Recovery {
         match (&self.recovery, &self.code) {
@@ -261,7 +283,8 @@ impl Error {
     }
 
     /// Names it by the equivalent that a release has, when it does not have the code itself. The
-    /// recovery class stays as it is: it is the class of what happened (`D-6`).
+    /// recovery class stays as it is: it is the class of what happened.
+    // D-6
     pub fn pin(&mut self, release: Release) {
         let Open::Known(code) = self.code else {
             return;
@@ -276,7 +299,8 @@ impl Error {
     /// Reads an error object.
     ///
     /// # Errors
-    /// What makes it none; the caller then goes on as if there were no structured error (`T-6`).
+    /// What makes it none; the caller then goes on as if there were no structured error.
+    // T-6
     pub fn read(value: &Value) -> Result<Self, Malformed> {
         let members = value.as_object().ok_or(Malformed::NotAnObject)?;
         let text = |name: &str| members.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
@@ -365,7 +389,8 @@ fn fits(value: &Value) -> bool {
     crate::json::to_writer(Room(MAX_BYTES), value).is_ok()
 }
 
-/// A delay, never shorter than written (`E-2`, `O-3`).
+/// A delay, never shorter than written.
+// E-2, O-3
 fn seconds(value: &Value) -> Option<u32> {
     let seconds = value.as_number()?.as_f64().filter(|seconds| seconds.is_finite())?;
     let (least, most) = (*RETRY_AFTER.start(), *RETRY_AFTER.end());
@@ -373,7 +398,8 @@ fn seconds(value: &Value) -> Option<u32> {
     Some((seconds.ceil() as u32).clamp(least, most))
 }
 
-/// A JSON Pointer in AdCP's path notation (`O-4`): `/packages/0/a~1b` is `packages[0].a/b`.
+/// A JSON Pointer in AdCP's path notation: `/packages/0/a~1b` is `packages[0].a/b`.
+// O-4
 #[must_use]
 pub fn path(pointer: &str) -> String {
     let mut path = String::new();

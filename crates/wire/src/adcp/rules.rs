@@ -1,9 +1,10 @@
 //! Requests of AdCP checked as published: every violated constraint at once, with a JSON Pointer,
-//! the JSON Schema keyword and a sentence that never repeats a value (AdCP I-1 to I-8, O-4, O-5).
+//! the JSON Schema keyword and a sentence that never repeats a value.
 //!
 //! The rules are data, in a notation of our own (`rules/*.rules`; `notation` explains it): the
 //! facts of the published schemas [`VERSION`], and none of their text. Tests prove them equal.
 //! Members that no rule names are accepted exactly where the schemas accept them.
+// I-1 to I-8
 
 use std::sync::LazyLock;
 
@@ -35,7 +36,8 @@ pub const MAX_ISSUES: usize = 20;
 /// are in stays within [`MAX_BYTES`](super::error::MAX_BYTES).
 const MAX_ISSUE_BYTES: usize = 3000;
 
-/// Whether issues name the place in the published schemas that rejected (`I-8`).
+/// Whether issues name the place in the published schemas that rejected.
+// I-8
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Internals {
     /// They have `pointer`, `message` and `keyword`.
@@ -72,8 +74,9 @@ impl Issues {
         self.total.saturating_sub(self.listed.len())
     }
 
-    /// The error object that says all this: `VALIDATION_ERROR` (requirements §1.11, 9). It fits
+    /// The error object that says all this: `VALIDATION_ERROR`. It fits
     /// into [`MAX_BYTES`](super::error::MAX_BYTES).
+    // requirements §1.11, 9
     #[must_use]
     pub fn into_error(self) -> Error {
         let mut message = match self.total {

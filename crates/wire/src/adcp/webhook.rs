@@ -50,6 +50,7 @@ pub struct Step {
 
 /// A body that is no webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NoWebhook {
     /// Every problem.
     pub problems: Problems,
@@ -80,7 +81,11 @@ impl fmt::Display for NoWebhook {
     }
 }
 
-impl std::error::Error for NoWebhook {}
+impl std::error::Error for NoWebhook {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.problems.as_cause()
+    }
+}
 
 /// Reads one.
 ///

@@ -5,17 +5,18 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    clippy::print_stdout,
     clippy::wildcard_enum_match_arm,
     reason = "all of this crate is tests, whose helpers the exceptions of clippy.toml do not reach"
 )]
 
 mod adcp;
 mod adcp_rules;
+mod beside;
 mod cases;
 mod catalogs;
 mod dependencies;
 mod docs;
+mod documentation;
 mod equivalence;
 mod hostile;
 mod mutate;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tradepost_wire::json::Value;
 
+use crate::beside;
+
 /// The workspace's root.
 pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -12,12 +14,7 @@ pub(crate) fn workspace() -> PathBuf {
 
 /// A published file or folder; says so when it is absent.
 pub(crate) fn path(relative: &str) -> Option<PathBuf> {
-    let path = workspace().join("../shared").join(relative);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: {relative} is not beside the workspace");
-    None
+    beside::published(relative)
 }
 
 /// A published text.
@@ -40,4 +37,32 @@ pub(crate) fn rows(markdown: &str, wanted: impl Fn(&str) -> bool) -> Vec<Vec<Str
     };
     let rows = markdown.lines().filter(|line| line.contains('|')).map(cells);
     rows.filter(|row| wanted(&row[0])).collect()
+}
+
+/// The sources below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_test_looks_beside_the_workspace_but_where_it_is_said_when_nothing_is_there() {
+    let mut found = Vec::new();
+    sources(&workspace().join("crates"), &mut found);
+    let quote = '"';
+    let looks = |line: &str| line.contains(&format!("..{}shared", '/')) && line.contains(quote);
+    let mut looking = Vec::new();
+    for path in found {
+        let text = fs::read_to_string(&path).unwrap();
+        if text.lines().any(|line| !line.trim_start().starts_with("//") && looks(line)) {
+            looking.push(path.file_name().unwrap().to_owned());
+        }
+    }
+    assert_eq!(looking, ["beside.rs"]);
 }

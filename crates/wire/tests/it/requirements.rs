@@ -29,7 +29,8 @@ fn is_id(word: &str) -> bool {
     }
 }
 
-fn ids(text: &str) -> impl Iterator<Item = &str> {
+/// The ids in a text.
+pub(crate) fn ids(text: &str) -> impl Iterator<Item = &str> {
     let is_in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     text.split(move |c| !is_in_word(c)).filter(|word| is_id(word) && !NO_IDS.contains(word))
 }

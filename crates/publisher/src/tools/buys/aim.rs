@@ -3,6 +3,7 @@
 
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
 use super::{Desk, all_not_done};
@@ -13,7 +14,6 @@ use crate::forms::buys::{AimedSignal, Assignment, PackageRequest, Targeting};
 use crate::property::PropertyList;
 use crate::refuse::{self, at, invalid, with};
 use crate::shelf::{Query, Thing, own_id};
-use crate::world::Broken;
 
 /// Looks at what a package is aimed at. References resolve to what is the caller's, and to nothing else.
 pub(super) fn targeting(
@@ -22,7 +22,7 @@ pub(super) fn targeting(
     overlay: Option<&Targeting>,
     place: &str,
     problems: &mut Vec<Error>,
-) -> Result<(), Broken> {
+) -> Result<(), Fault> {
     let Some(overlay) = overlay else {
         return Ok(());
     };
@@ -67,7 +67,7 @@ fn chosen<T: Thing>(
     desk: &Desk<'_>,
     id: &str,
     is: impl Fn(&T) -> bool,
-) -> Result<Option<T>, Broken> {
+) -> Result<Option<T>, Fault> {
     let account = desk.account;
     if let Some(account) = account {
         let near = own_id(&account.record.owner, &account.record.id, id);
@@ -85,7 +85,7 @@ fn audience(
     id: &str,
     field: &str,
     included: bool,
-) -> Result<Option<Error>, Broken> {
+) -> Result<Option<Error>, Fault> {
     let Some(audience) = chosen(desk, id, |one: &Audience| one.audience_id == id)? else {
         let message = "an audience in the request does not resolve to one of yours";
         return Ok(Some(invalid(field, message)));
@@ -136,7 +136,7 @@ pub(super) fn creatives(
     given: &PackageRequest,
     place: &str,
     problems: &mut Vec<Error>,
-) -> Result<Vec<Value>, Broken> {
+) -> Result<Vec<Value>, Fault> {
     if given.creatives.is_some() {
         let message = "this seller takes creatives by sync_creatives; send them there, and assign them \
                        by creative_id";
@@ -151,7 +151,7 @@ pub(super) fn assignments(
     given: &[Assignment],
     place: &str,
     problems: &mut Vec<Error>,
-) -> Result<Vec<Value>, Broken> {
+) -> Result<Vec<Value>, Fault> {
     let mut assigned = Vec::new();
     for (index, assignment) in given.iter().enumerate() {
         let id = assignment.creative_id.as_str();
@@ -166,7 +166,7 @@ pub(super) fn assignments(
     Ok(assigned)
 }
 
-fn creative(desk: &Desk<'_>, id: &str) -> Result<Option<Creative>, Broken> {
+fn creative(desk: &Desk<'_>, id: &str) -> Result<Option<Creative>, Fault> {
     chosen(desk, id, |one: &Creative| one.creative_id == id)
 }
 

@@ -1,6 +1,7 @@
 //! `create_media_buy`.
 
 use tradepost_wire::adcp::Standing;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::Desk;
@@ -19,7 +20,6 @@ use crate::shelf::New;
 use crate::task::Task;
 use crate::task::end::record_id;
 use crate::work::Work;
-use crate::world::Broken;
 use crate::world::Supply;
 
 /// What the ad server has on offer now: nothing is sold without knowing.
@@ -90,7 +90,7 @@ fn commit(work: &Work<'_>, buy: &MediaBuy) -> Result<(), Stop> {
 }
 
 /// Adds to what is committed of an account; takes away when it is negative.
-pub(super) fn charge(work: &Work<'_>, account: &str, more: f64) -> Result<(), Broken> {
+pub(super) fn charge(work: &Work<'_>, account: &str, more: f64) -> Result<(), Fault> {
     if let Some(mut account) = work.shelf.find::<crate::account::Account>(account)?
         && let Some(funds) = &mut account.thing.funds
     {
@@ -115,7 +115,7 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
         now,
     };
     work.shelf.add(new, &thing)?;
-    let absent = || Broken::new("booking a buy", "it is not where it was put");
+    let absent = || Fault::new("booking a buy", "it is not where it was put");
     let kept = work.shelf.find::<MediaBuy>(&id)?.ok_or_else(absent)?;
     let actions = action::permitted(&kept.thing, &draft.products, now);
     let mut body = created(&kept, &actions, Some(&account.thing), now);

@@ -3,6 +3,7 @@
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::OneOrMore;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::Desk;
@@ -17,7 +18,6 @@ use crate::reply::Reply;
 use crate::shelf::{Kept, Query};
 use crate::tools::page;
 use crate::work::Work;
-use crate::world::Broken;
 
 /// Replies.
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<Reply, Stop> {
@@ -146,7 +146,7 @@ fn packages(
     kept: &Kept<MediaBuy>,
     library: &[Creative],
     snapshot: bool,
-) -> Result<Value, Broken> {
+) -> Result<Value, Fault> {
     let (buy, now) = (&kept.thing, work.ask.now);
     let snapshots = if snapshot {
         let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{Desk, aim, all_not_done, not_done, scrubbed_members, terms};
@@ -10,7 +11,6 @@ use crate::catalogue::{Price, Product, currency, maps, same_format, text};
 use crate::forms::buys::PackageRequest;
 use crate::money;
 use crate::refuse::{self, at, invalid, with};
-use crate::world::Broken;
 
 /// From when until when a buy runs.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ pub(super) fn bought(
     place: &str,
     flight: Flight,
     problems: &mut Vec<Error>,
-) -> Result<Option<Bought>, Broken> {
+) -> Result<Option<Bought>, Fault> {
     problems.extend(all_not_done(&given.not_done, place));
     let Some(product) = offer.iter().find(|product| product.id() == given.product_id) else {
         let field = format!("{place}.product_id");

@@ -4,7 +4,7 @@
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{At, Done, Fault, need, taken};
+use super::{At, Done, Failed, need, taken};
 use crate::account::Account;
 use crate::buy::force::{self, Arm, Forced};
 use crate::buy::{MediaBuy, Status};
@@ -13,14 +13,14 @@ use crate::task::Task;
 use crate::task::end::{Office, record_id};
 
 /// `force_media_buy_status`.
-pub(super) fn status(at: &At<'_>) -> Result<Done, Fault> {
+pub(super) fn status(at: &At<'_>) -> Result<Done, Failed> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
     let next = Status::from_name(need("status", &at.params.status)?);
-    let next = next.ok_or(Fault::InvalidParams("params.status is none of a media buy".into()))?;
+    let next = next.ok_or(Failed::InvalidParams("params.status is none of a media buy".into()))?;
     let reason = at.params.rejection_reason.as_deref();
     let mut buy = found(at, id)?;
     match force::status(work.shelf, &mut buy, next, reason, work.ask.now)? {
-        Forced::Impossible { from } => Err(Fault::InvalidTransition(from.name().to_owned())),
+        Forced::Impossible { from } => Err(Failed::InvalidTransition(from.name().to_owned())),
         Forced::Done { before } => {
             Ok(Done::Moved { before: before.name().to_owned(), after: next.name().to_owned() })
         }
@@ -28,11 +28,11 @@ pub(super) fn status(at: &At<'_>) -> Result<Done, Fault> {
 }
 
 /// `force_create_media_buy_arm`: for the caller's next `create_media_buy`.
-pub(super) fn arm(at: &At<'_>) -> Result<Done, Fault> {
+pub(super) fn arm(at: &At<'_>) -> Result<Done, Failed> {
     let (task_id, message) = (at.params.task_id.clone(), at.params.message.clone());
     let arm = Arm { arm: need("arm", &at.params.arm)?.to_owned(), task_id, message };
     if arm.arm == "submitted" && arm.task_id.is_none() {
-        return Err(Fault::InvalidParams("params.task_id is missing".into()));
+        return Err(Failed::InvalidParams("params.task_id is missing".into()));
     }
     arm.set(at.work.shelf, at.tenant(), at.work.ask.now)?;
     let mut forced = json!({"arm": arm.arm});
@@ -45,26 +45,26 @@ pub(super) fn arm(at: &At<'_>) -> Result<Done, Fault> {
 }
 
 /// `force_task_completion`.
-pub(super) fn task(at: &At<'_>) -> Result<Done, Fault> {
+pub(super) fn task(at: &At<'_>) -> Result<Done, Failed> {
     let (work, id) = (at.work, need("task_id", &at.params.task_id)?);
     let none = Map::new();
     let result = at.params.result.as_ref().and_then(Value::as_object).unwrap_or(&none);
     let place = record_id(at.tenant(), id);
-    let task = work.admitted.reach.find::<Task>(work.shelf, &place)?.ok_or(Fault::NotFound)?;
+    let task = work.admitted.reach.find::<Task>(work.shelf, &place)?.ok_or(Failed::NotFound)?;
     let before = task.thing.status;
     let office = Office { publisher: work.publisher, shelf: work.shelf, now: work.ask.now };
     match office.force(&place, result)? {
-        None => Err(Fault::NotFound),
-        Some(false) => Err(Fault::InvalidTransition(before)),
+        None => Err(Failed::NotFound),
+        Some(false) => Err(Failed::InvalidTransition(before)),
         Some(true) => {
-            let after = work.shelf.find::<Task>(&place)?.ok_or(Fault::NotFound)?;
+            let after = work.shelf.find::<Task>(&place)?.ok_or(Failed::NotFound)?;
             Ok(Done::Moved { before, after: after.thing.status })
         }
     }
 }
 
 /// `simulate_delivery`: adds to what was delivered.
-pub(super) fn delivery(at: &At<'_>) -> Result<Done, Fault> {
+pub(super) fn delivery(at: &At<'_>) -> Result<Done, Failed> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
     let total = force::deliver(work.shelf, &found(at, id)?, &at.params.sent, work.ask.now)?;
     let mut simulated = at.params.sent.clone();
@@ -73,21 +73,21 @@ pub(super) fn delivery(at: &At<'_>) -> Result<Done, Fault> {
 }
 
 /// `simulate_budget_spend`: in place of what was spent.
-pub(super) fn spend(at: &At<'_>) -> Result<Done, Fault> {
+pub(super) fn spend(at: &At<'_>) -> Result<Done, Failed> {
     let (work, reach, now) = (at.work, &at.work.admitted.reach, at.work.ask.now);
     let share = at
         .params
         .spend_percentage
-        .ok_or(Fault::InvalidParams("params.spend_percentage is missing".into()))?;
+        .ok_or(Failed::InvalidParams("params.spend_percentage is missing".into()))?;
     let (spent, budget) = if at.params.media_buy_id.is_some() {
         let buy = found(at, need("media_buy_id", &at.params.media_buy_id)?)?;
         force::spend(work.shelf, &buy, share, now)?
     } else {
         let id = need("account_id", &at.params.account_id)?;
         let account = reach.find::<Account>(work.shelf, id)?;
-        let mut account = account.ok_or(Fault::NotFound)?;
+        let mut account = account.ok_or(Failed::NotFound)?;
         let done = force::spend_account(work.shelf, &mut account, share, now)?;
-        done.ok_or(Fault::InvalidParams("the account has no limit to spend".into()))?
+        done.ok_or(Failed::InvalidParams("the account has no limit to spend".into()))?
     };
     let simulated = json!({
         "spend_percentage": share,
@@ -98,16 +98,16 @@ pub(super) fn spend(at: &At<'_>) -> Result<Done, Fault> {
 }
 
 /// The caller's media buy.
-fn found(at: &At<'_>, id: &str) -> Result<Kept<MediaBuy>, Fault> {
-    at.work.admitted.reach.find(at.work.shelf, id)?.ok_or(Fault::NotFound)
+fn found(at: &At<'_>, id: &str) -> Result<Kept<MediaBuy>, Failed> {
+    at.work.admitted.reach.find(at.work.shelf, id)?.ok_or(Failed::NotFound)
 }
 
 /// `seed_media_buy`, on the named account.
-pub(super) fn seed(at: &At<'_>, fixture: &Map) -> Result<(), Fault> {
+pub(super) fn seed(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
     let account = work.admitted.account.as_ref();
     let account =
-        account.ok_or(Fault::InvalidParams("account has to name one for tests".into()))?;
+        account.ok_or(Failed::InvalidParams("account has to name one for tests".into()))?;
     if work.shelf.whose(Kind::MediaBuy, id)?.is_some() {
         return Err(taken());
     }

@@ -2,7 +2,7 @@
 
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{At, Done, Fault, need};
+use super::{At, Done, Failed, need};
 use crate::account::{Account, Status as Standing};
 use crate::creative::{Creative, Status as Review};
 use crate::session::{Session, Status as Course};
@@ -10,20 +10,20 @@ use crate::shelf::{Kept, Kind, New, Query};
 use crate::supply::Outage;
 
 /// `force_account_status`.
-pub(super) fn account(at: &At<'_>) -> Result<Done, Fault> {
+pub(super) fn account(at: &At<'_>) -> Result<Done, Failed> {
     let (work, id) = (at.work, need("account_id", &at.params.account_id)?);
     let found = work.admitted.reach.find::<Account>(work.shelf, id)?;
-    let mut kept = found.ok_or(Fault::NotFound)?;
+    let mut kept = found.ok_or(Failed::NotFound)?;
     if !kept.thing.sandbox {
-        return Err(Fault::Forbidden("the account is a live one; name one for tests"));
+        return Err(Failed::Forbidden("the account is a live one; name one for tests"));
     }
     let next = at.params.status.as_deref().and_then(Standing::from_name);
-    let unknown = || Fault::InvalidParams("params.status is no status of an account".into());
+    let unknown = || Failed::InvalidParams("params.status is no status of an account".into());
     let next = next.ok_or_else(unknown)?;
     let before = kept.thing.status;
     if before != next {
         if !before.may_become(next) {
-            return Err(Fault::InvalidTransition(before.name().to_owned()));
+            return Err(Failed::InvalidTransition(before.name().to_owned()));
         }
         kept.thing.status = next;
         work.shelf.change(&mut kept, work.ask.now)?;
@@ -32,21 +32,21 @@ pub(super) fn account(at: &At<'_>) -> Result<Done, Fault> {
 }
 
 /// `force_creative_status`.
-pub(super) fn creative(at: &At<'_>) -> Result<Done, Fault> {
+pub(super) fn creative(at: &At<'_>) -> Result<Done, Failed> {
     let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
     let next = Review::from_name(need("status", &at.params.status)?);
-    let next = next.ok_or(Fault::InvalidParams("params.status is none of a creative".into()))?;
+    let next = next.ok_or(Failed::InvalidParams("params.status is none of a creative".into()))?;
     let mut all: Vec<Kept<Creative>> = work.admitted.reach.all(work.shelf, &Query::default())?;
     all.retain(|creative| creative.thing.creative_id == id);
     // Several accounts may have one; the named account's comes first, then what changed last.
     let named = work.admitted.account_id();
     all.sort_by_key(|it| (it.record.account.as_deref() == named, it.record.updated_at));
-    let mut kept = all.pop().ok_or(Fault::NotFound)?;
+    let mut kept = all.pop().ok_or(Failed::NotFound)?;
     let now = work.ask.now;
     let before = kept.thing.status_at(now);
     if before != next {
         if !before.may_become(next) {
-            return Err(Fault::InvalidTransition(before.name().to_owned()));
+            return Err(Failed::InvalidTransition(before.name().to_owned()));
         }
         let reason = match next {
             Review::Rejected => {
@@ -67,20 +67,20 @@ pub(super) fn creative(at: &At<'_>) -> Result<Done, Fault> {
 }
 
 /// `force_session_status`.
-pub(super) fn session(at: &At<'_>) -> Result<Done, Fault> {
+pub(super) fn session(at: &At<'_>) -> Result<Done, Failed> {
     let (work, id) = (at.work, need("session_id", &at.params.session_id)?);
     let found = work.admitted.reach.find::<Session>(work.shelf, id)?;
     let alive = found.filter(|session| !session.thing.is_expired(work.ask.now));
-    let mut kept = alive.ok_or(Fault::NotFound)?;
+    let mut kept = alive.ok_or(Failed::NotFound)?;
     let next = match need("status", &at.params.status)? {
         "complete" => Course::Complete,
         "terminated" => Course::Terminated,
-        _ => return Err(Fault::InvalidParams("params.status is complete or terminated".into())),
+        _ => return Err(Failed::InvalidParams("params.status is complete or terminated".into())),
     };
     let before = kept.thing.status;
     if before != next {
         if before.is_terminal() {
-            return Err(Fault::InvalidTransition(before.name().to_owned()));
+            return Err(Failed::InvalidTransition(before.name().to_owned()));
         }
         kept.thing.status = next;
         kept.thing.reason.clone_from(&at.params.termination_reason);
@@ -90,11 +90,11 @@ pub(super) fn session(at: &At<'_>) -> Result<Done, Fault> {
 }
 
 /// `force_upstream_unavailable`: for the caller alone, and for a moment.
-pub(super) fn upstream(at: &At<'_>) -> Result<Done, Fault> {
+pub(super) fn upstream(at: &At<'_>) -> Result<Done, Failed> {
     let (work, tool) = (at.work, need("tool", &at.params.tool)?);
     if tool != "*" && tool != "get_products" {
         let detail = "no other tool than get_products asks anything behind the publisher";
-        return Err(Fault::InvalidParams(detail.into()));
+        return Err(Failed::InvalidParams(detail.into()));
     }
     let name = at.params.upstream_name.clone();
     let outage = Outage {

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::rules::typed::Typed;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{At, Done, Fault, Scenario, buys, need, taken};
+use super::{At, Done, Failed, Scenario, buys, need, taken};
 use crate::account::Account;
 use crate::agent::Billing;
 use crate::creative::{Creative, Status};
@@ -16,7 +17,6 @@ use crate::forms::controller::{AccountFixture, CreativeFixture};
 use crate::forms::products::Brand;
 use crate::shelf::{Kind, New, Thing, own_id};
 use crate::tools::plans;
-use crate::world::Broken;
 
 /// The price that a product which was put there has besides those that were put to it.
 const DEFAULT: &str = "default";
@@ -32,7 +32,7 @@ impl Thing for Seed {
 }
 
 /// `seed_*`.
-pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Fault> {
+pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Failed> {
     let (work, fixture) = (at.work, at.params.fixture.clone());
     let mut ids = at.params.sent.clone();
     ids.swap_remove("fixture");
@@ -56,7 +56,7 @@ pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Fault> {
         names.dedup();
         let names: Vec<_> = names.into_iter().map(String::as_str).collect();
         let detail = format!("it was put there with other values of {}", names.join(", "));
-        return Err(Fault::InvalidParams(detail.into()));
+        return Err(Failed::InvalidParams(detail.into()));
     }
     lay(at, scenario, &fixture)?;
     let new = New { id: &place, owner, account: None, state: "", now: work.ask.now };
@@ -64,7 +64,7 @@ pub(super) fn put(at: &At<'_>, scenario: Scenario) -> Result<Done, Fault> {
     Ok(Done::Seeded)
 }
 
-fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map) -> Result<(), Fault> {
+fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map) -> Result<(), Failed> {
     let (publisher, shelf, now) = (at.work.publisher, at.work.shelf, at.work.ask.now);
     match scenario {
         Scenario::SeedProduct => Ok(publisher.seed_product(
@@ -79,7 +79,7 @@ fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map) -> Result<(), Fault> {
                 need("pricing_option_id", &at.params.pricing_option_id)?,
             );
             if !publisher.seed_price(shelf, product, option, fixture, now)? {
-                return Err(Fault::NotFound);
+                return Err(Failed::NotFound);
             }
             // Tests that buy without having asked for prices name this one. It costs what the first
             // price costs, and stands after it.
@@ -112,17 +112,17 @@ fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map) -> Result<(), Fault> {
         | Scenario::ForceTaskCompletion
         | Scenario::ForceUpstreamUnavailable
         | Scenario::SimulateDelivery
-        | Scenario::SimulateBudgetSpend => Err(Fault::UnknownScenario),
+        | Scenario::SimulateBudgetSpend => Err(Failed::UnknownScenario),
     }
 }
 
-fn read<T: Typed>(fixture: &Map) -> Result<T, Broken> {
-    let broken = || Broken::new("reading a fixture", "it is not in the form that it has");
+fn read<T: Typed>(fixture: &Map) -> Result<T, Fault> {
+    let broken = || Fault::new("reading a fixture", "it is not in the form that it has");
     T::read(&Value::Object(fixture.clone())).ok_or_else(broken)
 }
 
 /// An account for tests; what the fixture leaves open is filled in.
-fn account(at: &At<'_>, fixture: &Map) -> Result<(), Fault> {
+fn account(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
     let (shelf, id) = (at.work.shelf, need("account_id", &at.params.account_id)?);
     if shelf.whose(Kind::Account, id)?.is_some() {
         return Err(taken());
@@ -141,11 +141,11 @@ fn account(at: &At<'_>, fixture: &Map) -> Result<(), Fault> {
 }
 
 /// A creative of the named account; approved, unless the fixture says otherwise.
-fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Fault> {
+fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
     let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
     let account = work.admitted.account.as_ref();
     let account =
-        account.ok_or(Fault::InvalidParams("account has to name one for tests".into()))?;
+        account.ok_or(Failed::InvalidParams("account has to name one for tests".into()))?;
     let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
     let place = own_id(owner, of, id);
     if work.shelf.whose(Kind::Creative, &place)?.is_some() {
@@ -159,7 +159,7 @@ fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Fault> {
     if !given.contains_key("format_id") && !given.contains_key("format_kind") {
         let formats = work.publisher.formats(work.shelf)?;
         let format = formats.first().and_then(|format| format.get("format_id")).cloned();
-        let absent = || Fault::InvalidParams("params.fixture has to name a format_id".into());
+        let absent = || Failed::InvalidParams("params.fixture has to name a format_id".into());
         given.insert("format_id".to_owned(), format.ok_or_else(absent)?);
     }
     let creative = Creative {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{Buys, assigns, runs};
@@ -19,7 +20,6 @@ use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
 use crate::shelf::{Kept, New, Query, own_id};
 use crate::work::Work;
-use crate::world::Broken;
 
 /// What becomes of a creative.
 enum Deed {
@@ -110,7 +110,7 @@ impl Sync<'_> {
         self.work.ask.now
     }
 
-    fn judge(&mut self, form: &SyncCreatives) -> Result<(), Broken> {
+    fn judge(&mut self, form: &SyncCreatives) -> Result<(), Fault> {
         let mut seen = BTreeSet::new();
         for (index, given) in form.creatives.iter().enumerate() {
             let id = &given.creative_id;
@@ -139,7 +139,7 @@ impl Sync<'_> {
         Ok(())
     }
 
-    fn deed(&self, given: &CreativeAsset, at: &str, form: &SyncCreatives) -> Result<Deed, Broken> {
+    fn deed(&self, given: &CreativeAsset, at: &str, form: &SyncCreatives) -> Result<Deed, Fault> {
         let id = given.creative_id.as_str();
         let known = self.library.get(id);
         // What is left out stays as it is, except that a creative has one kind of format.
@@ -244,7 +244,7 @@ impl Sync<'_> {
     }
 
     /// What the products demand that a creative runs in, or is to run in.
-    fn products_demand(&self, id: &str, form: &SyncCreatives) -> Result<Provenance, Broken> {
+    fn products_demand(&self, id: &str, form: &SyncCreatives) -> Result<Provenance, Fault> {
         let mut demand = Provenance::default();
         let wanted: BTreeSet<&str> = form
             .assignments
@@ -425,7 +425,7 @@ impl Sync<'_> {
         body
     }
 
-    fn apply(mut self) -> Result<(), Broken> {
+    fn apply(mut self) -> Result<(), Fault> {
         let (shelf, now) = (self.work.shelf, self.now());
         let (owner, account) =
             (self.account.record.owner.as_str(), self.account.record.id.as_str());

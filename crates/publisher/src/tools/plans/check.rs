@@ -4,6 +4,7 @@
 use jiff::SignedDuration;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::plans::{Allocation, CheckGovernance, Delegation, KeptPlan};
@@ -12,7 +13,6 @@ use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::shelf::own_id;
 use crate::work::Work;
-use crate::world::Broken;
 
 /// For how long a decision holds.
 const LIFE: SignedDuration = SignedDuration::from_mins(15);
@@ -49,7 +49,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Resu
                        delivery_metrics";
         return Err(refuse::invalid("payload", message).into());
     }
-    let unread = || Broken::new("reading a plan", "it is not in the form that it has");
+    let unread = || Fault::new("reading a plan", "it is not in the form that it has");
     let plan = KeptPlan::read(&kept.thing.given.into()).ok_or_else(unread)?;
     let mut check = Check { plan, form, found: Vec::new() };
     check.authority(work);

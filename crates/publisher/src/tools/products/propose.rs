@@ -1,6 +1,7 @@
 //! Keeping proposals: drafts for a brief, their next version, and committed ones.
 
 use jiff::{SignedDuration, Timestamp};
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
 use super::offer::Offer;
@@ -12,7 +13,6 @@ use crate::proposal::{Envelope, Proposal, Status};
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, New, Query};
 use crate::work::Work;
-use crate::world::Broken;
 
 /// For how long an expired proposal is still known to be expired.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -77,7 +77,7 @@ pub(super) fn for_brief(
 }
 
 /// Keeps a new draft.
-fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Broken> {
+fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Fault> {
     draft.proposal_id = work.publisher.world.fresh_id("prop");
     let new = New {
         id: &draft.proposal_id,
@@ -92,7 +92,7 @@ fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Broken> {
 
 /// The tenant's current drafts. What expired long ago is taken away, so that briefs leave nothing
 /// behind for good.
-fn tidy(work: &Work<'_>) -> Result<Vec<Kept<Proposal>>, Broken> {
+fn tidy(work: &Work<'_>) -> Result<Vec<Kept<Proposal>>, Fault> {
     let owner = Some(work.admitted.owner().to_owned());
     let query = Query { owner, state: Some(DRAFT.to_owned()), ..Query::default() };
     let mut current = Vec::new();
@@ -136,7 +136,7 @@ pub(super) fn replanned(
         }
         Status::Committed => {
             let added = add(work, next)?;
-            let broken = || Broken::new("reading a proposal that was just kept", "it is not there");
+            let broken = || Fault::new("reading a proposal that was just kept", "it is not there");
             let found = work.shelf.find(&added.proposal_id)?;
             kept = found.ok_or_else(broken)?;
         }
@@ -165,9 +165,9 @@ fn terms(work: &Work<'_>) -> Result<ProposalTerms, Stop> {
     })
 }
 
-fn after(now: Timestamp, hours: u32) -> Result<Timestamp, Broken> {
+fn after(now: Timestamp, hours: u32) -> Result<Timestamp, Fault> {
     now.checked_add(SignedDuration::from_hours(i64::from(hours)))
-        .map_err(|error| Broken::new("working out when a proposal expires", error))
+        .map_err(|error| Fault::new("working out when a proposal expires", error))
 }
 
 /// What a request is priced against: what its filters say, and else the money in its brief.

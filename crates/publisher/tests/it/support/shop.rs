@@ -229,14 +229,14 @@ impl Shop {
     /// Everything of a kind that is kept, as it lies there.
     pub(crate) fn kept(&self, kind: Kind) -> Vec<Value> {
         let listed = self.desk.vault.look(|shelf| shelf.list(kind, &Query::default()));
-        let records: Result<_, tradepost_publisher::world::Broken> = listed;
+        let records: Result<_, tradepost_wire::fault::Fault> = listed;
         records.unwrap().into_iter().map(|record| record.body).collect()
     }
 
     /// A buy as it is kept.
     pub(crate) fn buy(&self, id: &str) -> Kept<MediaBuy> {
         let found = self.desk.vault.look(|shelf| shelf.find::<MediaBuy>(id));
-        let found: Result<_, tradepost_publisher::world::Broken> = found;
+        let found: Result<_, tradepost_wire::fault::Fault> = found;
         found.unwrap().unwrap()
     }
 

@@ -162,7 +162,8 @@ pub(super) fn profile(refusal: ProfileRefusal) -> Parcel {
     (response, stamp)
 }
 
-/// What broke on our side: with an error id, and when to come back (E-14).
+/// What broke on our side: with an error id, and when to come back.
+// E-14
 pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Failure, String) {
     let (refusal, error_id) = answers::broken(agent, fault);
     let failure = Failure::from(&refusal).with_retry(PAUSE);
@@ -173,7 +174,8 @@ pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Failure, String) {
     }
 }
 
-/// The process stops while there is more to come (E-14).
+/// The process stops while there is more to come.
+// E-14
 pub(super) fn stopping() -> Failure {
     bare(Status::Unavailable, "this server stops; read the task, or subscribe to it again")
 }

@@ -11,7 +11,8 @@ use crate::agent::{Binding, Blame, PAUSE, ProfileRefusal};
 use crate::http::answers::{self, Dialect, Parcel};
 use crate::http::json_response;
 
-/// Errors of this binding. `error.code` is the HTTP status (E-09).
+/// Errors of this binding. `error.code` is the HTTP status.
+// E-09
 pub(super) struct HttpJson;
 
 impl Dialect for HttpJson {
@@ -63,7 +64,8 @@ impl Dialect for HttpJson {
     }
 }
 
-/// Says when to ask again, where that helps (E-14).
+/// Says when to ask again, where that helps.
+// E-14
 fn come_back(response: &mut Response) {
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         response.headers_mut().insert(header::RETRY_AFTER, PAUSE.as_secs().into());

@@ -48,7 +48,8 @@ const PING: Duration = Duration::from_secs(20);
 /// long as a head may take to arrive.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// For a year nobody should ask in clear text again (RFC 6797, A-09).
+/// For a year nobody should ask in clear text again (RFC 6797).
+//
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Who is at the other end.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use tradepost_publisher::order;
 use tradepost_publisher::refuse;
-use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::Wait;
 use tradepost_server::agent::{Blame, ProfileRefusal, Row};
 use tradepost_server::auth::Denied;
@@ -16,8 +15,9 @@ use tradepost_server::http::jsonrpc::JsonRpc;
 use tradepost_server::limit::Exceeded;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::adcp::error::{Code, Error, Release};
-use tradepost_wire::adcp::signing::Fault;
+use tradepost_wire::adcp::signing;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, json};
 use tradepost_wire::jsonrpc::Id;
 
@@ -52,7 +52,7 @@ impl TurnedAway {
         match refused {
             Refused::Denied(denied) => Self::denied(agent, denied),
             Refused::Signature(fault) => {
-                let (code, message) = if fault == Fault::Required {
+                let (code, message) = if fault == signing::Fault::Required {
                     let message = "this has to be signed (RFC 9421); sign it with a key that your \
                                    operator publishes, or send another credential where one is \
                                    enough";
@@ -107,7 +107,7 @@ impl TurnedAway {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, error)
             }
             Denied::Unavailable(fault) => {
-                let broken = Broken::new("finding out who calls", fault.chain());
+                let broken = Fault::new("finding out who calls", fault.chain());
                 let error_id = agent.publisher.world.report(&broken);
                 let error = refuse::with(refuse::broke(), "error_id", error_id.clone());
                 Self {

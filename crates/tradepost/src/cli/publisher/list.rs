@@ -10,9 +10,9 @@ use tradepost_publisher::creative::{self, Creative};
 use tradepost_publisher::money;
 use tradepost_publisher::shelf::{Kept, Query, Shelf, Vault};
 use tradepost_publisher::task::Task;
-use tradepost_publisher::world::Broken;
 use tradepost_server::clock::Clock;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::Place;
@@ -152,7 +152,7 @@ fn rows(
     publisher: &str,
     shelf: &dyn Shelf,
     now: Timestamp,
-) -> Result<Vec<Value>, Broken> {
+) -> Result<Vec<Value>, Fault> {
     let all = Query::default();
     Ok(match what {
         What::Accounts => {

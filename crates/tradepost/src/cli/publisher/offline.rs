@@ -1,10 +1,10 @@
 //! The world of a publisher that nobody can reach and that reaches nobody: what its people decide
 //! needs identifiers and nothing else from outside.
 
-use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
 
 /// Nothing but identifiers.
@@ -38,7 +38,7 @@ impl World for Offline {
         Box::pin(std::future::ready(Err(Unavailable::Down { retry_after: None })))
     }
 
-    fn report(&self, _: &Broken) -> String {
+    fn report(&self, _: &Fault) -> String {
         self.fresh_id("err")
     }
 }

@@ -37,7 +37,7 @@ const SIGNATURES: usize = 100;
 pub(super) struct DemoPublisher {
     /// A fictional publisher of advertising instead of a configuration file: a sandbox, whose
     /// credentials are no secret.
-    #[arg(long, conflicts_with_all = ["demo", "config", "conformance"])]
+    #[arg(long, conflicts_with_all = ["demo", "config"])]
     demo_publisher: bool,
     /// Where the demo publisher's brand.json is reached with https, to which the address here has
     /// none.

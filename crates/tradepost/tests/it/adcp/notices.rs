@@ -19,7 +19,6 @@ use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
 use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
 use tradepost_publisher::shelf::{Job, Kept, New, Query, Shelf, Vault};
 use tradepost_publisher::task::Notice;
-use tradepost_publisher::world::Broken;
 use tradepost_publisher::world::Later;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
@@ -27,6 +26,7 @@ use tradepost_server::outbox::Edge;
 use tradepost_server::outbox::backoff::Schedule;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::http_signature::Target;
 use tradepost_wire::json::{Value, json};
 
@@ -125,7 +125,7 @@ impl World {
         let notice = Notice { url: url.to_owned(), authentication, body, attempts: 0, due_at: now };
         let job = move |shelf: &dyn Shelf| {
             shelf.add(New { id, owner: "o", account: None, state: "due", now }, &notice)?;
-            Ok::<_, Broken>(())
+            Ok::<_, Fault>(())
         };
         let vault: &dyn Vault = &self.vault;
         self.runtime.block_on(vault.act(job)).unwrap();
@@ -262,11 +262,11 @@ fn w_5_nothing_is_sent_where_the_guard_does_not_permit_it() {
 struct Stuck(StoreVault, Arc<Notify>);
 
 impl Vault for Stuck {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Broken> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
         self.0.read(job)
     }
 
-    fn write(&self, _: Job) -> Later<'_, Result<(), Broken>> {
+    fn write(&self, _: Job) -> Later<'_, Result<(), Fault>> {
         self.1.notify_one();
         Box::pin(std::future::pending())
     }

@@ -24,17 +24,13 @@ use tradepost_wire::adcp::signing::Fault;
 use tradepost_wire::http_signature::Target;
 use tradepost_wire::json::{Value, json};
 
-use crate::support::schemas::shared;
+use crate::beside::published;
 
 /// The folder of a checkout.
 fn checkout() -> Option<PathBuf> {
     let named = std::env::var_os("ADCP_CHECKOUT").map(PathBuf::from);
-    let found = named.or_else(|| Some(shared()?.join("spec/adcp/checkout")));
-    let found = found.filter(|folder| folder.join("static/test-vectors").is_dir());
-    if found.is_none() {
-        println!("skipped: no checkout of adcontextprotocol/adcp; name one by ADCP_CHECKOUT");
-    }
-    found
+    let is_one = |folder: &PathBuf| folder.join("static/test-vectors").is_dir();
+    named.filter(is_one).or_else(|| published("spec/adcp/checkout"))
 }
 
 fn document(path: &Path) -> Value {

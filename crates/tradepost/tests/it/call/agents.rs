@@ -4,8 +4,8 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use crate::conformance::Profile;
 use expect_test::{Expect, expect};
-use tradepost::conformance::Profile;
 use tradepost_wire::json::Value;
 
 use super::{ended, stop};

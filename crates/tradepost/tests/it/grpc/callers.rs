@@ -1,11 +1,11 @@
 //! Two callers (A-01 to A-07, E-12, E-13, E-28): what is not yours is not there, and who may not is
 //! told what is missing.
 
+use crate::conformance::Profile;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use expect_test::expect;
-use tradepost::conformance::Profile;
-use tradepost::gate::Scope;
+use tradepost_server::permission::Permission;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
@@ -113,7 +113,7 @@ fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
             [{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org","metadata":{"scheme":"Bearer"}}]
         "#]],
     );
-    let reader = server.caller("reader", Some(&[Scope::TasksRead]));
+    let reader = server.caller("reader", Some(&[Permission::TASKS_READ]));
     let denied = ask(&reader, "CancelTask");
     check(
         "A-03",
@@ -127,7 +127,7 @@ fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
     expect![[r#"Bearer realm="conformance", error="insufficient_scope", scope="tasks:write""#]]
         .assert_eq(denied.metadata("www-authenticate").unwrap());
     assert_eq!(ask(&reader, "GetTask").status, Status::NotFound);
-    let writer = server.caller("writer", Some(&[Scope::TasksWrite]));
+    let writer = server.caller("writer", Some(&[Permission::TASKS_WRITE]));
     for method in ["GetTask", "SubscribeToTask"] {
         assert_eq!(ask(&writer, method).status, Status::PermissionDenied, "{method}: before E-12");
     }

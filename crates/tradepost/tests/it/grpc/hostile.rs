@@ -1,9 +1,9 @@
 //! Calls that no client of good will makes: each has a status, and most say why.
 
+use crate::conformance::Profile;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use expect_test::{Expect, expect};
-use tradepost::conformance::Profile;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::catalog::Vocabulary as _;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::conformance::Profile;
 use expect_test::expect;
-use tradepost::conformance::Profile;
 use tradepost_wire::json::{Value, json};
 
 use super::client::Client;

@@ -1,10 +1,10 @@
 //! A client as buyers have one: messages of types that are generated from the definition, and the
 //! details of an error by their types.
 
+use crate::conformance::Profile;
 use prost::Message as _;
 use prost_types::value::Kind;
 use tonic::Code;
-use tradepost::conformance::Profile;
 use types::a2a::part::Content;
 use types::a2a::stream_response::Payload;
 use types::a2a::{self, TaskState};

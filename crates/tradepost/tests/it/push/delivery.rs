@@ -206,7 +206,7 @@ fn nothing_is_sent_once_a_webhook_is_deleted() {
 
 /// Whether everything has been delivered.
 fn webhook_rests(server: &ConformanceServer, id: &Value) -> bool {
-    use tradepost::conformance::Conformance;
+    use crate::conformance::Conformance;
     use tradepost_store::{Owner, TaskLog as _};
     let agent_id = Conformance::ID.to_owned();
     let owner = Owner { agent_id, principal: "anonymous".to_owned() };

@@ -15,8 +15,7 @@ use crate::support::conformance::{ask, at_once};
 use crate::support::webhook::{Webhook, answer, yes};
 use crate::support::with;
 
-const ARGUMENTS: [&str; 5] =
-    ["--conformance", "push", "--push-allow-loopback", "--listen", "127.0.0.1:0"];
+const ARGUMENTS: [&str; 2] = ["push", "--push-allow-loopback"];
 
 /// Runs a command on the folder; its exit code and what it writes.
 fn tradepost(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -44,7 +43,7 @@ fn begin(process: &Process, id: &str, url: &str) -> Value {
 #[test]
 fn a_killed_server_delivers_afterwards_what_it_could_not_before() {
     let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &ARGUMENTS);
+    let process = Process::agent(folder.path(), &ARGUMENTS);
     let back = Arc::new(AtomicBool::new(false));
     let is_back = Arc::clone(&back);
     let mut webhook = Webhook::answering(move |number| {
@@ -56,7 +55,7 @@ fn a_killed_server_delivers_afterwards_what_it_could_not_before() {
     process.end();
 
     back.store(true, Ordering::SeqCst);
-    let process = Process::start(folder.path(), &ARGUMENTS);
+    let process = Process::agent(folder.path(), &ARGUMENTS);
     let task = ask(process.address, &[], "GetTask", &json!({"id": id})).json()["result"].clone();
     let state = task["status"]["state"].as_str().unwrap();
     let mut told = webhook.wait_for(state).to_vec();
@@ -76,7 +75,7 @@ fn a_killed_server_delivers_afterwards_what_it_could_not_before() {
 fn a_server_that_is_told_to_stop_does_not_wait_for_receivers_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let patience = [&ARGUMENTS[..], &["--push-timeout", "1s"]].concat();
-    let process = Process::start(folder.path(), &patience);
+    let process = Process::agent(folder.path(), &patience);
     let mut webhook = Webhook::answering(|_| String::new());
     begin(&process, "tck-complete-task", &webhook.url());
     webhook.wait(1);
@@ -104,7 +103,7 @@ fn redacted(text: &str, id: &str) -> String {
 fn webhooks_that_were_given_up_are_listed_and_taken_on_again_while_the_server_runs() {
     let folder = tempfile::tempdir().unwrap();
     let once = [&ARGUMENTS[..], &["--push-attempts", "1"]].concat();
-    let process = Process::start(folder.path(), &once);
+    let process = Process::agent(folder.path(), &once);
     let back = Arc::new(AtomicBool::new(false));
     let is_back = Arc::clone(&back);
     let mut webhook = Webhook::answering(move |_| {

@@ -1,8 +1,8 @@
 //! The decision table of the four operations, on JSON-RPC and on HTTP+JSON (E-16, E-23, P-05).
 
+use crate::conformance::Profile;
 use expect_test::{Expect, expect};
-use tradepost::conformance::Profile;
-use tradepost::gate::Scope;
+use tradepost_server::permission::Permission;
 use tradepost_wire::json::{Value, json};
 
 use super::{hook, strict};
@@ -639,8 +639,8 @@ fn e_13_anothers_webhook_is_an_absent_one_in_every_byte() {
 #[test]
 fn a_03_reading_and_changing_webhooks_are_scopes_of_their_own() {
     let server = strict();
-    let reader = server.caller("reader", Some(&[Scope::TasksRead]));
-    let writer = server.caller("writer", Some(&[Scope::TasksWrite]));
+    let reader = server.caller("reader", Some(&[Permission::TASKS_READ]));
+    let writer = server.caller("writer", Some(&[Permission::TASKS_WRITE]));
     for (who, denied, operations, scope) in [
         (&reader, true, [CREATE, DELETE], "tasks:write"),
         (&reader, false, [GET, LIST], ""),

@@ -6,9 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tradepost::conformance::{Conformance, Profile};
-use tradepost::gate::Scope;
-use tradepost::wiring::{self, Wiring};
+use crate::conformance::{Conformance, Profile};
+use tradepost::wiring;
 use tradepost_keys::private::SigningKey;
 use tradepost_server::auth::key::Fresh;
 use tradepost_server::clock::{Clock, Hand};
@@ -16,6 +15,7 @@ use tradepost_server::desk::Desk;
 use tradepost_server::egress::Egress;
 use tradepost_server::http;
 use tradepost_server::outbox::{Edge, Outbox, Settings, Sleeping};
+use tradepost_server::permission::Permission;
 use tradepost_store::{ApiKey, Store};
 use tradepost_wire::json::{Value, json};
 
@@ -32,6 +32,12 @@ pub struct ConformanceServer {
     directory: Option<tempfile::TempDir>,
     profile: Profile,
     runtime: Option<tokio::runtime::Runtime>,
+}
+
+/// The conformance agent on a store.
+pub fn open(profile: Profile, store: &Arc<Store>, clock: &Clock, base_url: &str) -> Conformance {
+    let means = wiring::means(store, clock);
+    Conformance::open(profile, Arc::clone(store) as _, &means, base_url).unwrap()
 }
 
 /// The conformance agent on an empty store.
@@ -88,12 +94,10 @@ fn launch(
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
-    let means = wiring::means(&store, &clock);
-    let agent = Conformance::open(profile, &store, &means, &format!("http://{address}")).unwrap();
-    let agent = settle(agent);
+    let agent = settle(open(profile, &store, &clock, &format!("http://{address}")));
     let outbox = outbox(hand.clone()).and_then(|(settings, edge)| agent.outbox(settings, edge));
     let server = super::dealer::config().server;
-    let desk = Wiring::alone(&server, Arc::clone(&store), clock, Arc::new(agent)).desk;
+    let desk = wiring::desk(&server, &store, clock, vec![Arc::new(agent)]);
     let site = wiring::site(Arc::clone(&desk));
     runtime.spawn(async move {
         http::server::serve(listener, site, &server.http(), std::future::pending()).await;
@@ -165,14 +169,14 @@ impl ConformanceServer {
     }
 
     /// Gives a caller a key; the value of its `Authorization`.
-    pub fn caller(&self, name: &str, scopes: Option<&[Scope]>) -> String {
+    pub fn caller(&self, name: &str, scopes: Option<&[Permission]>) -> String {
         let fresh = Fresh::generate().unwrap();
         let key = ApiKey {
             id: fresh.id,
             agent_id: Conformance::ID.to_owned(),
             name: name.to_owned(),
             hash: fresh.hash,
-            scopes: scopes.map(|scopes| scopes.iter().map(|scope| (*scope).into()).collect()),
+            scopes: scopes.map(|scopes| scopes.iter().cloned().collect()),
             created_at: at(NOW),
             expires_at: None,
             revoked_at: None,
@@ -199,7 +203,7 @@ impl ConformanceServer {
     /// How many tasks the process remembers.
     pub fn live(&self) -> usize {
         let agent: Arc<dyn std::any::Any + Send + Sync> = self.desk.agent(None).unwrap();
-        agent.downcast_ref::<Conformance>().expect("the conformance agent").live_tasks()
+        agent.downcast_ref::<Conformance>().expect("the conformance agent").service.tasks().live()
     }
 }
 

@@ -14,13 +14,13 @@ use tradepost::gate::Scopes;
 use tradepost::wiring::{self, Wiring};
 use tradepost_publisher::agent::{BuyerAgent, Standing};
 use tradepost_publisher::shelf::{Shelf, Vault};
-use tradepost_publisher::world::Broken;
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::{Clock, Hand};
 use tradepost_server::http;
 use tradepost_store::Store;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::{NOW, Response, at, client, layout};
@@ -294,7 +294,7 @@ impl Told {
 }
 
 /// What is done on a publisher's shelf.
-type Laying = Arc<dyn Fn(&dyn Shelf) -> Result<(), Broken> + Send + Sync>;
+type Laying = Arc<dyn Fn(&dyn Shelf) -> Result<(), Fault> + Send + Sync>;
 
 /// Something that leads up to a request.
 enum Step {
@@ -360,7 +360,7 @@ impl Scene {
     /// The operator does something on the shelf.
     pub fn laid(
         mut self,
-        job: impl Fn(&dyn Shelf) -> Result<(), Broken> + Send + Sync + 'static,
+        job: impl Fn(&dyn Shelf) -> Result<(), Fault> + Send + Sync + 'static,
     ) -> Self {
         self.before.push(Step::Lay(Arc::new(job)));
         self

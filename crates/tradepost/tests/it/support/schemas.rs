@@ -2,38 +2,30 @@
 //! version. Without the specification's folder beside the repository this is skipped, and said so.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Once};
+use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use tradepost_wire::json::Value;
 
 use super::Response;
+use crate::beside::{published, without};
 
-/// The folder of published files beside the repository.
-pub fn shared() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    static SAY: Once = Once::new();
-    if !folder.is_dir() {
-        SAY.call_once(|| println!("skipped: no ../shared folder with the published schemas"));
-        return None;
-    }
-    Some(folder)
-}
+/// The published specifications.
+const SPEC: &str = "spec/aap";
 
 /// A published example.
 pub fn example(version: &str, name: &str) -> Option<Value> {
-    let path = shared()?.join(format!("spec/aap/v{version}/examples/{name}.example.json"));
+    let path = published(&format!("{SPEC}/v{version}/examples/{name}.example.json"))?;
     Some(tradepost_wire::json::from_slice(&std::fs::read(path).unwrap()).unwrap())
 }
 
 type Validators = HashMap<(&'static str, &'static str), Validator>;
 
 static VALIDATORS: LazyLock<Option<Validators>> = LazyLock::new(|| {
-    let shared = shared()?;
+    let spec = published(SPEC)?;
     let mut validators = HashMap::new();
     for version in ["1.0", "1.1"] {
-        let folder = shared.join(format!("spec/aap/v{version}/schemas"));
+        let folder = spec.join(format!("v{version}/schemas"));
         let mut resources = Vec::new();
         for directory in [folder.clone(), folder.join("_primitives")] {
             for entry in std::fs::read_dir(directory).unwrap() {
@@ -77,6 +69,7 @@ const KINDS: &[(&str, &str)] = &[
 /// Checks a document of a kind against a version's schema.
 pub fn check(version: &str, kind: &str, document: &Value) {
     let Some(validators) = VALIDATORS.as_ref() else {
+        without(SPEC);
         return;
     };
     let (_, validator) = validators

@@ -1,7 +1,7 @@
 //! Two callers (A-03 to A-07, E-12, E-13): what is not yours is not there, on every binding.
 
-use tradepost::conformance::Profile;
-use tradepost::gate::Scope;
+use crate::conformance::Profile;
+use tradepost_server::permission::Permission;
 use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Value, json};
 
@@ -109,8 +109,8 @@ fn e_12_an_absent_task_is_named_in_the_error_and_a_long_id_is_clipped() {
 #[test]
 fn a_03_who_lacks_the_scope_hears_its_name_and_nothing_of_the_task() {
     let server = start_conformance(Profile::Streaming);
-    let reader = server.caller("reader", Some(&[Scope::TasksRead]));
-    let writer = server.caller("writer", Some(&[Scope::TasksWrite]));
+    let reader = server.caller("reader", Some(&[Permission::TASKS_READ]));
+    let writer = server.caller("writer", Some(&[Permission::TASKS_WRITE]));
     let all = server.caller("all", None);
     let task = |who: &str| {
         let headers = [("Authorization", who)];

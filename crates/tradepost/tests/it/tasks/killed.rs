@@ -8,8 +8,7 @@ use crate::support::conformance::{Event, Stream, ask, message};
 #[test]
 fn a_killed_server_has_every_event_that_was_seen_and_ends_the_task() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["--conformance", "streaming", "--listen", "127.0.0.1:0"];
-    let process = Process::start(folder.path(), &arguments);
+    let process = Process::agent(folder.path(), &["streaming"]);
     let params = message("tradepost-flood-40000");
     let mut stream = Stream::open(process.address, &[], "SendStreamingMessage", &params);
     let seen: Vec<Event> = (0..300).map(|_| stream.next().unwrap()).collect();
@@ -17,7 +16,7 @@ fn a_killed_server_has_every_event_that_was_seen_and_ends_the_task() {
     process.end();
     drop(stream);
 
-    let process = Process::start(folder.path(), &arguments);
+    let process = Process::agent(folder.path(), &["streaming"]);
     let id = seen[0].result["task"]["id"].clone();
     let task = ask(process.address, &[], "GetTask", &json!({"id": id})).json();
     let task = &task["result"];

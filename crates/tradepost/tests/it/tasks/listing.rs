@@ -1,7 +1,7 @@
 //! ListTasks (O-06, E-26).
 
+use crate::conformance::Profile;
 use jiff::SignedDuration;
-use tradepost::conformance::Profile;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::conformance::{ConformanceServer, message, start_conformance};

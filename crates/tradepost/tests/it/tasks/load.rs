@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tradepost::conformance::Profile;
+use crate::conformance::Profile;
 use tradepost_wire::json::json;
 
 use crate::support::conformance::{Event, Stream, message, start_conformance};

@@ -11,8 +11,7 @@ use crate::support::conformance::{Stream, ask, follow_up, message};
 #[test]
 fn sigterm_ends_streams_between_two_events_and_finishes_what_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["--conformance", "streaming", "--listen", "127.0.0.1:0"];
-    let process = Process::start(folder.path(), &arguments);
+    let process = Process::agent(folder.path(), &["streaming"]);
     let address = process.address;
     let paused = ask(address, &[], "SendMessage", &message("tck-input-required")).json();
     let id = paused["result"]["task"]["id"].clone();
@@ -44,7 +43,7 @@ fn sigterm_ends_streams_between_two_events_and_finishes_what_is_waited_for() {
     assert!(log.contains("stopped"), "{log}");
     assert!(!log.contains("grace period"), "{log}");
 
-    let process = Process::start(folder.path(), &arguments);
+    let process = Process::agent(folder.path(), &["streaming"]);
     let after = first.id.to_string();
     let resumed = [("Last-Event-ID", after.as_str())];
     let stream = Stream::open(process.address, &resumed, "SubscribeToTask", &json!({"id": id}));

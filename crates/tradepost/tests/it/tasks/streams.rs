@@ -1,6 +1,6 @@
 //! Streams: order, ends, and going on where one broke off (O-02, O-03, E-21).
 
-use tradepost::conformance::Profile;
+use crate::conformance::Profile;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::conformance::{Event, follow_up, message, start_conformance};

@@ -2,8 +2,9 @@
 //!
 //! Values of the query are texts; those that stand for a number or a truth value become one, and
 //! what is none stays a text, so that the reader of the parameters says what is wrong with it. A
-//! parameter that is there twice becomes an array (CT-07), which no operation of A2A 1.0 takes. As
+//! parameter that is there twice becomes an array, which no operation of A2A 1.0 takes. As
 //! with members of a body, unknown parameters are ignored.
+// CT-07
 
 use crate::json::{Map, Number, Value};
 

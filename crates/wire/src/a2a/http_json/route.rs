@@ -2,9 +2,10 @@
 //! `tasks/{id}:cancel` from `tasks/{id}`, so the paths are read here. They begin where the address
 //! of the interface ends.
 //!
-//! Each path also exists below a tenant, `/{tenant}/…` (S-04), which then is a member like one that
+//! Each path also exists below a tenant, `/{tenant}/…`, which then is a member like one that
 //! a body names. What another program on the way could read as a different path is no tenant: dots,
 //! an encoded slash, control characters.
+// S-04
 
 use crate::a2a::Operation;
 

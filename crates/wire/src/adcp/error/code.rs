@@ -1,5 +1,6 @@
-//! Catalog 3: the error codes of AdCP (seed "Error Handling" and the published `error-code.json`):
+//! Catalog 3: the error codes of AdCP:
 //! 45 of 3.0, 47 of 3.1 and 28 of 3.2. The vocabulary is open; a code that is not here is a value.
+// seed "Error Handling" and the published `error-code.json`
 
 use Recovery::{Correctable, Terminal, Transient};
 use Release::{V3_0, V3_1, V3_2};
@@ -15,7 +16,8 @@ use crate::catalog::catalog;
 catalog! {
 /// An AdCP error code.
 pub enum Code {
-    /// How one recovers, unless the error itself says otherwise (`D-2`).
+    /// How one recovers, unless the error itself says otherwise.
+    // D-2
     recovery: Recovery,
     /// The first release that has the code.
     since: Release,
@@ -510,7 +512,8 @@ MacroResolutionFailed = "MACRO_RESOLUTION_FAILED" {
     hint: "correct the macro, or leave it out" }}
 
 /// What an earlier release calls the same thing. Only where the meaning is the same: a caller that
-/// gets an unknown code reads its recovery class all the same (`D-6`).
+/// gets an unknown code reads its recovery class all the same.
+// D-6
 const EQUIVALENTS: &[(Code, Code)] = &[
     (Code::AuthMissing, Code::AuthRequired),
     (Code::AuthInvalid, Code::AuthRequired),

@@ -1,10 +1,10 @@
 //! What the agent offers in each profile: one table, from which its card and its answers follow.
 
-use tradepost_wire::a2a::Capability;
+use tradepost_server::a2a::Capability;
 
 /// What the agent says that it can do; the kit needs more than one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Profile {
+pub(crate) enum Profile {
     /// Streams.
     Streaming,
     /// Streams, pushes, and has a card for authenticated callers.
@@ -21,7 +21,7 @@ pub enum Profile {
 
 /// Whether there is a card for authenticated callers (A2A §3.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExtendedCard {
+pub(crate) enum ExtendedCard {
     /// The public card declares none.
     Off,
     /// The public card declares one, and nobody has set it up.
@@ -38,15 +38,6 @@ struct Row {
     extended_card: ExtendedCard,
     requires_extension: bool,
     requires_credential: bool,
-}
-
-/// An extension of the agent's card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extension {
-    /// Its name.
-    pub uri: &'static str,
-    /// Whether nothing is done without it.
-    pub required: bool,
 }
 
 impl Profile {
@@ -71,8 +62,7 @@ impl Profile {
     }
 
     /// Whether the agent can. Its card says the same.
-    #[must_use]
-    pub const fn has(self, capability: Capability) -> bool {
+    pub(crate) const fn has(self, capability: Capability) -> bool {
         let row = self.row();
         match capability {
             Capability::Tasks => true,
@@ -86,24 +76,21 @@ impl Profile {
     }
 
     /// Whether there is a card for authenticated callers.
-    #[must_use]
-    pub const fn extended_card(self) -> ExtendedCard {
+    pub(crate) const fn extended_card(self) -> ExtendedCard {
         self.row().extended_card
     }
 
     /// Whether callers without a credential are turned away.
-    #[must_use]
-    pub const fn requires_credential(self) -> bool {
+    pub(crate) const fn requires_credential(self) -> bool {
         self.row().requires_credential
     }
 
-    /// The extension of the card: the one that the kit expects of an agent that requires one, or
-    /// one that changes nothing.
-    #[must_use]
-    pub const fn extension(self) -> Extension {
+    /// The extension of the card, and whether nothing is done without it: the one that the kit expects
+    /// of an agent that requires one, or one that changes nothing.
+    pub(crate) const fn extension(self) -> (&'static str, bool) {
         let required = self.row().requires_extension;
         let uri =
             if required { "urn:a2a:tck:required-extension" } else { "urn:tradepost:conformance" };
-        Extension { uri, required }
+        (uri, required)
     }
 }

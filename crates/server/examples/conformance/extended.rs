@@ -1,15 +1,16 @@
 //! The card for callers who say who they are (A2A §3.1.11, §13.3): the public card, with what the
 //! agent does besides and what this caller may do with it.
 
-use tradepost_buyer::trust;
-use tradepost_keys::{card as signed, private::SigningKey};
+use tradepost_server::a2a::card::{AgentCard, Extension, Skill};
 use tradepost_server::auth::Principal;
+use tradepost_server::card::{self, SigningKey};
 use tradepost_server::fault::Fault;
-use tradepost_wire::a2a::card::{AgentCard, Extension, Skill};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_server::permission::Permission;
 use tradepost_wire::json::{Value, json};
 
-use crate::gate::Scope;
+/// What callers can be permitted to do here.
+const PERMISSIONS: [Permission; 3] =
+    [Permission::CARD_READ, Permission::TASKS_READ, Permission::TASKS_WRITE];
 
 /// The extension in whose parameters a caller finds its name and its scopes.
 const CALLER: &str = "urn:tradepost:caller";
@@ -23,16 +24,16 @@ pub(super) fn card(
     caller: &Principal,
     key: Option<&SigningKey>,
 ) -> Result<Value, Fault> {
-    let permitted =
-        Scope::ALL.iter().filter(|scope| caller.scopes.permit(**scope)).map(|scope| scope.name());
+    let permitted = PERMISSIONS.into_iter().filter(|one| caller.scopes.permit(one.clone()));
+    let names: Vec<_> = permitted.map(|one| one.name().to_owned()).collect();
     public.capabilities.extensions.push(Extension {
         uri: CALLER.to_owned(),
         description: "Who you are to this agent, and what you may do.".to_owned(),
         required: false,
-        params: json!({"name": caller.name, "scopes": permitted.collect::<Vec<_>>()}),
+        params: json!({"name": caller.name, "scopes": names}),
     });
     // A skill that the caller cannot use would be a false promise.
-    if caller.scopes.permit(Scope::TasksWrite) {
+    if caller.scopes.permit(Permission::TASKS_WRITE) {
         public.skills.push(Skill {
             id: "load".to_owned(),
             name: "Load".to_owned(),
@@ -47,12 +48,7 @@ pub(super) fn card(
     let mut card =
         tradepost_wire::json::to_value(public).map_err(Fault::on("writing the extended card"))?;
     if let Some(key) = key {
-        let signature = signed::sign(&card, key, None)
-            .map_err(|problems| trust::describe(&problems).join("; "))
-            .map_err(Fault::on("signing the extended card"))?;
-        if let Some(members) = card.as_object_mut() {
-            members.insert("signatures".to_owned(), json!([signature]));
-        }
+        card::sign(&mut card, key, None).map_err(Fault::on("signing the extended card"))?;
     }
     Ok(card)
 }

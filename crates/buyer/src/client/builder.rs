@@ -1,0 +1,101 @@
+//! A client with everything that can be said before it calls.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tradepost_wire::aap::{Terms, Version};
+
+use super::{Client, random_ids};
+use crate::discover::{Discovered, discover};
+use crate::failure::{Failure, Unsent};
+use crate::transport::{Limits, Transport};
+
+/// A client to be. What is not said is as for programs: the limits of [`Limits::default`], the newest
+/// version, nobody's credential, and ids that no one can guess.
+#[derive(Clone, Default)]
+pub struct ClientBuilder {
+    transport: Option<Transport>,
+    version: Option<Version>,
+    token: Option<String>,
+    conversation: Option<String>,
+    terms: Option<Arc<dyn Fn() -> Terms + Send + Sync>>,
+    ids: Option<fastrand::Rng>,
+}
+
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+impl ClientBuilder {
+    /// Sends by this transport, which other clients may share.
+    #[must_use]
+    pub fn transport(self, transport: Transport) -> Self {
+        Self { transport: Some(transport), ..self }
+    }
+
+    /// Sends by a transport of its own with these limits.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        self.transport(Transport::new(limits))
+    }
+
+    /// Speaks this version of AAP, or none.
+    #[must_use]
+    pub fn version(self, version: Version) -> Self {
+        Self { version: Some(version), ..self }
+    }
+
+    /// Sends a bearer token with every call, never in clear text over a public network.
+    #[must_use]
+    pub fn token(self, token: impl Into<String>) -> Self {
+        Self { token: Some(token.into()), ..self }
+    }
+
+    /// As [`Client::within`].
+    #[must_use]
+    pub fn within(self, conversation: impl Into<String>) -> Self {
+        Self { conversation: Some(conversation.into()), ..self }
+    }
+
+    /// As [`Client::checking`].
+    #[must_use]
+    pub fn checking(self, terms: impl Fn() -> Terms + Send + Sync + 'static) -> Self {
+        Self { terms: Some(Arc::new(terms)), ..self }
+    }
+
+    /// Makes the ids of requests and messages by this generator: for tests.
+    #[must_use]
+    pub fn ids(self, ids: fastrand::Rng) -> Self {
+        Self { ids: Some(ids), ..self }
+    }
+
+    /// The client for the agent at an address, whose card is fetched.
+    ///
+    /// # Errors
+    /// Why there is no card; and as [`Self::client`].
+    pub async fn connect(mut self, address: &str) -> Result<Client, Failure> {
+        let transport = self.transport.take().unwrap_or_else(|| Transport::new(Limits::default()));
+        let discovered = discover(&transport, address, None).await?;
+        self.transport(transport).client(&discovered)
+    }
+
+    /// The client for an agent that was discovered: by a [`CardCache`](crate::CardCache), say, and
+    /// believed by [`Trust`](crate::Trust).
+    ///
+    /// # Errors
+    /// `Unsent`: why the agent cannot be spoken to in AAP, or the token not be sent to it.
+    pub fn client(self, discovered: &Discovered) -> Result<Client, Failure> {
+        let choice = discovered.card.choose(self.version);
+        let choice = choice.map_err(|why| Failure::Unsent(Unsent::NotAap(why)))?;
+        let transport = self.transport.unwrap_or_else(|| Transport::new(Limits::default()));
+        let ids = self.ids.unwrap_or_else(random_ids);
+        let client = Client::new(transport, discovered, choice, ids)?;
+        let client = Client { conversation: self.conversation, terms: self.terms, ..client };
+        match &self.token {
+            Some(token) => client.with_token(token),
+            None => Ok(client),
+        }
+    }
+}
