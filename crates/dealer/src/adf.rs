@@ -8,7 +8,8 @@
 //!   `<phone>unknown</phone>`, because the DTD wants one and we invent none.
 //! - A vendor without an e-mail address or telephone number gets `<phone>unknown</phone>` too; a
 //!   dealer that is not configured is named by its id.
-//! - Appointments stand in `timeframe`, which the DTD declares as text, and in `comments`.
+//! - Appointments stand in `timeframe`, which the DTD declares as text ([`Timeframe`]), and in
+//!   `comments`.
 //! - Times are those of the rooftop, with numeric offset; `Z` is not ADF.
 //! - What is for sale is described as the dealer's listing says; where the lead said something
 //!   else, the vehicle's comments repeat it.
@@ -26,6 +27,7 @@ pub mod view;
 mod xml;
 
 use view::LeadView;
+pub(crate) use xml::one_line;
 
 /// How the prolog is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,6 +72,17 @@ pub enum ContactValues {
     All,
 }
 
+/// How the time of an appointment is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Timeframe {
+    /// In words, as the DTD declares it.
+    #[default]
+    Text,
+    /// In words and as earliest and latest date. Not valid, but what the text of ADF 1.0 describes
+    /// and many systems read.
+    Dates,
+}
+
 /// What receiving systems differ in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
@@ -81,6 +94,8 @@ pub struct Options {
     pub no_vehicle: NoVehicle,
     /// The customer's e-mail address and telephone number.
     pub contacts: ContactValues,
+    /// Appointments.
+    pub timeframe: Timeframe,
 }
 
 /// A lead for a document.

@@ -17,6 +17,7 @@ mod query;
 pub mod adf;
 pub mod appointment;
 pub mod consent;
+pub mod delivery;
 pub mod lead;
 pub mod local_time;
 pub mod lot;

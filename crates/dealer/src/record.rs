@@ -184,6 +184,8 @@ pub struct LeadHistory {
     /// What is on record about its consent, the first one first, each with its hash and what the
     /// caller said that it is.
     pub consents: Vec<(ConsentRecord, Hash, Option<String>)>,
+    /// When a destination first took it; `None` while none has.
+    pub delivered_at: Option<Timestamp>,
 }
 
 impl LeadHistory {

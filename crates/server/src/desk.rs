@@ -41,6 +41,12 @@ pub trait Health: fmt::Debug + Send + Sync {
     /// # Errors
     /// That it is not.
     fn intact(&self) -> Result<(), Fault>;
+
+    /// What a person should look at some time, by name, with how many there are of it. May wait for
+    /// a disk.
+    fn remarks(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
 
 impl Desk {
@@ -97,6 +103,12 @@ impl Desk {
         self.health.intact()?;
         let refreshed: Vec<_> = self.agents().iter().map(|agent| agent.refresh()).collect();
         refreshed.into_iter().collect()
+    }
+
+    /// What a person should look at some time. May wait for a disk.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<(&'static str, u64)> {
+        self.health.remarks()
     }
 
     /// Lets agents do what has come due without anybody asking. To be called every second or so.

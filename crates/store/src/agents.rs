@@ -45,6 +45,11 @@ impl Health for Store {
     fn intact(&self) -> Result<(), Fault> {
         self.health.intact()
     }
+
+    fn remarks(&self) -> Vec<(&'static str, u64)> {
+        let count = self.dead_deliveries();
+        vec![("dead_deliveries", count.unwrap_or_default())]
+    }
 }
 
 impl Secrets for Store {

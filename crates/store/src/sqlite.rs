@@ -31,6 +31,7 @@ const MIGRATIONS: &[&str] = &[
     health::SCHEMA,
     consents::SCHEMA,
     signatures::SCHEMA,
+    leads::deliveries::SCHEMA,
 ];
 
 const DEALER_SCHEMA: &str = "

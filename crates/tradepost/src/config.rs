@@ -18,7 +18,9 @@ pub use tradepost_server::tls::Files as Tls;
 use tradepost_wire::aap::Version;
 
 use crate::adcp::seller::Front;
+use delivery::Delivery;
 
+pub mod delivery;
 pub mod read;
 
 /// Everything that the server needs to know.
@@ -147,6 +149,8 @@ pub struct Dealer {
     pub auth: Auth,
     /// How its card is signed; it is not when `None` (A2A §8.4).
     pub card_signing: Option<CardSigning>,
+    /// Where its leads are delivered to; names are unique.
+    pub deliveries: Vec<Delivery>,
 }
 
 /// A publisher: one agent, one card.

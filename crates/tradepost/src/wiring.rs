@@ -14,12 +14,14 @@ use tradepost_server::clock::Clock;
 use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
 use tradepost_server::http::{self, Site};
+use tradepost_server::outbox::Edge;
 use tradepost_store::Store;
 
 use crate::aap::seller::Seller;
 use crate::adcp;
 use crate::adcp::notices::Notices;
 use crate::config::{Config, Dealer, Origin, Server};
+use crate::delivery::Deliveries;
 
 /// A process that was set up.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub struct Wiring {
     pub desk: Arc<Desk>,
     /// What delivers the notifications of its publishers, once somebody runs it.
     pub notices: Vec<Arc<Notices>>,
+    /// What delivers the leads of its dealers, once somebody runs it.
+    pub deliveries: Arc<Deliveries>,
     publishers: Vec<SharedAgent>,
     store: Arc<Store>,
     means: Means,
@@ -57,9 +61,13 @@ impl Wiring {
         let notices = publishers.iter().filter_map(|publisher| publisher.notices.clone()).collect();
         let shared = |publisher| Arc::new(publisher) as SharedAgent;
         let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
-        let agents = agents(dealers, &publishers, (&store, &means, origin))?;
+        let deliveries =
+            Deliveries::open(&dealers, Arc::clone(&store), clock.clone(), Edge::system())?;
+        let deliveries = Arc::new(deliveries);
+        let ground = Ground { store: &store, means: &means, origin, deliveries: &deliveries };
+        let agents = agents(dealers, &publishers, &ground)?;
         let desk = desk(&server, &store, clock, agents);
-        Ok(Self { desk, notices, publishers, store, means, origin })
+        Ok(Self { desk, notices, deliveries, publishers, store, means, origin })
     }
 
     /// Puts other dealers in the place of those there are; what they have begun they finish.
@@ -68,19 +76,35 @@ impl Wiring {
     /// # Errors
     /// When a dealer cannot be set up; then everything stays.
     pub fn replace_dealers(&self, dealers: Vec<Dealer>) -> Result<(), Fault> {
-        let place = (&self.store, &self.means, self.origin);
-        self.desk.replace(agents(dealers, &self.publishers, place)?);
+        let (store, means, deliveries) = (&self.store, &self.means, &self.deliveries);
+        let ground = Ground { store, means, origin: self.origin, deliveries };
+        let destinations = dealers.clone();
+        let agents = agents(dealers, &self.publishers, &ground)?;
+        deliveries.replace(&destinations)?;
+        self.desk.replace(agents);
         Ok(())
     }
+}
+
+/// What dealers stand on.
+struct Ground<'a> {
+    store: &'a Arc<Store>,
+    means: &'a Means,
+    origin: Origin,
+    deliveries: &'a Arc<Deliveries>,
 }
 
 /// Dealers before publishers: the first that answers on a host is reached there.
 fn agents(
     dealers: Vec<Dealer>,
     publishers: &[SharedAgent],
-    (store, means, origin): (&Arc<Store>, &Means, Origin),
+    ground: &Ground<'_>,
 ) -> Result<Vec<SharedAgent>, Fault> {
-    let open = |dealer| Ok(Arc::new(Seller::open(dealer, store, means, origin)?) as SharedAgent);
+    let Ground { store, means, origin, deliveries } = *ground;
+    let open = |dealer| {
+        let seller = Seller::open(dealer, store, means, origin, deliveries)?;
+        Ok(Arc::new(seller) as SharedAgent)
+    };
     let dealers = dealers.into_iter().map(open).collect::<Result<Vec<_>, Fault>>()?;
     Ok(dealers.into_iter().chain(publishers.iter().cloned()).collect())
 }

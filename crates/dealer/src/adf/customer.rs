@@ -5,7 +5,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::view::LeadView;
 use super::xml::{Comments, Xml, one_line};
-use super::{ContactValues, NameParts, Options, Seller, UNKNOWN_CONTACT};
+use super::{ContactValues, NameParts, Options, Seller, Timeframe, UNKNOWN_CONTACT};
 use crate::record::{AppointmentRecord, LeadState};
 
 /// The customer.
@@ -32,7 +32,7 @@ pub(super) fn customer(
             };
             address(xml, "home", &lines);
         });
-        xml.some("timeframe", appointment.as_deref());
+        timeframe(xml, seller, lead, appointment.as_deref(), how.timeframe);
         let mut comments = comments(seller, lead, appointment.as_deref(), how);
         if !same_person.is_empty() {
             comments.add("PROBABLY THE SAME PERSON AS IN", &same_person.join(", "));
@@ -138,6 +138,26 @@ fn appointment(seller: &Seller<'_>, lead: LeadView<'_>) -> Option<String> {
             let kind = lead.text("/appointment/appointment_type")?;
             Some(asked(seller, kind, lead.moment("/appointment/appointment_at"), minutes))
         }
+    }
+}
+
+fn timeframe(
+    xml: &mut Xml,
+    seller: &Seller<'_>,
+    lead: LeadView<'_>,
+    words: Option<&str>,
+    how: Timeframe,
+) {
+    let current = lead.record().appointment.as_ref();
+    let earliest = current.and_then(|current| current.starts_at.or(current.requested_at));
+    match (how, words, earliest) {
+        (Timeframe::Dates, Some(words), Some(earliest)) => xml.within("timeframe", &[], |xml| {
+            let latest = current.and_then(|current| current.ends_at).unwrap_or(earliest);
+            xml.leaf("description", &[], words);
+            xml.leaf("earliestdate", &[], &seller.moment(earliest));
+            xml.leaf("latestdate", &[], &seller.moment(latest));
+        }),
+        (Timeframe::Text | Timeframe::Dates, words, _) => xml.some("timeframe", words),
     }
 }
 

@@ -118,6 +118,12 @@ impl<'a> LeadView<'a> {
         VehicleView::new(listing, sent)
     }
 
+    /// The vehicle of interest, as the dealer's own listing has it and not as anybody wrote it.
+    #[must_use]
+    pub fn listed(self) -> Option<VehicleView<'a>> {
+        VehicleView::new(self.record.submission.listing.as_ref(), None)
+    }
+
     /// The vehicle in exchange.
     #[must_use]
     pub fn trade_in(self) -> Option<VehicleView<'a>> {

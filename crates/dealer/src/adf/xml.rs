@@ -120,7 +120,7 @@ impl Comments {
 
 /// Text on one line (C-42): white space runs become a space, control characters and what XML 1.0
 /// cannot hold disappear.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let shown: String = text
         .chars()
         .map(|c| if c.is_whitespace() { ' ' } else { c })

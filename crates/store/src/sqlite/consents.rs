@@ -121,6 +121,7 @@ impl Transaction<'_> {
         }
         self.log_consent(&lead.dealer_id, lead_id, ConsentKind::Revoked, now, None)?;
         self.move_lead(lead, LeadState::Revoked, LeadEventKind::ConsentRevoked, now)?;
+        self.end_deliveries_of(lead_id, now)?;
         // The same caller has to come with a consent of its own, which makes a lead of its own.
         self.0
             .execute("DELETE FROM lead_matches WHERE lead_id = ?1", [lead_id])
@@ -180,6 +181,7 @@ impl Transaction<'_> {
         }
         self.log_consent(&lead.dealer_id, lead_id, ConsentKind::Erased, now, None)?;
         self.move_lead(lead, LeadState::Erased, LeadEventKind::Erased, now)?;
+        self.end_deliveries_of(lead_id, now)?;
         Ok(true)
     }
 

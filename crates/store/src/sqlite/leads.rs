@@ -10,6 +10,7 @@ use tradepost_wire::fault::Fault;
 
 use super::{Database, moment};
 
+pub(super) mod deliveries;
 mod schema;
 mod taking;
 #[cfg(test)]
@@ -90,7 +91,9 @@ impl Database {
         let events = self.lead_events(lead_id)?;
         let same_person = self.same_person(&lead)?;
         let consents = self.consents_of(lead_id)?;
-        Ok(Some(LeadHistory { lead, submissions, events, same_person, consents }))
+        let first = self.first_deliveries(None, Some(lead_id))?;
+        let delivered_at = first.first().map(|(_, at)| *at);
+        Ok(Some(LeadHistory { lead, submissions, events, same_person, consents, delivered_at }))
     }
 
     fn submissions(&self, lead_id: &str) -> Result<Vec<SubmissionRecord>, Fault> {

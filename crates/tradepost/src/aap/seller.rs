@@ -36,6 +36,7 @@ use super::answer;
 use super::card;
 use super::conversation::Conversations;
 use crate::config::{Dealer, Origin};
+use crate::delivery::Deliveries;
 use crate::gate;
 
 /// A dealer at work.
@@ -52,6 +53,7 @@ pub struct Seller {
     generation: AtomicI64,
     limiter: Limiter,
     conversations: Conversations,
+    deliveries: Arc<Deliveries>,
     /// Lets callers in.
     pub auth: Authenticator,
 }
@@ -75,7 +77,7 @@ impl From<aap::Refusal> for No {
 
 impl Seller {
     /// Sets a dealer up. `origin` is where the process listens: the card names it when the
-    /// configuration names no public address.
+    /// configuration names no public address. `deliveries` are woken when there is a new lead.
     ///
     /// # Errors
     /// When the store fails.
@@ -84,6 +86,7 @@ impl Seller {
         store: &Arc<Store>,
         means: &Means,
         origin: Origin,
+        deliveries: &Arc<Deliveries>,
     ) -> Result<Self, Fault> {
         let clock = &means.clock;
         let base_url = base_url(&dealer, origin);
@@ -116,6 +119,7 @@ impl Seller {
             conversations: Conversations::open(store, &dealer.terms.id)?,
             auth: Authenticator::open(&dealer.terms.id, dealer.auth.clone(), means)?,
             dealer: Arc::new(dealer),
+            deliveries: Arc::clone(deliveries),
         })
     }
 
@@ -282,7 +286,9 @@ impl Seller {
                     }
                     .submit(tx)
                 };
-                self.store.take(job).await?
+                let taken = self.store.take(job).await?;
+                self.deliveries.wake();
+                taken
             }
         })
     }
@@ -374,6 +380,12 @@ impl Agent for Seller {
 
     fn refresh(&self) -> Result<(), Fault> {
         self.take_over()
+    }
+
+    /// Other processes release leads and withdraw consents.
+    fn tick(&self) -> BoxFuture<'_, ()> {
+        self.deliveries.wake();
+        Box::pin(std::future::ready(()))
     }
 }
 

@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use ring::hmac;
 use sha2::{Digest as _, Sha256};
 use tradepost_buyer::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
 use tradepost_publisher::shelf::{Kept, Query, Vault};
@@ -31,6 +30,7 @@ use tradepost_wire::http_signature::{Message, Target, content_digest};
 use tradepost_wire::json::Value;
 
 use super::keys::WebhookKey;
+use crate::mac;
 
 /// How often a notification is tried: for most of a day.
 const ATTEMPTS: u32 = 24;
@@ -151,10 +151,7 @@ impl Notices {
         };
         if is("HMAC-SHA256") {
             let seconds = now.as_second().to_string();
-            let key = hmac::Key::new(hmac::HMAC_SHA256, credentials.as_bytes());
-            let message = [seconds.as_bytes(), b".", notice.body.as_bytes()].concat();
-            let tag = hmac::sign(&key, &message);
-            let digits: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+            let digits = mac::over(credentials, &seconds, &notice.body);
             put(&mut headers, ADCP_TIMESTAMP, &seconds)?;
             put(&mut headers, ADCP_SIGNATURE, &format!("sha256={digits}"))?;
         } else if is("Bearer") {

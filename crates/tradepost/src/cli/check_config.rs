@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 use tradepost_dealer::settings::Rooftop;
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::catalogue::Catalogue;
+use tradepost_server::clock::Clock;
 use tradepost_server::tls;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
 use super::{Context, Outcome};
+use crate::config::delivery::Delivery;
 use crate::config::read::{self, Mistake};
 use crate::config::{Config, Dealer, Publisher, Tls};
+use crate::delivery::carrier;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -46,6 +49,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             if rooftops.len() == 1 { "rooftop" } else { "rooftops" },
             rooftops.join(", "),
         ));
+        if !dealer.deliveries.is_empty() {
+            let (id, names) = (&dealer.terms.id, destinations(dealer).join(", "));
+            context.output.line(format!("dealer {id}: leads are delivered to {names}"));
+        }
     }
     for Publisher { profile, .. } in &config.publishers {
         let products = profile.catalogue.products.len();
@@ -62,6 +69,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         context.output.talk(format!("warning: {warning}"));
     }
     Ok(())
+}
+
+fn destinations(dealer: &Dealer) -> Vec<&str> {
+    dealer.deliveries.iter().map(|delivery| delivery.destination.name.as_str()).collect()
 }
 
 /// What is permitted and will be regretted.
@@ -117,7 +128,8 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Fai
     read::read(&text, environment).map_err(|mistakes| failure(path, &mistakes))
 }
 
-/// Checks that the files of TLS can be used, and the keys with which cards are signed.
+/// Checks that the files of TLS can be used, the keys with which cards are signed, and what ways to
+/// destinations of leads need.
 ///
 /// # Errors
 /// Every file that cannot be used.
@@ -130,16 +142,24 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     let tls = config.server.tls.as_ref().and_then(|files| tls::load(files).err());
     let tls = tls.as_deref().map(unusable_tls);
     let mut keys: Vec<_> = config.dealers.iter().filter_map(why_not).collect();
-    let what = match keys.is_empty() {
-        true => "a publisher's key file cannot be used",
-        false => "card_signing.key_file cannot be used",
-    };
+    let of_cards = !keys.is_empty();
     keys.extend(config.publishers.iter().flat_map(publisher_keys));
+    let of_anybody = !keys.is_empty();
+    keys.extend(config.dealers.iter().flat_map(unusable_ways));
     if keys.is_empty() {
         return tls.map_or(Ok(()), Err);
     }
-    let failure = Failure::usage(what)
-        .hint("make a key with `tradepost card keygen`; paths begin at the working directory");
+    const KEYGEN: &str =
+        "make a key with `tradepost card keygen`; paths begin at the working directory";
+    let (what, hint) = match (of_cards, of_anybody) {
+        (true, _) => ("card_signing.key_file cannot be used", KEYGEN),
+        (false, true) => ("a publisher's key file cannot be used", KEYGEN),
+        (false, false) => (
+            "a destination of leads cannot be used",
+            "correct what is named; paths begin at the working directory",
+        ),
+    };
+    let failure = Failure::usage(what).hint(hint);
     let failure = Failure { data: Some(json!({"keys": keys})), lines: keys, ..failure };
     Err(match tls {
         None => failure,
@@ -150,6 +170,19 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
             ..failure
         },
     })
+}
+
+/// Why a dealer's leads cannot go where they are to go.
+fn unusable_ways(dealer: &Dealer) -> Vec<String> {
+    let clock = Clock::system();
+    let why_not = |delivery: &Delivery| {
+        let why = carrier::open(delivery, &clock).err()?;
+        Some(format!(
+            "dealer {}, destination {}: {why}",
+            dealer.terms.id, delivery.destination.name
+        ))
+    };
+    dealer.deliveries.iter().filter_map(why_not).collect()
 }
 
 /// Why key files of a publisher cannot be used.
@@ -243,6 +276,7 @@ fn summary(config: &Config) -> Value {
             "versions": dealer.terms.versions.iter().map(|v| v.name()).collect::<Vec<_>>(),
             "skills": dealer.terms.skills.iter().map(|s| s.name()).collect::<Vec<_>>(),
             "rooftops": rooftops.collect::<Vec<_>>(),
+            "deliveries": destinations(dealer),
         })
     });
     json!({

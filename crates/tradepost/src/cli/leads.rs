@@ -22,6 +22,7 @@ use super::{Context, Outcome, check_config, dealers};
 use crate::config::read;
 
 mod consent;
+mod deliveries;
 pub mod export;
 #[cfg(test)]
 mod tests;
@@ -78,6 +79,12 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// List the deliveries of leads to the destinations that the configuration names.
+    Deliveries(deliveries::Listing),
+    /// Deliver a lead again, also one that was given up, from now on.
+    Resend(deliveries::Resend),
+    /// Send a destination something that is plainly marked as a test.
+    TestDelivery(deliveries::Test),
     /// Check the chain of hashes of the consents, and what is kept against it.
     Verify {
         /// Only this dealer's.
@@ -245,6 +252,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Command::Erase { place, customer, dealer } => {
             consent::erase(&open(&place)?, &customer, dealer.as_deref(), context)
         }
+        Command::Deliveries(arguments) => deliveries::list(&arguments, context),
+        Command::Resend(arguments) => deliveries::resend(&arguments, context),
+        Command::TestDelivery(arguments) => deliveries::test(&arguments, context),
         Command::Verify { place, dealer, head } => {
             consent::verify(&open(&place)?, dealer.as_deref(), head, context)
         }
@@ -258,7 +268,10 @@ fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     } else if leads.is_empty() {
         context.output.talk("no leads");
     } else {
-        context.output.line(text::table(Fit::Terminal, &leads, Clock::system().now()));
+        let delivered = store.first_deliveries(selection.dealer.as_deref());
+        let delivered = delivered.map_err(|fault| Failure::fault(&fault))?;
+        let now = Clock::system().now();
+        context.output.line(text::table(Fit::Terminal, &leads, &delivered, now));
     }
     if held > 0 && selection.state == State::Received {
         let (noun, verb) = if held == 1 { ("lead", "is") } else { ("leads", "are") };
@@ -359,6 +372,7 @@ impl Export {
             } else {
                 adf::ContactValues::Consented
             },
+            timeframe: adf::Timeframe::Text,
         }
     }
 }

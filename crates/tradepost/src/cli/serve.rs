@@ -151,6 +151,11 @@ async fn serve(
         }
     };
     let mut deliveries = tokio::task::JoinSet::new();
+    let leads = Arc::clone(&wiring.deliveries);
+    deliveries.spawn({
+        let stopped = stopped.clone();
+        keep_going("leads", move || Arc::clone(&leads).run(stopped(), grace))
+    });
     for notices in &wiring.notices {
         let notices = Arc::clone(notices);
         let stopped = stopped.clone();

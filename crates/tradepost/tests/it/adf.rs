@@ -7,7 +7,9 @@ use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use tradepost::config::read;
-use tradepost_dealer::adf::{self, ContactValues, NameParts, NoVehicle, Options, Prolog, Prospect};
+use tradepost_dealer::adf::{
+    self, ContactValues, NameParts, NoVehicle, Options, Prolog, Prospect, Timeframe,
+};
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadRecord, LeadState, SubmissionRecord,
 };
@@ -394,7 +396,7 @@ fn table() -> Vec<(String, LeadRecord)> {
 }
 
 /// The repaired DTD of the requirements, beside the repository; and the validator.
-fn validator() -> Option<PathBuf> {
+pub fn validator() -> Option<PathBuf> {
     let dtd = published("data/adf-1.0-wellformed.dtd")?;
     if Command::new("xmllint").arg("--version").output().is_err() {
         without("xmllint (Debian: libxml2-utils)");
@@ -404,7 +406,7 @@ fn validator() -> Option<PathBuf> {
 }
 
 /// What xmllint has against a document; empty when it is valid.
-fn complaints(document: &str, dtd: &Path) -> String {
+pub fn complaints(document: &str, dtd: &Path) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("document.xml");
     std::fs::write(&file, document).unwrap();
@@ -473,6 +475,12 @@ fn options_change_what_they_say() {
     assert!(empty.contains("<vehicle interest=\"buy\" status=\"new\"/>"));
     let omit = with_options(Options { no_vehicle: NoVehicle::Omit, ..Options::default() });
     assert!(!omit.contains("<vehicle"));
+
+    let dated = Options { timeframe: Timeframe::Dates, ..Options::default() };
+    let dated = write(&[full()], &dealers(), &dated).unwrap();
+    let dates = "<earliestdate>2026-05-03T11:00:00-07:00</earliestdate>\n        \
+                 <latestdate>2026-05-03T11:45:00-07:00</latestdate>";
+    assert!(dated.contains(dates) && dated.contains("<description>test drive, "), "{dated}");
 
     assert_eq!(write(&[], &dealers(), &Options::default()), None);
 }

@@ -436,7 +436,7 @@ fn whoever_wants_credentials_has_to_say_which() {
         &jwt("jwks_url = 'http://login.example/jwks'"),
         &[],
         expect![[r#"
-        2: dealers[0].auth.jwt.jwks_url: must be an address with https, such as https://login.example.com/jwks.json; http only on 127.0.0.1 or [::1]
+        2: dealers[0].auth.jwt.jwks_url: must be an address with https, such as https://www.example.com/page; http only on 127.0.0.1 or [::1]
     "#]],
     );
     let tricks = ["http://127.0.0.1.example/", "http://127.0.0.1:80x/", "ftp://127.0.0.1/"];

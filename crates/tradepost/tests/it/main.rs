@@ -26,6 +26,7 @@ mod config;
 #[path = "../../../server/examples/conformance/main.rs"]
 mod conformance;
 mod decisions;
+mod delivery;
 mod examples;
 mod fairness;
 mod grpc;

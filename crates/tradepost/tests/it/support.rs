@@ -26,6 +26,7 @@ pub mod dealer;
 pub mod grpc;
 pub mod h2;
 pub mod layout;
+pub mod mail;
 pub mod proxy;
 pub mod publisher;
 pub mod schemas;

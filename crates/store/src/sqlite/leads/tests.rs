@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use rusqlite::Connection;
+use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::lot::{Claim, KnownLead, Lot as _};
 use tradepost_dealer::record::{AppointmentState, LeadEventKind, LeadState};
 use tradepost_wire::json::json;
@@ -145,4 +146,46 @@ fn keys_and_equivalent_leads_stay_known_to_those_who_can_be_told_apart() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn a_dealer_that_names_a_destination_is_told_from_then_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    old(&path);
+    let database = Database::open(&path, Schema::Migrate).unwrap();
+    let untold = |dealer: &str| database.untold_events(dealer, 10).unwrap();
+    let place = |has_destinations| {
+        database.transaction(|tx| tx.place_deliveries("d", has_destinations)).unwrap();
+    };
+    assert_eq!(untold("d"), [], "without a place nothing is to be told");
+    place(true);
+    assert_eq!(untold("d"), [], "the past is not told");
+    let withdraw = |lead_id: &str| {
+        let now = super::super::moment(9_000);
+        assert!(database.transaction(|tx| tx.revoke_consent(lead_id, now)).unwrap());
+    };
+    withdraw("lead_1");
+    assert_eq!(untold("d"), [(6, "lead_1".to_owned())]);
+    assert_eq!(untold("e"), []);
+    place(true);
+    assert_eq!(untold("d").len(), 1, "a place is kept");
+    let plan = |event| {
+        let now = super::super::moment(9_500);
+        let planned = NewDelivery {
+            dealer_id: "d".into(),
+            lead_id: "lead_1".into(),
+            destination: "crm".into(),
+            event,
+        };
+        database.transaction(|tx| tx.plan_deliveries("d", event, &[planned], now)).unwrap();
+    };
+    plan(6);
+    plan(6);
+    assert_eq!(untold("d"), []);
+    assert_eq!(database.deliveries(None, None, None).unwrap().len(), 1, "planned once");
+    withdraw("lead_2");
+    place(false);
+    place(true);
+    assert_eq!(untold("d"), [], "what came while there was none is the past, too");
 }

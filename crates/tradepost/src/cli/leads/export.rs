@@ -87,6 +87,7 @@ fn record(entry: &Entry) -> Value {
         "held_for": lead.held_for,
         "received_at": rfc3339(lead.received_at),
         "changed_at": rfc3339(lead.changed_at),
+        "first_delivered_at": entry.history.delivered_at.map(rfc3339),
         "submitted_at": rfc3339(sent.received_at),
         "version": sent.version.name(),
         "principal": sent.principal,

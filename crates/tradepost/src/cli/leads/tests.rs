@@ -1,5 +1,7 @@
 //! What people and programs read of leads.
 
+use std::collections::BTreeMap;
+
 use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_dealer::record::{
@@ -106,6 +108,7 @@ fn unchanged(lead: LeadRecord) -> LeadHistory {
         events: vec![event],
         same_person: Vec::new(),
         consents: Vec::new(),
+        delivered_at: None,
     }
 }
 
@@ -143,10 +146,12 @@ fn now(leads: &[LeadRecord]) -> Vec<Entry> {
 #[test]
 fn the_table_shows_the_newest_first_and_no_control_characters() {
     let other = LeadRecord { dealer_id: "bravo".into(), ..plain() };
-    let table = text::table(Fit::Unbounded, &[plain(), other], at(NOW));
+    let table = text::table(Fit::Unbounded, &[plain(), other], &BTreeMap::new(), at(NOW));
     assert!(table.contains("DEALER") && table.contains("bravo"), "{table}");
-    assert!(!text::table(Fit::Unbounded, &[plain()], at(NOW)).contains("SAME PERSON"));
-    let table = text::table(Fit::Unbounded, &[hostile(), plain()], at(NOW));
+    assert!(
+        !text::table(Fit::Unbounded, &[plain()], &BTreeMap::new(), at(NOW)).contains("SAME PERSON")
+    );
+    let table = text::table(Fit::Unbounded, &[hostile(), plain()], &BTreeMap::new(), at(NOW));
     assert!(!table.contains("DEALER"), "{table}");
     let lines: Vec<_> = table.lines().map(str::trim_end).collect();
     expect![[r#"

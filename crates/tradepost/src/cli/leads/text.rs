@@ -17,9 +17,15 @@ use tradepost_wire::json::Value;
 
 use crate::cli::output::table::{Column, Fit, rows};
 
-/// A table of leads, newest first. Times are those of the rooftops.
+/// A table of leads, newest first, with when each was first delivered where any was. Times are those
+/// of the rooftops.
 #[must_use]
-pub fn table(fit: Fit, leads: &[LeadRecord], now: Timestamp) -> String {
+pub fn table(
+    fit: Fit,
+    leads: &[LeadRecord],
+    delivered: &BTreeMap<String, Timestamp>,
+    now: Timestamp,
+) -> String {
     let mut leads: Vec<_> = leads.iter().collect();
     leads.sort_by_key(|lead| std::cmp::Reverse(lead.received_at));
     let several = leads.windows(2).any(|pair| match pair {
@@ -34,7 +40,9 @@ pub fn table(fit: Fit, leads: &[LeadRecord], now: Timestamp) -> String {
         lead.person != lead.lead_id || persons.get(lead.person.as_str()).is_some_and(|n| *n > 1)
     };
     let linked = leads.iter().any(|lead| is_shared(lead));
+    let timed = leads.iter().any(|lead| delivered.contains_key(&lead.lead_id));
     let mut headings = vec!["received", "id"];
+    headings.extend(timed.then_some("delivered"));
     headings.extend(several.then_some("dealer"));
     headings.extend([
         "state",
@@ -54,6 +62,9 @@ pub fn table(fit: Fit, leads: &[LeadRecord], now: Timestamp) -> String {
             let appointment = record.appointment.as_ref();
             let mut cells =
                 vec![short(record.received_at, &record.zone(), now), record.lead_id.clone()];
+            let at = delivered.get(&record.lead_id);
+            let at = || at.map(|at| short(*at, &record.zone(), now)).unwrap_or_default();
+            cells.extend(timed.then(at));
             cells.extend(several.then(|| record.dealer_id.clone()));
             cells.extend([
                 state(record),
@@ -98,6 +109,9 @@ pub fn details(history: &LeadHistory, now: Timestamp) -> String {
     field(&mut out, "state", &state(lead));
     field(&mut out, "received", &local(lead.received_at));
     field(&mut out, "changed", &local(lead.changed_at));
+    if let Some(at) = history.delivered_at {
+        field(&mut out, "first delivered", &local(at));
+    }
     field(&mut out, "dealer", &lead.dealer_id);
     field(&mut out, "rooftop", lead.submission.rooftop.as_deref().unwrap_or("-"));
     if !history.same_person.is_empty() {

@@ -7,7 +7,7 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
-use super::values::{host, line, of_text, reject, words};
+use super::values::{host, line, of_text, reject, secure_address, words};
 use crate::config::{Auth, Jwt, KeySource, KnownCertificate};
 use crate::gate::{Scope, Scopes};
 
@@ -111,23 +111,4 @@ fn read_jwt(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Jwt> 
         (None, url) => KeySource::Url(url?),
     };
     Some(Jwt { issuer: issuer?, audience: audience?, keys, scope_claim })
-}
-
-/// An address whose answer nobody on the way can forge: whoever chooses the keys chooses who is
-/// let in.
-fn secure_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
-    const HINT: &str = "must be an address with https, such as \
-                        https://login.example.com/jwks.json; http only on 127.0.0.1 or [::1]";
-    let here = |text: &str| {
-        let rest = text.strip_prefix("http://")?;
-        let authority = rest.split(['/', '?', '#']).next()?;
-        let host = authority.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
-        let host = host.map_or(authority, |(host, _)| host);
-        Some(matches!(host, "127.0.0.1" | "[::1]"))
-    };
-    let address = super::values::web_page(value, at, problems)?;
-    of_text((value, at, problems), HINT, |text| {
-        let secure = text.starts_with("https://") || here(text) == Some(true);
-        secure.then_some(address)
-    })
 }

@@ -137,6 +137,28 @@ pub(super) fn web_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> O
     of_text((value, at, problems), HINT, |text| is_web_address(text).then(|| text.to_owned()))
 }
 
+/// An address that nobody on the way can listen at or answer for.
+pub(super) fn secure_address(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<String> {
+    const HINT: &str = "must be an address with https, such as \
+                        https://www.example.com/page; http only on 127.0.0.1 or [::1]";
+    let here = |text: &str| {
+        let rest = text.strip_prefix("http://")?;
+        let authority = rest.split(['/', '?', '#']).next()?;
+        let host = authority.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+        let host = host.map_or(authority, |(host, _)| host);
+        Some(matches!(host, "127.0.0.1" | "[::1]"))
+    };
+    let address = web_page(value, at, problems)?;
+    of_text((value, at, problems), HINT, |text| {
+        let secure = text.starts_with("https://") || here(text) == Some(true);
+        secure.then_some(address)
+    })
+}
+
 /// The base of web addresses: as above, without query and fragment. Slashes at the end are cut.
 pub(super) fn web_base(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str =

@@ -77,6 +77,7 @@ pub fn config() -> Config {
             strict_output_modes: false,
             auth: Auth::default(),
             card_signing: None,
+            deliveries: Vec::new(),
         }],
     }
 }

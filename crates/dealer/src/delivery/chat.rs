@@ -1,0 +1,113 @@
+//! A lead in one sentence, for a chat, with what leads on. Who the customer is and how to reach them
+//! stays out, unless the dealer wants it there: everybody in the room reads it, for ever.
+
+use tradepost_wire::json::{Value, json};
+
+use super::{ChatStyle, Parcel, headline};
+use crate::adf::one_line;
+use crate::adf::view::LeadView;
+use crate::local_time::short;
+
+/// Writes the message.
+pub(super) fn write(style: ChatStyle, contact: bool, parcel: &Parcel<'_>) -> Value {
+    let (sentence, fields) = (sentence(parcel), fields(contact, parcel));
+    match style {
+        ChatStyle::Slack => slack(&sentence, &fields),
+        ChatStyle::Teams => teams(&sentence, &fields),
+    }
+}
+
+/// What stands under the sentence.
+enum Field {
+    Text(&'static str, String),
+    Link(&'static str, String),
+}
+
+fn sentence(parcel: &Parcel<'_>) -> String {
+    let appointment = parcel.lead.appointment.as_ref();
+    let appointment = appointment.map(|current| {
+        let at = current.starts_at.or(current.requested_at);
+        let at = at.map(|at| format!(" for {}", short(at, &parcel.lead.zone(), parcel.now)));
+        format!("; appointment {}{}", current.state, at.unwrap_or_default())
+    });
+    format!("{}{}.", headline(parcel), appointment.unwrap_or_default())
+}
+
+fn fields(contact: bool, parcel: &Parcel<'_>) -> Vec<Field> {
+    let view = LeadView::new(parcel.lead);
+    let mut fields = vec![Field::Text("Lead", parcel.lead.lead_id.clone())];
+    let page = view.listed().and_then(|vehicle| vehicle.get("vdp_url"));
+    let page = page.filter(|url| is_link(url));
+    fields.extend(page.map(|url| Field::Link("Vehicle", url)));
+    let channels = view.channels();
+    let permitted = if channels.is_empty() { "nothing".to_owned() } else { channels.join(", ") };
+    fields.push(Field::Text("Permitted", permitted));
+    if contact {
+        let reach = view.reach();
+        let email = reach.email.filter(|_| reach.may_email);
+        let phone = reach.phone.filter(|_| reach.may_call || reach.may_text);
+        let name = view.customer_name();
+        let name = Some(name.as_str()).filter(|name| !name.is_empty());
+        for (label, text) in [("Name", name), ("E-mail", email), ("Telephone", phone)] {
+            fields.extend(text.map(|text| Field::Text(label, one_line(text))));
+        }
+    }
+    fields
+}
+
+/// Whether an address can stand in a link without ending it.
+fn is_link(url: &str) -> bool {
+    (url.starts_with("https://") || url.starts_with("http://"))
+        && url.bytes().all(|b| b.is_ascii_graphic() && !b"<>|()[]\\\"".contains(&b))
+}
+
+/// `{"text": …}`. Its three control characters are escaped, so no text can mention a room or pose
+/// as a link (Slack, "Escaping text").
+fn slack(sentence: &str, fields: &[Field]) -> Value {
+    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let line = |field: &Field| match field {
+        Field::Text(label, text) => format!("\n{label}: {}", escaped(text)),
+        Field::Link(label, url) => format!("\n{label}: <{}>", escaped(url)),
+    };
+    let fields: String = fields.iter().map(line).collect();
+    json!({"text": format!("{}{fields}", escaped(sentence))})
+}
+
+/// An Adaptive Card, as workflows of Teams take it. Text blocks and facts read Markdown, so what
+/// could be Markdown is escaped.
+fn teams(sentence: &str, fields: &[Field]) -> Value {
+    let facts: Vec<_> = fields
+        .iter()
+        .map(|field| match field {
+            Field::Text(label, text) => json!({"title": label, "value": plain(text)}),
+            Field::Link(label, url) => json!({"title": label, "value": format!("[{url}]({url})")}),
+        })
+        .collect();
+    json!({
+        "type": "message",
+        "attachments": [{
+            "contentType": "application/vnd.microsoft.card.adaptive",
+            "contentUrl": null,
+            "content": {
+                "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+                "type": "AdaptiveCard",
+                "version": "1.4",
+                "body": [
+                    {"type": "TextBlock", "text": plain(sentence), "wrap": true, "weight": "Bolder"},
+                    {"type": "FactSet", "facts": facts},
+                ],
+            },
+        }],
+    })
+}
+
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if "\\`*_[]()#~<>|!".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

@@ -1,0 +1,132 @@
+//! A lead as `aap.event`. AAP defines the envelope (`event.schema.json`) and leaves to the dealer what
+//! is in `payload`; how events travel outside of A2A tasks is defined nowhere, so that is ours.
+
+use jiff::Timestamp;
+use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Map, Value, json};
+
+use super::{Parcel, kinds};
+use crate::adf::view::{LeadView, VehicleView};
+use crate::record::{AppointmentRecord, AppointmentState, LeadEventKind};
+
+/// The event: what has changed, and as `payload` the delivery and the lead as it is after it.
+pub(super) fn write(parcel: &Parcel<'_>) -> Value {
+    let (kind, entity, status) = change(parcel);
+    let mut delivery = json!({"id": parcel.id, "attempt": parcel.attempt,
+        "resend": parcel.is_resent});
+    if let Some(members) = delivery.as_object_mut().filter(|_| parcel.is_test) {
+        members.insert("test".to_owned(), json!(true));
+    }
+    json!({
+        "type": "aap.event",
+        "event_kind": kind,
+        "entity_id": entity,
+        "status": status,
+        "occurred_at": rfc3339(parcel.event.at),
+        "payload": {"delivery": delivery, "lead": lead(parcel)},
+    })
+}
+
+/// Which of AAP's two kinds of events it is, of what, and its word for the status. A consent that
+/// was withdrawn has no word: `lost` is the one that makes nobody call.
+fn change<'a>(parcel: &'a Parcel<'_>) -> (&'static str, &'a str, &'static str) {
+    const LEAD: &str = "lead.status_changed";
+    let lead = parcel.lead.lead_id.as_str();
+    match (parcel.event.kind, &parcel.event.appointment) {
+        (LeadEventKind::Received | LeadEventKind::Released, _) => (LEAD, lead, "received"),
+        (LeadEventKind::Resubmitted, None) => (LEAD, lead, "duplicate"),
+        (LeadEventKind::Resubmitted, Some(current)) => {
+            let status = match current.state {
+                AppointmentState::Requested => "requested",
+                AppointmentState::Proposed => "proposed",
+                AppointmentState::Confirmed => "confirmed",
+                AppointmentState::Rejected | AppointmentState::Superseded => "rejected",
+            };
+            ("appointment.status_changed", &current.appointment_id, status)
+        }
+        (LeadEventKind::ConsentRevoked | LeadEventKind::Erased, _) => (LEAD, lead, "lost"),
+    }
+}
+
+fn lead(parcel: &Parcel<'_>) -> Value {
+    let (record, view) = (parcel.lead, LeadView::new(parcel.lead));
+    let reach = view.reach();
+    let customer = members([
+        ("name", text(&view.customer_name())),
+        ("email", reach.email.filter(|_| reach.may_email).map(Value::from)),
+        ("phone", reach.phone.filter(|_| reach.may_call || reach.may_text).map(Value::from)),
+    ]);
+    let agent = members([
+        ("name", view.agent().map(Value::from)),
+        ("url", view.text("/source_agent/url").map(Value::from)),
+    ]);
+    let same_person = Some(json!(parcel.same_person)).filter(|_| !parcel.same_person.is_empty());
+    Value::Object(members([
+        ("lead_id", Some(json!(record.lead_id))),
+        ("dealer_id", Some(json!(record.dealer_id))),
+        ("rooftop", record.submission.rooftop.as_deref().map(Value::from)),
+        ("event", Some(json!(parcel.event.kind))),
+        ("state", Some(json!(record.state))),
+        ("kinds", Some(json!(kinds(record)))),
+        ("received_at", moment(record.received_at)),
+        ("changed_at", moment(record.changed_at)),
+        ("customer", Some(Value::Object(customer))),
+        ("permitted", Some(json!(view.channels()))),
+        ("consent_text", view.text("/consent/consent_text").map(Value::from)),
+        ("vehicle_of_interest", view.vehicle().map(vehicle)),
+        ("trade_in", view.trade_in().map(vehicle)),
+        ("appointment", record.appointment.as_ref().map(appointment)),
+        ("also_asked_for", record.asked_besides().map(appointment)),
+        ("appointment_notes", view.text("/appointment/notes").map(Value::from)),
+        ("message", view.text("/message").map(Value::from)),
+        ("source_agent", Some(Value::Object(agent))),
+        ("probably_same_person", same_person),
+    ]))
+}
+
+fn vehicle(vehicle: VehicleView<'_>) -> Value {
+    const NAMES: [&str; 10] = [
+        "vehicle_id",
+        "vin",
+        "stock",
+        "year",
+        "make",
+        "model",
+        "trim",
+        "condition",
+        "mileage",
+        "price",
+    ];
+    let value = |name: &str| {
+        let text = vehicle.get(name)?;
+        let number = matches!(name, "year" | "mileage" | "price").then(|| text.parse::<i64>());
+        Some(number.and_then(Result::ok).map_or_else(|| Value::from(text), Value::from))
+    };
+    Value::Object(members(NAMES.map(|name| (name, value(name)))))
+}
+
+fn appointment(appointment: &AppointmentRecord) -> Value {
+    let proposed: Vec<_> = appointment.proposed.iter().copied().map(rfc3339).collect();
+    Value::Object(members([
+        ("appointment_id", Some(json!(appointment.appointment_id))),
+        ("type", Some(json!(appointment.kind))),
+        ("status", Some(json!(appointment.state))),
+        ("requested_at", appointment.requested_at.and_then(moment)),
+        ("starts_at", appointment.starts_at.and_then(moment)),
+        ("ends_at", appointment.ends_at.and_then(moment)),
+        ("proposed", Some(json!(proposed)).filter(|_| !proposed.is_empty())),
+    ]))
+}
+
+fn moment(at: Timestamp) -> Option<Value> {
+    Some(Value::from(rfc3339(at)))
+}
+
+fn text(text: &str) -> Option<Value> {
+    Some(Value::from(text)).filter(|_| !text.is_empty())
+}
+
+/// The members that there are, in their order.
+fn members<const N: usize>(all: [(&str, Option<Value>); N]) -> Map {
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}

@@ -1,0 +1,54 @@
+//! A lead that nobody has sent, to try a destination with. It says so wherever somebody may look, and
+//! there is nobody in it to be called.
+
+use jiff::Timestamp;
+use tradepost_wire::aap::Version;
+use tradepost_wire::json::json;
+
+use crate::record::{LeadEvent, LeadEventKind, LeadRecord, LeadState, SubmissionRecord};
+use crate::settings::Dealer;
+
+const TEXT: &str =
+    "This is a test of the delivery of leads. There is no customer and nothing to do.";
+
+/// The lead and its only event, of the dealer's first rooftop.
+#[must_use]
+pub fn lead(dealer: &Dealer, lead_id: String, now: Timestamp) -> (LeadRecord, LeadEvent) {
+    let rooftop = dealer.rooftops.first();
+    let payload = json!({
+        "type": "lead.submit.request",
+        "customer": {"first_name": "TEST", "last_name": "No Customer"},
+        "message": TEXT,
+        "source_agent": {"name": "tradepost leads test-delivery"},
+    });
+    let lead = LeadRecord {
+        person: lead_id.clone(),
+        lead_id,
+        dealer_id: dealer.id.clone(),
+        received_at: now,
+        changed_at: now,
+        state: LeadState::Received,
+        held_for: None,
+        time_zone: rooftop.and_then(|rooftop| rooftop.profile.timezone.clone()),
+        appointment: None,
+        submission: SubmissionRecord {
+            received_at: now,
+            version: Version::V1_1,
+            principal: "tradepost".to_owned(),
+            address: None,
+            payload,
+            rooftop: rooftop.map(|rooftop| rooftop.profile.name.clone()),
+            listing: None,
+            appointment: None,
+        },
+    };
+    let event = LeadEvent {
+        seq: 0,
+        at: now,
+        kind: LeadEventKind::Received,
+        state: LeadState::Received,
+        appointment: None,
+        submission: 0,
+    };
+    (lead, event)
+}

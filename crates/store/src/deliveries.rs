@@ -1,0 +1,84 @@
+//! What those who deliver leads ask of the store.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery};
+use tradepost_wire::fault::Fault;
+
+use super::{PushBusy, Store};
+
+impl Store {
+    /// The events of a dealer's leads of which nobody has been told, the first ones first, each
+    /// with its lead.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn untold_events(&self, dealer_id: &str, limit: u32) -> Result<Vec<(i64, String)>, Fault> {
+        self.read(|db| db.untold_events(dealer_id, limit))
+    }
+
+    /// Deliveries that are due, the longest due first, but for those who have to wait. A busy host
+    /// is a dealer's id and a destination's name with a slash between them, an owner the former.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn deliveries_due(
+        &self,
+        now: Timestamp,
+        busy: &PushBusy,
+        limit: usize,
+    ) -> Result<Vec<DeliveryRecord>, Fault> {
+        self.read(|db| db.deliveries_due(now, busy, limit))
+    }
+
+    /// When the next delivery becomes due after a moment.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn deliveries_next_due(&self, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
+        self.read(|db| db.deliveries_next_due(after))
+    }
+
+    /// Deliveries, the latest first: of one dealer, of one lead, in one state, or all.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn deliveries(
+        &self,
+        dealer_id: Option<&str>,
+        lead_id: Option<&str>,
+        state: Option<DeliveryState>,
+    ) -> Result<Vec<DeliveryRecord>, Fault> {
+        self.read(|db| db.deliveries(dealer_id, lead_id, state))
+    }
+
+    /// How many deliveries were given up.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn dead_deliveries(&self) -> Result<u64, Fault> {
+        self.read(|db| db.dead_deliveries())
+    }
+
+    /// When each lead was first taken by a destination, of those that were.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn first_deliveries(
+        &self,
+        dealer_id: Option<&str>,
+    ) -> Result<BTreeMap<String, Timestamp>, Fault> {
+        let found = self.read(|db| db.first_deliveries(dealer_id, None))?;
+        Ok(found.into_iter().collect())
+    }
+
+    /// Has deliveries made from now on, in the place of those to the same destinations that wait or
+    /// were given up.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn deliver_again(&self, wanted: Vec<NewDelivery>, now: Timestamp) -> Result<(), Fault> {
+        self.write_blocking(move |tx| tx.deliver_again(&wanted, now))
+    }
+}

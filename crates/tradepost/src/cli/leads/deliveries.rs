@@ -1,0 +1,234 @@
+//! `tradepost leads deliveries`, `resend` and `test-delivery`: whether leads reach somebody.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery, Parcel, sample};
+use tradepost_dealer::record::{LeadRecord, LeadState};
+use tradepost_server::clock::Clock;
+use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Value, json};
+
+use super::{Place, history, open};
+use crate::cli::output::Failure;
+use crate::cli::output::table::{self, Column, Fit};
+use crate::cli::{Context, Outcome, dealers};
+use crate::config::Dealer;
+use crate::config::delivery::Delivery;
+use crate::delivery::carrier::{self, Letter};
+
+/// Which are listed.
+#[derive(Debug, clap::Args)]
+pub(super) struct Listing {
+    /// Only those of this lead.
+    #[arg(value_name = "LEAD")]
+    lead: Option<String>,
+    /// Only leads of this dealer.
+    #[arg(long, value_name = "ID")]
+    dealer: Option<String>,
+    /// Only those that were given up.
+    #[arg(long)]
+    dead: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// What is delivered again, and whereto.
+#[derive(Debug, clap::Args)]
+pub(super) struct Resend {
+    /// The lead.
+    #[arg(value_name = "LEAD")]
+    lead: String,
+    /// Whereto, also when the lead is not meant for it; without it, to every destination that the
+    /// lead is for.
+    #[arg(long, value_name = "DESTINATION")]
+    to: Option<String>,
+    #[command(flatten)]
+    source: dealers::Source,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// What is tried.
+#[derive(Debug, clap::Args)]
+pub(super) struct Test {
+    /// The destination.
+    #[arg(value_name = "DESTINATION")]
+    destination: String,
+    /// The dealer whose destination is meant, where several have one of this name.
+    #[arg(long, value_name = "ID")]
+    dealer: Option<String>,
+    #[command(flatten)]
+    source: dealers::Source,
+}
+
+/// Lists deliveries, the latest first.
+pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
+    let store = open(&listing.place)?;
+    let state = listing.dead.then_some(DeliveryState::Dead);
+    let found = store.deliveries(listing.dealer.as_deref(), listing.lead.as_deref(), state);
+    let found = found.map_err(|fault| Failure::fault(&fault))?;
+    if context.output.is_json() {
+        context.output.document(&found.iter().map(document).collect::<Vec<_>>());
+        return Ok(());
+    }
+    if found.is_empty() {
+        context.output.talk("no deliveries");
+        return Ok(());
+    }
+    let headings =
+        ["lead", "dealer", "destination", "state", "attempts", "last answer", "since or next"];
+    let moment = |at: Option<Timestamp>| at.map(|at| format!("{at:.0}")).unwrap_or_default();
+    let rows: Vec<Vec<String>> = found
+        .iter()
+        .map(|record| {
+            vec![
+                record.lead_id.clone(),
+                record.dealer_id.clone(),
+                record.destination.clone(),
+                record.state.to_string(),
+                record.attempts.to_string(),
+                record.answer.clone().unwrap_or_default(),
+                moment(record.ended_at.or(record.due_at)),
+            ]
+        })
+        .collect();
+    context.output.line(table::rows(Fit::Terminal, &headings.map(Column::Text), &rows));
+    Ok(())
+}
+
+fn document(record: &DeliveryRecord) -> Value {
+    json!({
+        "id": record.id(),
+        "lead_id": record.lead_id,
+        "dealer_id": record.dealer_id,
+        "destination": record.destination,
+        "event": record.event,
+        "state": record.state,
+        "attempts": record.attempts,
+        "may_have_arrived": record.may_have || record.state == DeliveryState::Delivered,
+        "last_answer": record.answer,
+        "created_at": rfc3339(record.created_at),
+        "next_attempt_at": record.due_at.map(rfc3339),
+        "ended_at": record.ended_at.map(rfc3339),
+    })
+}
+
+/// Has a running server, or the next one, deliver a lead again.
+pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
+    let config = arguments.source.load(&context.environment)?;
+    let store = open(&arguments.place)?;
+    let history = history(&store, &arguments.lead)?;
+    let lead = &history.lead;
+    if lead.state != LeadState::Received {
+        let why = format!("the lead is {}; nobody is told of it", lead.state);
+        let hint = "`tradepost leads release` lets a lead go that is held back";
+        return Err(Failure::usage(why).hint(hint));
+    }
+    let dealer = config.dealers.iter().find(|dealer| dealer.terms.id == lead.dealer_id);
+    let dealer = dealer.ok_or_else(|| {
+        Failure::usage(format!("the configuration has no dealer {}", lead.dealer_id))
+            .hint("name the configuration of the server with --config")
+    })?;
+    let names = whereto(dealer, lead, arguments.to.as_deref())?;
+    let event = history.events.last().map(|event| event.seq).unwrap_or_default();
+    let wanted: Vec<_> = names
+        .iter()
+        .map(|name| NewDelivery {
+            dealer_id: lead.dealer_id.clone(),
+            lead_id: lead.lead_id.clone(),
+            destination: name.clone(),
+            event,
+        })
+        .collect();
+    store.deliver_again(wanted, Clock::system().now()).map_err(|fault| Failure::fault(&fault))?;
+    if context.output.is_json() {
+        context.output.document(&json!({"lead_id": lead.lead_id, "to": names}));
+    } else {
+        context.output.line(format!("{} goes to {}", lead.lead_id, names.join(", ")));
+    }
+    Ok(())
+}
+
+fn whereto(dealer: &Dealer, lead: &LeadRecord, only: Option<&str>) -> Result<Vec<String>, Failure> {
+    let meant = |delivery: &&Delivery| match only {
+        Some(name) => delivery.destination.name == name,
+        None => delivery.destination.wants(lead),
+    };
+    let names = dealer.deliveries.iter().filter(meant);
+    let names: Vec<_> = names.map(|delivery| delivery.destination.name.clone()).collect();
+    if names.is_empty() {
+        let message = match only {
+            Some(_) => "there is no such destination",
+            None => "the lead is for no destination",
+        };
+        return Err(Failure::usage(message).hint(known([dealer])));
+    }
+    Ok(names)
+}
+
+/// Names the destinations there are.
+fn known<'a>(dealers: impl IntoIterator<Item = &'a Dealer>) -> String {
+    let names: Vec<_> = dealers
+        .into_iter()
+        .flat_map(|dealer| &dealer.deliveries)
+        .map(|delivery| delivery.destination.name.as_str())
+        .collect();
+    if names.is_empty() {
+        return "name destinations in [[dealers.deliveries]]".to_owned();
+    }
+    format!("the destinations are {}", names.join(", "))
+}
+
+/// Sends a test, now and from here.
+pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
+    let config = arguments.source.load(&context.environment)?;
+    let named = arguments.dealer.as_deref();
+    let dealers =
+        config.dealers.iter().filter(|dealer| named.is_none_or(|id| dealer.terms.id == id));
+    let found: Vec<_> = dealers
+        .flat_map(|dealer| dealer.deliveries.iter().map(move |delivery| (dealer, delivery)))
+        .filter(|(_, delivery)| delivery.destination.name == arguments.destination)
+        .collect();
+    let [(dealer, delivery)] = found.as_slice() else {
+        return Err(match found.len() {
+            0 => Failure::usage("there is no such destination").hint(known(&config.dealers)),
+            _ => Failure::usage("several dealers have a destination of this name")
+                .hint("say whose is meant with --dealer"),
+        });
+    };
+    let answer = try_out(dealer, delivery)?;
+    if context.output.is_json() {
+        context.output.document(&json!({"destination": arguments.destination, "answer": answer}));
+    } else {
+        context.output.line(format!("{}: {answer}", arguments.destination));
+    }
+    Ok(())
+}
+
+fn try_out(dealer: &Dealer, delivery: &Delivery) -> Result<String, Failure> {
+    let clock = Clock::system();
+    let carrier = carrier::open(delivery, &clock).map_err(Failure::usage)?;
+    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
+    let (lead, event) = sample::lead(&dealer.terms, id.clone(), clock.now());
+    let parcel = Parcel {
+        lead: &lead,
+        event: &event,
+        same_person: &[],
+        id: &id,
+        attempt: 1,
+        is_resent: false,
+        is_test: true,
+        now: clock.now(),
+    };
+    let letter = Letter::of(&parcel, &delivery.destination.form, &dealer.terms);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::fault(&error))?;
+    let sent = runtime.block_on(carrier.carry(letter));
+    // A lookup that nobody waits for any more must not keep the command.
+    runtime.shutdown_timeout(Duration::ZERO);
+    sent.map_err(|failed| {
+        Failure::new(1, format!("the test was not taken: {}", failed.answer))
+            .hint("correct the destination in the configuration, or what is there")
+    })
+}

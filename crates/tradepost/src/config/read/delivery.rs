@@ -1,0 +1,376 @@
+//! Readers for where leads are delivered to.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tradepost_buyer::receiver::authentic::MIN_KEY;
+use tradepost_dealer::adf;
+use tradepost_dealer::delivery::{ChatStyle, Destination, Form, LeadKind};
+use tradepost_wire::json::Value;
+use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::words;
+
+use super::values::{self, duration, host, line, of_text, reject, secure_address, whole};
+use crate::config::delivery::{By, Delivery, Http, Secret, Smtp, SmtpTls};
+
+const MOMENT: (SignedDuration, &str) = (SignedDuration::from_secs(1), "1s");
+const FIVE_MINUTES: (SignedDuration, &str) = (SignedDuration::from_mins(5), "5m");
+const MINUTE: (SignedDuration, &str) = (SignedDuration::from_mins(1), "1m");
+const MONTH: (SignedDuration, &str) = (SignedDuration::from_hours(30 * 24), "30d");
+
+/// As long as a dealer may be closed over a holiday.
+const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_hours(3 * 24);
+const ATTEMPTS: u32 = 100;
+const TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
+
+words! {
+    /// The ways.
+    enum Way {
+        /// ADF as mail.
+        Smtp = "smtp",
+        /// ADF by POST.
+        Https = "https",
+        /// Signed events as JSON.
+        Webhook = "webhook",
+        /// Messages to people.
+        Chat = "chat",
+    }
+}
+
+words! {
+    enum Protection {
+        /// TLS from the first byte.
+        Required = "required",
+        /// TLS by STARTTLS.
+        StartTls = "starttls",
+        /// No TLS.
+        None = "none",
+    }
+}
+
+words! {
+    enum MediaType {
+        /// RFC 7303.
+        Application = "application/xml",
+        /// The older name, which some receivers insist on.
+        Text = "text/xml",
+        /// A name of its own.
+        Adf = "application/x-adf+xml",
+    }
+}
+
+words! {
+    enum Prolog {
+        /// Well-formed XML.
+        Xml = "xml",
+        /// As in the original ADF text.
+        Legacy = "legacy",
+    }
+}
+
+words! {
+    enum Names {
+        /// One element.
+        Full = "full",
+        /// First and last name apart.
+        Parts = "parts",
+    }
+}
+
+words! {
+    enum Timeframe {
+        /// In words.
+        Text = "text",
+        /// With dates.
+        Dates = "dates",
+    }
+}
+
+words! {
+    enum NoVehicle {
+        /// A vehicle called Unknown.
+        Unknown = "unknown",
+        /// An empty element.
+        Empty = "empty",
+        /// Nothing.
+        Omit = "omit",
+    }
+}
+
+/// Which keys belong to which ways, beyond those of all; and whether they have to be there.
+const KEYS: &[(&str, &[Way], bool)] = &[
+    ("url", &[Way::Https, Way::Webhook, Way::Chat], true),
+    ("media_type", &[Way::Https], false),
+    ("bearer", &[Way::Https, Way::Webhook], false),
+    ("bearer_file", &[Way::Https, Way::Webhook], false),
+    ("hmac_key", &[Way::Webhook], false),
+    ("hmac_key_file", &[Way::Webhook], false),
+    ("style", &[Way::Chat], true),
+    ("contact", &[Way::Chat], false),
+    ("adf", &[Way::Smtp, Way::Https], false),
+    ("host", &[Way::Smtp], true),
+    ("port", &[Way::Smtp], false),
+    ("tls", &[Way::Smtp], false),
+    ("allow_plain", &[Way::Smtp], false),
+    ("ca_file", &[Way::Smtp], false),
+    ("user", &[Way::Smtp], false),
+    ("password", &[Way::Smtp], false),
+    ("password_file", &[Way::Smtp], false),
+    ("from", &[Way::Smtp], true),
+    ("to", &[Way::Smtp], true),
+];
+
+/// `[[dealers.deliveries]]`
+pub(super) fn deliveries(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<Delivery>> {
+    let deliveries = parse::list(value, at, problems, (0, None), delivery);
+    let mut names = BTreeSet::new();
+    for (index, delivery) in value.as_array().into_iter().flatten().enumerate() {
+        let name = delivery.get("name").and_then(Value::as_str);
+        if name.is_some_and(|name| !names.insert(name)) {
+            let at = at.index(index);
+            let message = "another destination of this dealer has this name already";
+            reject(&at.key("name"), problems, message);
+        }
+    }
+    deliveries
+}
+
+/// Every rooftop that a destination names has to be one of the dealer's.
+pub(super) fn check_rooftops(dealer: &Value, at: &At<'_>, problems: &mut Problems) {
+    let list = |value: &Value, key: &str| {
+        value.get(key).and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let name = |rooftop: &Value| Some(rooftop.get("name")?.as_str()?.trim().to_lowercase());
+    let known: BTreeSet<_> = list(dealer, "rooftops").iter().filter_map(name).collect();
+    for (index, delivery) in list(dealer, "deliveries").iter().enumerate() {
+        for (number, rooftop) in list(delivery, "rooftops").iter().enumerate() {
+            let Some(text) = rooftop.as_str() else { continue };
+            if !known.contains(&text.trim().to_lowercase()) {
+                let deliveries = at.key("deliveries");
+                let at = deliveries.index(index);
+                let at = at.key("rooftops");
+                reject(&at.index(number), problems, "no rooftop of this dealer has this name");
+            }
+        }
+    }
+}
+
+fn delivery(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Delivery> {
+    let file = line(1_000);
+    let secret = line(1_000);
+    read_object!(value, at, problems, closed {
+        required "name" => name: values::id,
+        required "by" => way: parse::word::<Way>,
+        optional "rooftops" => rooftops: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (0, None), line(200))
+        },
+        optional "kinds" => kinds: values::words::<LeadKind>,
+        optional "attempts" => attempts: whole(1, 1_000),
+        optional "give_up_after" => give_up_after: duration(MINUTE, MONTH),
+        optional "timeout" => timeout: duration(MOMENT, FIVE_MINUTES),
+        optional "url" => url: secure_address,
+        optional "media_type" => media_type: parse::word::<MediaType>,
+        optional "bearer" => bearer: &secret,
+        optional "bearer_file" => bearer_file: &file,
+        optional "hmac_key" => hmac_key: &secret,
+        optional "hmac_key_file" => hmac_key_file: &file,
+        optional "style" => style: parse::word::<ChatStyle>,
+        optional "contact" => contact: parse::boolean,
+        optional "adf" => adf: read_adf,
+        optional "host" => server: host,
+        optional "port" => port: whole::<u16>(1, 65_535),
+        optional "tls" => tls: parse::word::<Protection>,
+        optional "allow_plain" => allow_plain: parse::boolean,
+        optional "ca_file" => ca_file: &file,
+        optional "user" => user: line(300),
+        optional "password" => password: &secret,
+        optional "password_file" => password_file: &file,
+        optional "from" => from: mailbox,
+        optional "to" => to: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(v, at, p, (1, Some(20)), mailbox)
+        },
+    });
+    check_keys(value, way, at, problems);
+    let bearer = one(value, ("bearer", bearer), ("bearer_file", bearer_file), at, problems);
+    let hmac_key =
+        one(value, ("hmac_key", hmac_key), ("hmac_key_file", hmac_key_file), at, problems);
+    let password =
+        one(value, ("password", password), ("password_file", password_file), at, problems);
+    check_key(way, value, hmac_key.as_ref(), at, problems);
+    let way = way?;
+    let adf = Form::Adf(adf.unwrap_or_default());
+    let media_type =
+        media_type.map_or("application/xml", tradepost_wire::catalog::Vocabulary::name);
+    let (form, by) = match way {
+        Way::Smtp => {
+            let smtp = Smtp {
+                host: server.unwrap_or_default(),
+                port: port.unwrap_or(default_port(tls)),
+                tls: protection(tls),
+                ca_file: ca_file.map(PathBuf::from),
+                login: user.zip(password),
+                from: from.unwrap_or_default(),
+                to: to.unwrap_or_default(),
+            };
+            check_smtp(value, &smtp, allow_plain.unwrap_or_default(), at, problems);
+            (adf, By::Smtp(Box::new(smtp)))
+        }
+        Way::Https => (adf, By::Http(Http { url: url?, media_type, bearer, hmac_key: None })),
+        Way::Webhook => {
+            let media_type = "application/json";
+            (Form::Event, By::Http(Http { url: url?, media_type, bearer, hmac_key }))
+        }
+        Way::Chat => {
+            let form = Form::Chat { style: style?, contact: contact.unwrap_or_default() };
+            let media_type = "application/json";
+            (form, By::Http(Http { url: url?, media_type, bearer: None, hmac_key: None }))
+        }
+    };
+    let destination = Destination {
+        name: name?,
+        rooftops: rooftops.unwrap_or_default(),
+        kinds: kinds.unwrap_or_default(),
+        form,
+    };
+    Some(Delivery {
+        destination,
+        by,
+        attempts: attempts.unwrap_or(ATTEMPTS),
+        give_up_after: give_up_after.unwrap_or(GIVE_UP_AFTER),
+        timeout: Duration::try_from(timeout.unwrap_or(TIMEOUT)).unwrap_or_default(),
+    })
+}
+
+/// Each key belongs to its ways, and some have to be there.
+fn check_keys(value: &Value, way: Option<Way>, at: &At<'_>, problems: &mut Problems) {
+    let Some(way) = way else { return };
+    for (key, ways, is_needed) in KEYS {
+        let is_there = value.get(key).is_some();
+        if is_there && !ways.contains(&way) {
+            let names: Vec<_> = ways.iter().map(ToString::to_string).collect();
+            let message =
+                format!("belongs to destinations by {}, not by {way}", names.join(" or "));
+            reject(&at.key(key), problems, message);
+        }
+        if !is_there && *is_needed && ways.contains(&way) {
+            reject(&at.key(key), problems, format!("is missing; a destination by {way} needs it"));
+        }
+    }
+}
+
+/// A secret that stands in one of two places.
+fn one(
+    value: &Value,
+    (key, text): (&str, Option<String>),
+    (file_key, file): (&str, Option<String>),
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Secret> {
+    if value.get(key).is_some() && value.get(file_key).is_some() {
+        reject(&at.key(key), problems, format!("is here twice; keep this or {file_key}"));
+    }
+    text.map(Secret::Text).or(file.map(|file| Secret::File(file.into())))
+}
+
+/// A webhook has a key, and one in the configuration is long enough; one in a file is looked at when
+/// that is read.
+fn check_key(
+    way: Option<Way>,
+    value: &Value,
+    key: Option<&Secret>,
+    at: &At<'_>,
+    problems: &mut Problems,
+) {
+    let named = ["hmac_key", "hmac_key_file"].iter().any(|key| value.get(key).is_some());
+    if way == Some(Way::Webhook) && !named {
+        let message = "is missing; a destination by webhook needs a key with which it can tell who \
+                       sends";
+        reject(&at.key("hmac_key_file"), problems, message);
+    }
+    if let Some(Secret::Text(key)) = key
+        && key.chars().count() < MIN_KEY
+    {
+        reject(&at.key("hmac_key"), problems, "must have 32 characters or more");
+    }
+}
+
+fn check_smtp(value: &Value, smtp: &Smtp, allow_plain: bool, at: &At<'_>, problems: &mut Problems) {
+    let is_here = matches!(smtp.host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
+    if smtp.tls == SmtpTls::None && !is_here && !allow_plain && value.get("host").is_some() {
+        let message = "none is for this machine: leads would cross the network in the clear; with \
+                       allow_plain = true they do";
+        reject(&at.key("tls"), problems, message);
+    }
+    let named = |key| value.get(key).is_some();
+    let has_password = named("password") || named("password_file");
+    if named("user") != has_password {
+        let (key, other) =
+            if has_password { ("user", "password") } else { ("password_file", "user") };
+        reject(&at.key(key), problems, format!("is missing beside {other}"));
+    }
+    if smtp.tls == SmtpTls::None && smtp.login.is_some() && !is_here {
+        reject(&at.key("user"), problems, "a password needs TLS");
+    }
+}
+
+fn protection(tls: Option<Protection>) -> SmtpTls {
+    match tls {
+        Some(Protection::Required) => SmtpTls::Required,
+        Some(Protection::StartTls) | None => SmtpTls::StartTls,
+        Some(Protection::None) => SmtpTls::None,
+    }
+}
+
+/// RFC 8314 §3.3, RFC 6409 §3.1, RFC 5321.
+fn default_port(tls: Option<Protection>) -> u16 {
+    match tls {
+        Some(Protection::Required) => 465,
+        Some(Protection::StartTls) | None => 587,
+        Some(Protection::None) => 25,
+    }
+}
+
+/// An address that the mail library can send from and to as it is.
+fn mailbox(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    const HINT: &str = "must be an e-mail address such as leads@crm.example.com";
+    of_text((value, at, problems), HINT, |text| {
+        let is_mailbox = text.is_ascii() && text.parse::<lettre::Address>().is_ok();
+        is_mailbox.then(|| text.to_owned())
+    })
+}
+
+fn read_adf(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<adf::Options> {
+    read_object!(value, at, problems, closed {
+        optional "prolog" => prolog: parse::word::<Prolog>,
+        optional "names" => names: parse::word::<Names>,
+        optional "no_vehicle" => no_vehicle: parse::word::<NoVehicle>,
+        optional "timeframe" => timeframe: parse::word::<Timeframe>,
+    });
+    Some(adf::Options {
+        prolog: prolog.map_or_else(adf::Prolog::default, |prolog| match prolog {
+            Prolog::Xml => adf::Prolog::Xml,
+            Prolog::Legacy => adf::Prolog::Legacy,
+        }),
+        names: names.map_or_else(adf::NameParts::default, |names| match names {
+            Names::Full => adf::NameParts::Full,
+            Names::Parts => adf::NameParts::FirstLast,
+        }),
+        no_vehicle: no_vehicle.map_or_else(adf::NoVehicle::default, |form| match form {
+            NoVehicle::Unknown => adf::NoVehicle::Unknown,
+            NoVehicle::Empty => adf::NoVehicle::Empty,
+            NoVehicle::Omit => adf::NoVehicle::Omit,
+        }),
+        contacts: adf::ContactValues::Consented,
+        timeframe: timeframe.map_or_else(adf::Timeframe::default, |form| match form {
+            Timeframe::Text => adf::Timeframe::Text,
+            Timeframe::Dates => adf::Timeframe::Dates,
+        }),
+    })
+}

@@ -1,0 +1,379 @@
+//! Leads on their way out: from the store to the destinations that a dealer has named.
+//!
+//! The events of leads are the outbox; they are in the store with what they tell, by one transaction.
+//! Here they are turned into deliveries, each is begun, sent and noted, and what was not taken is
+//! tried again. The three steps are on disk one by one: a process that ends between any two of
+//! them leaves a delivery that is sent by the next one, and marked, where it may have arrived.
+//! Bodies are built from the lead when they are sent and kept nowhere.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use carrier::{Carrier, Failed, Letter, Verdict};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use tradepost_dealer::delivery::{self, Audience, DeliveryRecord, Parcel};
+use tradepost_dealer::settings;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_server::outbox::backoff::{Advice, Schedule};
+use tradepost_server::outbox::pump::{self, Busy, Queue};
+use tradepost_server::outbox::{Edge, Limits};
+use tradepost_store::{PushBusy, Store};
+
+use crate::config::Dealer;
+use crate::config::delivery::Delivery;
+
+pub mod carrier;
+mod http;
+mod plan;
+mod smtp;
+
+/// The longest pause after the first failure.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The longest pause at all.
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+
+/// How long beyond its time an attempt is waited for before it counts as lost: noting it takes a
+/// while, too.
+const GRACE: SignedDuration = SignedDuration::from_mins(1);
+
+/// How many steps an attempt has that may take its time each.
+const STEPS: u32 = 3;
+
+/// How many deliveries run at once: in all, to one destination, and of one dealer.
+const LIMITS: Limits = Limits { all: 32, per_host: 2, per_owner: 16 };
+
+/// What is said of a destination that is not there any more.
+const NOWHERE: &str = "no such destination is configured any more";
+
+/// Delivers the leads of a process's dealers.
+pub struct Deliveries {
+    store: Arc<Store>,
+    clock: Clock,
+    edge: Edge,
+    first_pause: Duration,
+    outlets: RwLock<Arc<[Outlet]>>,
+    stir: Notify,
+    stopping: AtomicBool,
+}
+
+/// A dealer, and where its leads go.
+#[derive(Debug)]
+struct Outlet {
+    dealer: settings::Dealer,
+    destinations: Vec<Way>,
+}
+
+/// A destination and the way to it.
+#[derive(Debug)]
+struct Way {
+    delivery: Delivery,
+    carrier: Arc<dyn Carrier>,
+}
+
+impl fmt::Debug for Deliveries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Deliveries")
+    }
+}
+
+impl Deliveries {
+    /// Delivers the leads of these dealers that come from now on, and what was left.
+    ///
+    /// # Errors
+    /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails.
+    pub fn open(
+        dealers: &[Dealer],
+        store: Arc<Store>,
+        clock: Clock,
+        edge: Edge,
+    ) -> Result<Self, Fault> {
+        let outlets = outlets(dealers, &clock)?;
+        place(&store, &outlets)?;
+        let outlets = RwLock::new(outlets);
+        Ok(Self {
+            store,
+            clock,
+            edge,
+            first_pause: FIRST_PAUSE,
+            outlets,
+            stir: Notify::new(),
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// The same with another pause after the first failure.
+    #[must_use]
+    pub fn paced(self, first_pause: Duration) -> Self {
+        Self { first_pause, ..self }
+    }
+
+    /// Delivers to other destinations from now on.
+    ///
+    /// # Errors
+    /// When a way cannot be set up or the store fails; then everything stays.
+    pub fn replace(&self, dealers: &[Dealer]) -> Result<(), Fault> {
+        let outlets = outlets(dealers, &self.clock)?;
+        place(&self.store, &outlets)?;
+        *self.outlets.write().unwrap_or_else(PoisonError::into_inner) = outlets;
+        self.wake();
+        Ok(())
+    }
+
+    /// Looks again: there may be something new, also from another process.
+    pub fn wake(&self) {
+        self.stir.notify_one();
+    }
+
+    /// Delivers until `stop` resolves, and then lets the attempts that are under way end, at most
+    /// `grace` long. What is left is delivered by the next process.
+    pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: Duration) {
+        let now = self.clock.now();
+        // Whoever was sending is gone: one process at a time serves a data folder.
+        if let Err(fault) = self.store.write(move |tx| tx.resume_deliveries(now)).await {
+            tracing::error!(cause = %fault.chain(), "deliveries could not be resumed");
+        }
+        pump::run(self, stop, grace).await;
+    }
+
+    fn outlets(&self) -> Arc<[Outlet]> {
+        Arc::clone(&self.outlets.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the store where nobody else has to wait for it.
+    async fn read<T: Send + 'static>(
+        self: &Arc<Self>,
+        job: impl FnOnce(&Store) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let store = Arc::clone(&self.store);
+        let read = tokio::task::spawn_blocking(move || job(&store));
+        read.await.map_err(Fault::on("reading a lead"))?
+    }
+
+    /// One attempt at one delivery, from beginning to note.
+    async fn attempt(self: &Arc<Self>, due: DeliveryRecord) -> Result<(), Fault> {
+        let outlets = self.outlets();
+        let Some((dealer, way)) = find(&outlets, &due.dealer_id, &due.destination) else {
+            return self.bury(&due, NOWHERE).await;
+        };
+        let key = due.key;
+        // The way keeps to its time step by step; this is for one that does not.
+        let most = way.delivery.timeout.saturating_mul(STEPS);
+        let patience = SignedDuration::try_from(most).unwrap_or(GRACE);
+        let lost_at = later(self.clock.now(), patience + GRACE);
+        let begun = self.store.write(move |tx| tx.begin_delivery(key, lost_at)).await?;
+        let Some(record) = begun else { return Ok(()) };
+        let Some(letter) = self.letter(&record, dealer, way).await? else {
+            let now = self.clock.now();
+            return self.store.write(move |tx| tx.end_delivery(key, now)).await;
+        };
+        let sent = tokio::time::timeout(most, way.carrier.carry(letter)).await;
+        match sent.unwrap_or_else(|_| Err(Failed::doubtful("no answer in time"))) {
+            Ok(answer) => self.taken(&record, answer).await,
+            Err(failed) => self.failed(&record, &way.delivery, failed).await,
+        }
+    }
+
+    /// What is sent; `None` when nobody is to be told of it any more.
+    async fn letter(
+        self: &Arc<Self>,
+        record: &DeliveryRecord,
+        dealer: &settings::Dealer,
+        way: &Way,
+    ) -> Result<Option<Letter>, Fault> {
+        let lead_id = record.lead_id.clone();
+        let Some(history) = self.read(move |store| store.lead_history(&lead_id)).await? else {
+            return Ok(None);
+        };
+        let Some((event, lead)) = delivery::told(&history, record.event) else {
+            return Ok(None);
+        };
+        match delivery::audience(&history.lead, event) {
+            Audience::All | Audience::Informed => {}
+            Audience::Nobody => return Ok(None),
+        }
+        let id = record.id();
+        let parcel = Parcel {
+            lead: &lead,
+            event,
+            same_person: &history.same_person,
+            id: &id,
+            attempt: record.attempts,
+            is_resent: record.may_have,
+            is_test: false,
+            now: self.clock.now(),
+        };
+        Ok(Some(Letter::of(&parcel, &way.delivery.destination.form, dealer)))
+    }
+
+    async fn taken(&self, record: &DeliveryRecord, answer: String) -> Result<(), Fault> {
+        let (key, now) = (record.key, self.clock.now());
+        let (lead, destination, attempts) = (&record.lead_id, &record.destination, record.attempts);
+        self.store.write(move |tx| tx.delivered(key, &answer, now)).await?;
+        tracing::debug!(%lead, %destination, attempts, "a lead was delivered");
+        Ok(())
+    }
+
+    async fn failed(
+        &self,
+        record: &DeliveryRecord,
+        delivery: &Delivery,
+        failed: Failed,
+    ) -> Result<(), Fault> {
+        let (key, now) = (record.key, self.clock.now());
+        let next = self.next(record, delivery, &failed, now);
+        let (answer, is_doubtful) = (failed.answer.clone(), failed.verdict == Verdict::Doubtful);
+        self.store.write(move |tx| tx.delivery_failed(key, &answer, is_doubtful, next)).await?;
+        tell(record, &failed.answer, next.is_err());
+        Ok(())
+    }
+
+    /// When to try again, or that it is given up.
+    fn next(
+        &self,
+        record: &DeliveryRecord,
+        delivery: &Delivery,
+        failed: &Failed,
+        now: Timestamp,
+    ) -> Result<Timestamp, Timestamp> {
+        if failed.verdict == Verdict::Refused {
+            return Err(now);
+        }
+        let schedule = Schedule {
+            attempts: delivery.attempts,
+            first: self.first_pause,
+            longest: LONGEST_PAUSE,
+        };
+        let advice = schedule.advise(record.attempts, failed.retry_after, (self.edge.random)());
+        match advice {
+            Advice::GiveUp => Err(now),
+            Advice::Again(pause) => {
+                // A moment that is still to come, so that it is waited for.
+                let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
+                let again = later(now, pause.max(SignedDuration::from_millis(1)));
+                let is_late = again > later(record.created_at, delivery.give_up_after);
+                if is_late { Err(now) } else { Ok(again) }
+            }
+        }
+    }
+
+    /// Gives up what leads nowhere.
+    async fn bury(&self, due: &DeliveryRecord, why: &'static str) -> Result<(), Fault> {
+        let (key, now) = (due.key, self.clock.now());
+        self.store
+            .write(move |tx| match tx.begin_delivery(key, now)? {
+                Some(_) => tx.delivery_failed(key, why, false, Err(now)),
+                None => Ok(()),
+            })
+            .await?;
+        tell(due, why, true);
+        Ok(())
+    }
+}
+
+/// Says what became of an attempt, without anything of the customer.
+fn tell(record: &DeliveryRecord, answer: &str, is_dead: bool) {
+    let (lead, destination, attempts) = (&record.lead_id, &record.destination, record.attempts);
+    let dealer = &record.dealer_id;
+    if is_dead {
+        tracing::warn!(
+            %dealer, %lead, %destination, attempts, answer,
+            "a lead was not delivered and is given up; tradepost leads resend sends it again"
+        );
+    } else {
+        tracing::info!(%dealer, %lead, %destination, attempts, answer, "a lead was not taken");
+    }
+}
+
+fn outlets(dealers: &[Dealer], clock: &Clock) -> Result<Arc<[Outlet]>, Fault> {
+    let way = |delivery: &Delivery| {
+        let carrier = carrier::open(delivery, clock)
+            .map_err(|why| Fault::new("setting up a destination of leads", why))?;
+        Ok(Way { delivery: delivery.clone(), carrier })
+    };
+    let outlet = |dealer: &Dealer| {
+        let destinations = dealer.deliveries.iter().map(way).collect::<Result<Vec<_>, Fault>>()?;
+        Ok(Outlet { dealer: dealer.terms.clone(), destinations })
+    };
+    dealers.iter().map(outlet).collect()
+}
+
+/// From where on dealers' leads are told. To be done before any more of them can come.
+fn place(store: &Store, outlets: &[Outlet]) -> Result<(), Fault> {
+    let of = |outlet: &Outlet| (outlet.dealer.id.clone(), !outlet.destinations.is_empty());
+    let dealers: Vec<_> = outlets.iter().map(of).collect();
+    store.write_blocking(move |tx| {
+        dealers.iter().try_for_each(|(dealer, has_some)| tx.place_deliveries(dealer, *has_some))
+    })
+}
+
+fn find<'a>(
+    outlets: &'a [Outlet],
+    dealer_id: &str,
+    destination: &str,
+) -> Option<(&'a settings::Dealer, &'a Way)> {
+    let outlet = outlets.iter().find(|outlet| outlet.dealer.id == dealer_id)?;
+    let named = |way: &&Way| way.delivery.destination.name == destination;
+    Some((&outlet.dealer, outlet.destinations.iter().find(named)?))
+}
+
+fn later(now: Timestamp, by: SignedDuration) -> Timestamp {
+    now.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+impl Queue for Deliveries {
+    type Turn = DeliveryRecord;
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn edge(&self) -> &Edge {
+        &self.edge
+    }
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn due(
+        &self,
+        now: Timestamp,
+        busy: &PushBusy,
+        room: usize,
+    ) -> Result<Vec<DeliveryRecord>, Fault> {
+        if self.stopping.load(Ordering::SeqCst) {
+            return Ok(Vec::new());
+        }
+        for outlet in self.outlets().iter() {
+            plan::plan(&self.store, outlet, now)?;
+        }
+        self.store.deliveries_due(now, busy, room)
+    }
+
+    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+        self.store.deliveries_next_due(now)
+    }
+
+    fn who(due: &DeliveryRecord) -> Busy {
+        let host = format!("{}/{}", due.dealer_id, due.destination);
+        Busy { key: due.key, host, owner: due.dealer_id.clone() }
+    }
+
+    async fn work(self: Arc<Self>, due: DeliveryRecord) -> Result<(), Fault> {
+        self.attempt(due).await
+    }
+
+    async fn stirred(&self) {
+        self.stir.notified().await;
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+    }
+}

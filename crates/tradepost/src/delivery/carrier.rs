@@ -1,0 +1,99 @@
+//! Ways to destinations: a letter goes one, once, and what became of it is one of few things.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tradepost_dealer::delivery::{Form, Parcel, Written, write};
+use tradepost_dealer::settings::Dealer;
+use tradepost_server::clock::Clock;
+
+use super::http::HttpCarrier;
+use super::smtp::SmtpCarrier;
+use crate::config::delivery::{By, Delivery};
+
+/// What is sent.
+#[derive(Clone)]
+pub struct Letter {
+    /// By which the receiver knows it again.
+    pub id: String,
+    /// How often it was begun to be sent, this time included.
+    pub attempt: u32,
+    /// What it says.
+    pub written: Written,
+}
+
+impl fmt::Debug for Letter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Letter").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Letter {
+    /// Writes a parcel in the form that a destination reads.
+    #[must_use]
+    pub fn of(parcel: &Parcel<'_>, form: &Form, dealer: &Dealer) -> Self {
+        let written = write(form, parcel, dealer);
+        Self { id: parcel.id.to_owned(), attempt: parcel.attempt, written }
+    }
+}
+
+/// What a failed attempt means for the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The receiver has not taken it, and never will.
+    Refused,
+    /// It has not taken it, and may later.
+    Later,
+    /// It may have taken it: nobody knows.
+    Doubtful,
+}
+
+/// Why a letter was not taken, as far as is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    /// What was answered, in short and in our words, or why there was no answer.
+    pub answer: String,
+    /// What it means.
+    pub verdict: Verdict,
+    /// How long the receiver asks to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+impl Failed {
+    /// It may have arrived.
+    #[must_use]
+    pub fn doubtful(answer: impl Into<String>) -> Self {
+        Self { answer: answer.into(), verdict: Verdict::Doubtful, retry_after: None }
+    }
+
+    /// It has not arrived.
+    #[must_use]
+    pub fn later(answer: impl Into<String>) -> Self {
+        Self { answer: answer.into(), verdict: Verdict::Later, retry_after: None }
+    }
+
+    /// It will never be taken.
+    #[must_use]
+    pub fn refused(answer: impl Into<String>) -> Self {
+        Self { answer: answer.into(), verdict: Verdict::Refused, retry_after: None }
+    }
+}
+
+/// Carries letters.
+pub trait Carrier: Send + Sync + fmt::Debug {
+    /// Carries one, once. Returns what was answered, in short.
+    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, Failed>>;
+}
+
+/// Sets a way up, and reads the secrets that it needs.
+///
+/// # Errors
+/// Why it cannot be used, with the key of the configuration and without any secret.
+pub fn open(delivery: &Delivery, clock: &Clock) -> Result<Arc<dyn Carrier>, String> {
+    Ok(match &delivery.by {
+        By::Http(http) => Arc::new(HttpCarrier::open(http, delivery.timeout, clock)?),
+        By::Smtp(smtp) => Arc::new(SmtpCarrier::open(smtp, delivery.timeout, clock)?),
+    })
+}

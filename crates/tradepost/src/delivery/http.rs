@@ -1,0 +1,145 @@
+//! Letters by POST. The address is the operator's own, so it may be anywhere; redirects are not
+//! followed, since they would carry a customer to an address that nobody has chosen.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tradepost_buyer::receiver::authentic::{MIN_KEY, SIGNATURE};
+use tradepost_server::clock::Clock;
+use tradepost_server::outbox::sender::{self, HttpSender, Why};
+
+use super::carrier::{Carrier, Failed, Letter, Verdict};
+use crate::config::delivery::Http;
+use crate::mac;
+
+/// By which a receiver knows a delivery that it has had.
+const ID: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// How often a delivery was begun to be sent.
+const ATTEMPT: HeaderName = HeaderName::from_static("tradepost-attempt");
+
+/// Carries letters by HTTP.
+pub(super) struct HttpCarrier {
+    url: String,
+    media_type: &'static str,
+    bearer: Option<HeaderValue>,
+    hmac_key: Option<String>,
+    sender: HttpSender,
+    clock: Clock,
+}
+
+impl fmt::Debug for HttpCarrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HttpCarrier")
+    }
+}
+
+impl HttpCarrier {
+    /// A way to a web address.
+    pub(super) fn open(http: &Http, timeout: Duration, clock: &Clock) -> Result<Self, String> {
+        let read = |key: &str, secret: &crate::config::delivery::Secret| {
+            secret.read().map_err(|why| format!("{key}: {why}"))
+        };
+        let bearer = http.bearer.as_ref().map(|secret| bearer(&read("bearer", secret)?));
+        let hmac_key = http.hmac_key.as_ref().map(|secret| read("hmac_key", secret)).transpose()?;
+        if hmac_key.as_ref().is_some_and(|key| key.chars().count() < MIN_KEY) {
+            return Err(format!("hmac_key: must have {MIN_KEY} characters or more"));
+        }
+        Ok(Self {
+            url: http.url.clone(),
+            media_type: http.media_type,
+            bearer: bearer.transpose()?,
+            hmac_key,
+            sender: HttpSender::unguarded(timeout),
+            clock: clock.clone(),
+        })
+    }
+
+    fn headers(&self, letter: &Letter) -> Option<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media_type));
+        headers.insert(ID, HeaderValue::from_str(&letter.id).ok()?);
+        headers.insert(ATTEMPT, HeaderValue::from(letter.attempt));
+        if let Some(bearer) = &self.bearer {
+            headers.insert(AUTHORIZATION, bearer.clone());
+        }
+        if let Some(key) = &self.hmac_key {
+            let seconds = self.clock.now().as_second().to_string();
+            let digits = mac::over(key, &seconds, &letter.written.body);
+            let value = HeaderValue::from_str(&format!("t={seconds},v1={digits}")).ok()?;
+            headers.insert(HeaderName::from_static(SIGNATURE), value);
+        }
+        Some(headers)
+    }
+
+    async fn post(&self, letter: Letter) -> Result<String, Failed> {
+        let headers = self.headers(&letter);
+        let sent = self.sender.post(&self.url, |_| headers, letter.written.body).await;
+        sent.map(|()| "taken".to_owned()).map_err(judged)
+    }
+}
+
+impl Carrier for HttpCarrier {
+    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, Failed>> {
+        Box::pin(self.post(letter))
+    }
+}
+
+fn bearer(token: &str) -> Result<HeaderValue, String> {
+    let value = HeaderValue::from_str(&format!("Bearer {token}"));
+    let mut value = value.map_err(|_| "bearer: must be ASCII".to_owned())?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// What a failure means. Whoever answers 4xx will answer so again, but for the three that speak of
+/// the moment; a redirect leads where the operator has not looked; a gateway's 502 and 504 do not
+/// say whether the receiver behind it has the lead.
+fn judged(failed: sender::Failed) -> Failed {
+    let verdict = match failed.why {
+        Why::Status(408 | 425 | 429) => Verdict::Later,
+        Why::Status(300..=499) | Why::Gone | Why::Unverified | Why::NotPermitted => {
+            Verdict::Refused
+        }
+        Why::Status(502 | 504) | Why::TimedOut | Why::Broken => Verdict::Doubtful,
+        Why::Status(_) | Why::Unreachable | Why::Forbidden => Verdict::Later,
+    };
+    Failed { answer: failed.why.to_string(), verdict, retry_after: failed.retry_after }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_for_good_what_is_not_taken_and_what_nobody_knows() {
+        for (why, verdict) in [
+            (Why::Status(301), Verdict::Refused),
+            (Why::Status(400), Verdict::Refused),
+            (Why::Status(401), Verdict::Refused),
+            (Why::Status(404), Verdict::Refused),
+            (Why::Status(408), Verdict::Later),
+            (Why::Status(422), Verdict::Refused),
+            (Why::Status(425), Verdict::Later),
+            (Why::Status(429), Verdict::Later),
+            (Why::Status(500), Verdict::Later),
+            (Why::Status(502), Verdict::Doubtful),
+            (Why::Status(503), Verdict::Later),
+            (Why::Status(504), Verdict::Doubtful),
+            (Why::Gone, Verdict::Refused),
+            (Why::Unverified, Verdict::Refused),
+            (Why::NotPermitted, Verdict::Refused),
+            (Why::TimedOut, Verdict::Doubtful),
+            (Why::Broken, Verdict::Doubtful),
+            (Why::Unreachable, Verdict::Later),
+            (Why::Forbidden, Verdict::Later),
+        ] {
+            let failed = sender::Failed { why, retry_after: Some(Duration::from_secs(7)) };
+            let judged = judged(failed);
+            assert_eq!(judged.verdict, verdict, "{why}");
+            assert_eq!(judged.retry_after, Some(Duration::from_secs(7)));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Events of leads become deliveries: one for each destination that is told.
+
+use jiff::Timestamp;
+use tradepost_dealer::delivery::{Audience, DeliveryState, NewDelivery, audience};
+use tradepost_dealer::record::LeadHistory;
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
+
+use super::Outlet;
+
+/// How many events are looked at in one transaction.
+const AT_ONCE: u32 = 100;
+
+/// Looks at everything that has happened to a dealer's leads since this was done last.
+pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), Fault> {
+    if outlet.destinations.is_empty() {
+        return Ok(());
+    }
+    let dealer_id = &outlet.dealer.id;
+    loop {
+        let events = store.untold_events(dealer_id, AT_ONCE)?;
+        let Some((last, _)) = events.last() else { return Ok(()) };
+        let last = *last;
+        let mut planned = Vec::new();
+        for (event, lead_id) in &events {
+            if let Some(history) = store.lead_history(lead_id)? {
+                planned.extend(of_event(store, outlet, &history, *event)?);
+            }
+        }
+        let dealer_id = dealer_id.clone();
+        store.write_blocking(move |tx| tx.plan_deliveries(&dealer_id, last, &planned, now))?;
+    }
+}
+
+fn of_event(
+    store: &Store,
+    outlet: &Outlet,
+    history: &LeadHistory,
+    number: i64,
+) -> Result<Vec<NewDelivery>, Fault> {
+    let Some((event, lead)) = tradepost_dealer::delivery::told(history, number) else {
+        return Ok(Vec::new());
+    };
+    let informed = match audience(&history.lead, event) {
+        Audience::Nobody => return Ok(Vec::new()),
+        Audience::All => None,
+        Audience::Informed => Some(store.deliveries(None, Some(&lead.lead_id), None)?),
+    };
+    let destinations = outlet.destinations.iter().map(|way| &way.delivery.destination);
+    let told = destinations.filter(|destination| match &informed {
+        None => destination.wants(&lead),
+        Some(earlier) => earlier.iter().any(|earlier| {
+            earlier.destination == destination.name
+                && (earlier.state == DeliveryState::Delivered || earlier.may_have)
+        }),
+    });
+    let new = told.map(|destination| NewDelivery {
+        dealer_id: lead.dealer_id.clone(),
+        lead_id: lead.lead_id.clone(),
+        destination: destination.name.clone(),
+        event: number,
+    });
+    Ok(new.collect())
+}

@@ -1,0 +1,228 @@
+//! Letters as mail: the document is the body, in plain text and nothing besides, as CRM systems read
+//! it (requirements §3.5). The dialogue is our own sequence of the library's commands, because only
+//! after the last byte of the message can nobody know whether it was taken.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::BoxFuture;
+use lettre::Address;
+use lettre::message::header::{ContentTransferEncoding, ContentType};
+use lettre::message::{Body, Mailbox, Message};
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
+use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
+use lettre::transport::smtp::extension::ClientId;
+use lettre::transport::smtp::{Error, response::Response};
+use tokio::time::timeout;
+use tradepost_server::clock::Clock;
+
+use super::carrier::{Carrier, Failed, Letter};
+use crate::config::delivery::{Smtp, SmtpTls};
+
+/// How long a server may take to say goodbye. It is of no interest any more.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Carries letters as mail.
+pub(super) struct SmtpCarrier {
+    host: String,
+    port: u16,
+    protection: Protection,
+    credentials: Option<Credentials>,
+    from: Address,
+    to: Vec<Address>,
+    hello: ClientId,
+    patience: Duration,
+    clock: Clock,
+}
+
+/// How the connection is protected, with what it takes.
+enum Protection {
+    FirstByte(TlsParameters),
+    StartTls(TlsParameters),
+    None,
+}
+
+impl fmt::Debug for SmtpCarrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SmtpCarrier")
+    }
+}
+
+impl SmtpCarrier {
+    /// A way by a mail server.
+    pub(super) fn open(smtp: &Smtp, patience: Duration, clock: &Clock) -> Result<Self, String> {
+        let host = smtp.host.trim_matches(['[', ']']).to_owned();
+        let protection = match smtp.tls {
+            SmtpTls::None => Protection::None,
+            SmtpTls::Required => Protection::FirstByte(tls(smtp, &host)?),
+            SmtpTls::StartTls => Protection::StartTls(tls(smtp, &host)?),
+        };
+        let credentials = match &smtp.login {
+            None => None,
+            Some((user, password)) => {
+                let password = password.read().map_err(|why| format!("password: {why}"))?;
+                Some(Credentials::new(user.clone(), password))
+            }
+        };
+        let address = |text: &String| text.parse::<Address>().map_err(|_| "from, to: no address");
+        let from = address(&smtp.from)?;
+        let to = smtp.to.iter().map(address).collect::<Result<_, _>>()?;
+        let hello = ClientId::Domain(from.domain().to_owned());
+        let (port, clock) = (smtp.port, clock.clone());
+        Ok(Self { host, port, protection, credentials, from, to, hello, patience, clock })
+    }
+
+    async fn send(&self, letter: Letter) -> Result<String, Failed> {
+        let message = self.message(&letter)?;
+        let ready = timeout(self.patience, self.prepare()).await;
+        let mut connection = ready.map_err(|_| Failed::later("no answer in time"))??;
+        let taken = timeout(self.patience, connection.message(&message)).await;
+        let taken = taken.map_err(|_| Failed::doubtful("no answer in time to the message"))?;
+        let answer = taken.map_err(|error| answered(&error).unwrap_or_else(lost))?;
+        let _ = timeout(GOODBYE, connection.abort()).await;
+        Ok(said(&answer))
+    }
+
+    /// Everything up to the message itself: what fails here has not arrived.
+    async fn prepare(&self) -> Result<AsyncSmtpConnection, Failed> {
+        let early = |error: Error| answered(&error).unwrap_or_else(|| unanswered(&error));
+        let wrapper = match &self.protection {
+            Protection::FirstByte(tls) => Some(tls.clone()),
+            Protection::StartTls(_) | Protection::None => None,
+        };
+        let server = (self.host.as_str(), self.port);
+        let mut connection = AsyncSmtpConnection::connect_tokio1(
+            server,
+            Some(self.patience),
+            &self.hello,
+            wrapper,
+            None,
+        )
+        .await
+        .map_err(early)?;
+        if let Protection::StartTls(tls) = &self.protection {
+            connection.starttls(tls.clone(), &self.hello).await.map_err(early)?;
+        }
+        if let Some(credentials) = &self.credentials {
+            let mechanisms = [Mechanism::Plain, Mechanism::Login];
+            connection.auth(&mechanisms, credentials).await.map_err(early)?;
+        }
+        let mail = Mail::new(Some(self.from.clone()), Vec::new());
+        connection.command(mail).await.map_err(early)?;
+        for to in &self.to {
+            connection.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(early)?;
+        }
+        connection.command(Data).await.map_err(early)?;
+        Ok(connection)
+    }
+
+    /// The same delivery has the same `Message-ID`, by which mail systems know it again.
+    fn message(&self, letter: &Letter) -> Result<Vec<u8>, Failed> {
+        let id = format!("<{}@{}>", letter.id, self.from.domain());
+        let mut builder = Message::builder()
+            .from(Mailbox::new(None, self.from.clone()))
+            .subject(letter.written.subject.clone())
+            .date(SystemTime::from(self.clock.now()))
+            .message_id(Some(id))
+            .header(ContentType::TEXT_PLAIN);
+        for to in &self.to {
+            builder = builder.to(Mailbox::new(None, to.clone()));
+        }
+        let message = builder.body(body(&letter.written.body));
+        Ok(message.map_err(|_| Failed::refused("the mail could not be written"))?.formatted())
+    }
+}
+
+impl Carrier for SmtpCarrier {
+    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, Failed>> {
+        Box::pin(self.send(letter))
+    }
+}
+
+/// The text as it is where mail can carry it so, because not every CRM decodes what it reads: ASCII in
+/// lines of at most 998 characters (RFC 5322 §2.1.1).
+fn body(text: &str) -> Body {
+    const LONGEST: usize = 998;
+    let is_plain = text.is_ascii() && text.lines().all(|line| line.len() <= LONGEST);
+    if !is_plain {
+        return Body::new(text.to_owned());
+    }
+    let lines: String = text.lines().flat_map(|line| [line, "\r\n"]).collect();
+    Body::dangerous_pre_encoded(lines.into_bytes(), ContentTransferEncoding::SevenBit)
+}
+
+fn tls(smtp: &Smtp, host: &str) -> Result<TlsParameters, String> {
+    let unusable = "ca_file: must be certificates in PEM";
+    let mut builder = TlsParameters::builder(host.to_owned());
+    if let Some(path) = &smtp.ca_file {
+        let pem = fs::read(path).map_err(|error| {
+            format!("ca_file: cannot read {}: {}", path.display(), error.kind())
+        })?;
+        let certificate = Certificate::from_pem(&pem).map_err(|_| unusable)?;
+        builder = builder.add_root_certificate(certificate);
+    }
+    builder.build_rustls().map_err(|_| "tls: this machine has no certificates to trust".to_owned())
+}
+
+/// What a reply means, by its first digit (RFC 5321 §4.2.1); `None` when there was none. What it says
+/// is the other side's, and may quote the customer.
+fn answered(error: &Error) -> Option<Failed> {
+    let code = error.status()?;
+    let answer = format!("SMTP {code}");
+    Some(if error.is_permanent() { Failed::refused(answer) } else { Failed::later(answer) })
+}
+
+fn unanswered(error: &Error) -> Failed {
+    Failed::later(if error.is_tls() || is_of_tls(error) {
+        "no TLS that can be trusted"
+    } else if error.is_client() {
+        "the server does not offer what is needed (TLS or a way to log in)"
+    } else {
+        "no connection"
+    })
+}
+
+/// Whether the handshake failed, which the library reports like a failed connection.
+fn is_of_tls(error: &Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if inner.is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+fn lost() -> Failed {
+    Failed::doubtful("the connection broke before the message was answered")
+}
+
+fn said(response: &Response) -> String {
+    format!("SMTP {}", response.code())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_mail_can_carry_as_it_is_is_not_encoded() {
+        use ContentTransferEncoding::{QuotedPrintable, SevenBit};
+        let long = "x".repeat(999);
+        for (text, encoding, starts) in [
+            ("<adf>\n  <a b=\"1\"/>\n</adf>\n", SevenBit, "<adf>\r\n  <a b=\"1\"/>\r\n</adf>\r\n"),
+            ("<name>Zoë = Ana</name>\n", QuotedPrintable, "<name>Zo=C3=AB =3D Ana</name>"),
+            (long.as_str(), QuotedPrintable, "xxx"),
+        ] {
+            let body = body(text);
+            assert_eq!(body.encoding(), encoding, "{text}");
+            let written = String::from_utf8(body.into_vec()).unwrap();
+            assert!(written.starts_with(starts), "{written}");
+        }
+    }
+}

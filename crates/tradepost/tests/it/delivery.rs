@@ -1,0 +1,264 @@
+//! Leads that reach somebody: real receivers, which take, refuse, are slow and lie; and everything
+//! that can happen to a lead on its way.
+
+mod commands;
+mod killed;
+mod leads;
+mod mail;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tradepost::config::delivery::{By, Delivery, Http, Secret};
+use tradepost::delivery::Deliveries;
+use tradepost_dealer::adf::Options;
+use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, Destination, Form};
+use tradepost_server::clock::Clock;
+use tradepost_server::outbox::Edge;
+use tradepost_wire::json::{Value, json};
+
+use crate::support::dealer::LISTED_VIN;
+use crate::support::webhook::{Notified, Webhook, answer, yes};
+use crate::support::{TestServer, lead, start_with, with};
+
+/// The key of a webhook.
+const KEY: &str = "0123456789abcdef0123456789abcdef";
+
+/// A destination of this name that is told of everything.
+fn destination(name: &str, form: Form, by: By) -> Delivery {
+    Delivery {
+        destination: Destination {
+            name: name.to_owned(),
+            rooftops: Vec::new(),
+            kinds: Vec::new(),
+            form,
+        },
+        by,
+        attempts: 4,
+        give_up_after: SignedDuration::from_hours(24),
+        timeout: Duration::from_secs(20),
+    }
+}
+
+/// One that takes ADF by POST.
+fn crm(url: String) -> Delivery {
+    let media_type = "application/xml";
+    let bearer = Some(Secret::Text("seekrit-bearer".into()));
+    let http = Http { url, media_type, bearer, hmac_key: None };
+    destination("crm", Form::Adf(Options::default()), By::Http(http))
+}
+
+/// One that takes signed events.
+fn hub(url: String) -> Delivery {
+    let hmac_key = Some(Secret::Text(KEY.into()));
+    let http = Http { url, media_type: "application/json", bearer: None, hmac_key };
+    destination("hub", Form::Event, By::Http(http))
+}
+
+/// A dealer, and what delivers its leads.
+struct World {
+    server: TestServer,
+    deliveries: Option<Arc<Deliveries>>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl World {
+    /// A dealer with these destinations. Nothing is delivered yet.
+    fn new(destinations: Vec<Delivery>) -> Self {
+        let server = start_with(|config| config.dealers[0].deliveries = destinations);
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+        Self { server, deliveries: None, runtime }
+    }
+
+    /// The same, delivering.
+    fn running(destinations: Vec<Delivery>) -> Self {
+        let mut world = Self::new(destinations);
+        world.run();
+        world
+    }
+
+    /// Begins to deliver.
+    fn run(&mut self) {
+        let store = Arc::clone(&self.server.store);
+        let dealers = &self.server.config().dealers;
+        let deliveries = Deliveries::open(dealers, store, Clock::system(), Edge::system()).unwrap();
+        let deliveries = Arc::new(deliveries.paced(Duration::from_millis(10)));
+        let run = Arc::clone(&deliveries).run(std::future::pending(), Duration::ZERO);
+        self.runtime.spawn(run);
+        self.deliveries = Some(deliveries);
+    }
+
+    /// Sends a lead and has it delivered. Returns its id.
+    fn send(&self, payload: &Value) -> String {
+        self.send_in(&self.server.conversation(), payload)
+    }
+
+    /// The same in a conversation, by which its caller is known again.
+    fn send_in(&self, conversation: &str, payload: &Value) -> String {
+        let answer = self.server.payload_in(conversation, payload);
+        self.wake();
+        answer["data"]["lead_id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+
+    fn wake(&self) {
+        if let Some(deliveries) = &self.deliveries {
+            deliveries.wake();
+        }
+    }
+
+    /// What is kept of a lead's deliveries, the first one first.
+    fn kept(&self, lead_id: &str) -> Vec<DeliveryRecord> {
+        let mut kept = self.server.store.deliveries(None, Some(lead_id), None).unwrap();
+        kept.reverse();
+        kept
+    }
+
+    /// Waits until a lead has so many deliveries and none of them is on its way.
+    fn settled(&self, lead_id: &str, count: usize) -> Vec<DeliveryRecord> {
+        self.until(lead_id, |kept| {
+            kept.len() == count
+                && kept.iter().all(|record| {
+                    !matches!(record.state, DeliveryState::Due | DeliveryState::Sending)
+                })
+        })
+    }
+
+    /// Waits until what is kept of a lead's deliveries is as it should be.
+    fn until(
+        &self,
+        lead_id: &str,
+        is_so: impl Fn(&[DeliveryRecord]) -> bool,
+    ) -> Vec<DeliveryRecord> {
+        for _ in 0..4_000 {
+            let kept = self.kept(lead_id);
+            if is_so(&kept) {
+                return kept;
+            }
+            self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(5)).await });
+        }
+        panic!("not within 20 seconds: {:?}", self.kept(lead_id));
+    }
+}
+
+/// What is told of deliveries: destination, state, attempts and last answer.
+fn told(kept: &[DeliveryRecord]) -> Vec<(&str, DeliveryState, u32, &str)> {
+    let row = |record: &'_ DeliveryRecord| (record.state, record.attempts);
+    kept.iter()
+        .map(|record| {
+            let (state, attempts) = row(record);
+            let answer = record.answer.as_deref().unwrap_or_default();
+            (record.destination.as_str(), state, attempts, answer)
+        })
+        .collect()
+}
+
+/// Whether an ADF document says that the receiver may have the lead.
+fn status(notified: &Notified) -> &'static str {
+    let statuses = ["new", "resend"];
+    let is = |status: &&str| notified.body.contains(&format!("<prospect status=\"{status}\">"));
+    statuses.into_iter().find(is).unwrap_or_else(|| panic!("{}", notified.body))
+}
+
+/// A test drive at this time.
+fn drive(at: &str) -> Value {
+    let appointment = json!({"appointment_type": "test_drive", "appointment_at": at});
+    let vehicle = json!({"vin": LISTED_VIN});
+    with(lead(), &[("/vehicle_of_interest", vehicle), ("/appointment", appointment)])
+}
+
+const ELEVEN: &str = "2026-05-01T18:00:00Z";
+const DELIVERED: DeliveryState = DeliveryState::Delivered;
+const DEAD: DeliveryState = DeliveryState::Dead;
+const ENDED: DeliveryState = DeliveryState::Ended;
+
+#[test]
+fn what_each_answer_makes_of_a_delivery() {
+    // What is answered one after the other; how the delivery ends, after how many attempts, with
+    // which last answer; and what the documents say.
+    let refused = |status: &str| vec![answer(status)];
+    for (answers, state, last, statuses) in [
+        (vec![], DELIVERED, "taken", &["new"][..]),
+        (refused("400 Bad Request"), DEAD, "HTTP 400", &["new"]),
+        (refused("401 Unauthorized"), DEAD, "HTTP 401", &["new"]),
+        (refused("404 Not Found"), DEAD, "HTTP 404", &["new"]),
+        (refused("410 Gone"), DEAD, "HTTP 410", &["new"]),
+        (refused("302 Found"), DEAD, "HTTP 302", &["new"]),
+        (refused("408 Request Timeout"), DELIVERED, "taken", &["new", "new"]),
+        (refused("425 Too Early"), DELIVERED, "taken", &["new", "new"]),
+        (refused("503 Unavailable"), DELIVERED, "taken", &["new", "new"]),
+        (refused("504 Gateway Timeout"), DELIVERED, "taken", &["new", "resend"]),
+        (vec![answer("500 Oops"); 9], DEAD, "HTTP 500", &["new"; 4]),
+        (vec!["nonsense\r\n\r\n".to_owned()], DELIVERED, "taken", &["new", "resend"]),
+    ] {
+        let what = answers.concat();
+        let mut receiver =
+            Webhook::answering(move |number| answers.get(number).cloned().unwrap_or_else(yes));
+        let world = World::running(vec![crm(receiver.url())]);
+        let lead_id = world.send(&lead());
+        let kept = world.settled(&lead_id, 1);
+        let attempts = u32::try_from(statuses.len()).unwrap();
+        assert_eq!(told(&kept), [("crm", state, attempts, last)], "{what}");
+        let seen = receiver.wait(statuses.len());
+        let said: Vec<_> = seen.iter().map(status).collect();
+        assert_eq!(said, statuses, "{what}");
+        let ids: Vec<_> = seen.iter().map(|one| one.header("idempotency-key")).collect();
+        assert!(ids.iter().all(|id| *id == Some(kept[0].id().as_str())), "{ids:?}");
+        let numbers: Vec<_> =
+            seen.iter().filter_map(|one| one.header("tradepost-attempt")).collect();
+        let expected: Vec<_> = (1..=attempts).map(|number| number.to_string()).collect();
+        assert_eq!(numbers, expected);
+        assert_eq!(world.server.store.dead_deliveries().unwrap(), u64::from(state == DEAD));
+    }
+}
+
+#[test]
+fn a_receiver_that_asks_for_time_gets_it() {
+    let busy = "HTTP/1.1 429 Busy\r\nRetry-After: 1800\r\nContent-Length: 0\r\n\r\n";
+    let receiver = Webhook::answering(move |_| busy.to_owned());
+    let world = World::running(vec![crm(receiver.url())]);
+    let lead_id = world.send(&lead());
+    let kept = world.until(&lead_id, |kept| kept.iter().any(|record| record.answer.is_some()));
+    assert_eq!(told(&kept), [("crm", DeliveryState::Due, 1, "HTTP 429")]);
+    let wait = kept[0].created_at.duration_until(kept[0].due_at.unwrap());
+    assert!(wait >= SignedDuration::from_secs(1800), "{wait}");
+}
+
+#[test]
+fn what_is_too_old_is_given_up() {
+    let receiver = Webhook::answering(|_| answer("503 Unavailable"));
+    let give_up_after = SignedDuration::ZERO;
+    let world = World::running(vec![Delivery { give_up_after, ..crm(receiver.url()) }]);
+    let kept = world.settled(&world.send(&lead()), 1);
+    assert_eq!(told(&kept), [("crm", DEAD, 1, "HTTP 503")]);
+}
+
+#[test]
+fn a_receiver_that_is_not_there_and_one_that_never_answers() {
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut silent = Webhook::answering(|number| if number == 0 { String::new() } else { yes() });
+    let patience = Duration::from_millis(300);
+    let nowhere = Delivery { attempts: 2, ..crm(format!("http://{port}/leads")) };
+    let world = World::running(vec![nowhere, Delivery { timeout: patience, ..hub(silent.url()) }]);
+    let lead_id = world.send(&lead());
+    let kept = world.settled(&lead_id, 2);
+    let expected = [("crm", DEAD, 2, "no connection"), ("hub", DELIVERED, 2, "taken")];
+    assert_eq!(told(&kept), expected);
+    let said: Vec<_> = silent
+        .wait(2)
+        .iter()
+        .map(|one| one.json().pointer("/payload/delivery").cloned().unwrap())
+        .collect();
+    let id = kept[1].id();
+    assert_eq!(
+        said,
+        [
+            json!({"id": id, "attempt": 1, "resend": false}),
+            json!({"id": id, "attempt": 2, "resend": true}),
+        ],
+        "nobody knows whether the first one arrived"
+    );
+    assert!(kept[1].may_have && !kept[0].may_have);
+}

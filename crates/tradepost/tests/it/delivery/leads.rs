@@ -1,0 +1,234 @@
+//! Which leads go where, in which words, and what becomes of them when the lead changes.
+
+use jiff::Timestamp;
+use tradepost::config::delivery::Secret;
+use tradepost_buyer::receiver::authentic::{Authenticity, Envelope};
+use tradepost_dealer::delivery::{ChatStyle, LeadKind};
+use tradepost_dealer::record::LeadState;
+
+use super::*;
+use crate::adf::{complaints, validator};
+use crate::beside::published;
+
+/// A room that is told of leads.
+fn room(url: String, contact: bool) -> Delivery {
+    let form = Form::Chat { style: ChatStyle::Slack, contact };
+    let http = Http { url, media_type: "application/json", bearer: None, hmac_key: None };
+    destination("room", form, By::Http(http))
+}
+
+/// Whether our own receiver believes a request.
+fn is_believed(notified: &Notified, key: &str, now: Timestamp) -> bool {
+    let mut headers = axum::http::HeaderMap::new();
+    for (name, value) in &notified.headers {
+        let name: axum::http::HeaderName = name.parse().unwrap();
+        headers.append(name, value.parse().unwrap());
+    }
+    let (method, uri) = (axum::http::Method::POST, axum::http::Uri::from_static("/hook"));
+    let body = notified.body.as_bytes();
+    let envelope = Envelope { method: &method, uri: &uri, headers: &headers, body };
+    let judge = Authenticity::default().with_hmac(&[key]).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(judge.check(&envelope, now)).is_ok()
+}
+
+/// What the published schema has against an event.
+fn against_schema(event: &Value) -> Vec<String> {
+    let Some(path) = published("spec/aap/v1.1/schemas/event.schema.json") else {
+        return Vec::new();
+    };
+    let schema: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+    validator.iter_errors(&event.into()).map(|error| error.to_string()).collect()
+}
+
+#[test]
+fn a_lead_reaches_everybody_it_is_for_in_the_words_of_each() {
+    let (mut crm_at, mut hub_at, mut room_at) =
+        (Webhook::start(), Webhook::start(), Webhook::start());
+    let mut other = Webhook::start();
+    let mut workshop = Delivery { ..crm(other.url()) };
+    workshop.destination.name = "workshop".into();
+    workshop.destination.kinds = vec![LeadKind::Service];
+    let mut oakland = Delivery { ..crm(other.url()) };
+    oakland.destination.name = "oakland".into();
+    oakland.destination.rooftops = vec!["Demo Honda Oakland".into()];
+    let world = World::running(vec![
+        workshop,
+        crm(crm_at.url()),
+        hub(hub_at.url()),
+        room(room_at.url(), false),
+        oakland,
+    ]);
+    let lead_id = world.send(&drive(ELEVEN));
+    let kept = world.settled(&lead_id, 3);
+    let names: Vec<_> = kept.iter().map(|record| record.destination.as_str()).collect();
+    assert_eq!(names, ["crm", "hub", "room"]);
+
+    let [adf] = crm_at.wait(1) else { panic!() };
+    assert_eq!(adf.header("content-type"), Some("application/xml"));
+    assert_eq!(adf.header("authorization"), Some("Bearer seekrit-bearer"));
+    assert_eq!(status(adf), "new");
+    assert!(adf.body.contains("Lovelace") && adf.body.contains("ada@example.com"));
+    if let Some(dtd) = validator() {
+        assert_eq!(complaints(&adf.body, &dtd), "", "{}", adf.body);
+    }
+
+    let [event] = hub_at.wait(1) else { panic!() };
+    assert_eq!(event.header("content-type"), Some("application/json"));
+    assert!(is_believed(event, KEY, Clock::system().now()));
+    assert!(!is_believed(event, &KEY.replace('0', "9"), Clock::system().now()));
+    let told = event.json();
+    assert_eq!(against_schema(&told), [""; 0]);
+    assert_eq!(told["event_kind"], "lead.status_changed");
+    assert_eq!(told["entity_id"], lead_id.as_str());
+    assert_eq!(told["payload"]["lead"]["appointment"]["status"], "confirmed");
+
+    let [message] = room_at.wait(1) else { panic!() };
+    let text = message.json()["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("New lead: test drive") && text.contains(&lead_id), "{text}");
+    assert!(text.contains("confirmed for May 1, 11:00 AM PDT"), "{text}");
+    for personal in ["Lovelace", "ada@example.com"] {
+        assert!(!text.contains(personal), "{text}");
+    }
+    assert!(other.quiet().is_empty());
+}
+
+#[test]
+fn each_change_is_told_after_the_one_before_it_and_as_a_resend() {
+    // The first attempt fails, and the change must not overtake it.
+    let mut receiver =
+        Webhook::answering(|number| if number == 0 { answer("503 Later") } else { yes() });
+    let mut world = World::new(vec![crm(receiver.url())]);
+    let conversation = world.server.conversation();
+    let lead_id = world.send_in(&conversation, &drive(ELEVEN));
+    assert_eq!(world.send_in(&conversation, &drive("2026-05-02T18:00:00Z")), lead_id);
+    world.run();
+    let kept = world.settled(&lead_id, 2);
+    assert_eq!(told(&kept), [("crm", DELIVERED, 2, "taken"), ("crm", DELIVERED, 1, "taken")]);
+    let seen = receiver.wait(3).to_vec();
+    assert_eq!(seen.iter().map(status).collect::<Vec<_>>(), ["new", "new", "resend"]);
+    for (notified, day) in seen.iter().zip(["05-01", "05-01", "05-02"]) {
+        let start = format!("status confirmed, from 2026-{day}T11:00:00-07:00");
+        assert!(notified.body.contains(&start), "{start}: {}", notified.body);
+    }
+    if let Some(dtd) = validator() {
+        assert_eq!(complaints(&seen[2].body, &dtd), "");
+    }
+}
+
+#[test]
+fn what_is_held_back_is_told_when_it_is_released() {
+    let mut receiver = Webhook::start();
+    let server = |config: &mut tradepost::config::Config| {
+        config.dealers[0].terms.leads.agents.deny = vec!["test-agent".into()];
+        config.dealers[0].deliveries = vec![hub(receiver.url())];
+    };
+    let mut world = World::new(Vec::new());
+    world.server = start_with(server);
+    world.run();
+    let lead_id = world.send(&lead());
+    let events = || world.server.store.untold_events(crate::support::dealer::ID, 10).unwrap();
+    world.until(&lead_id, |_| events().is_empty());
+    assert!(world.kept(&lead_id).is_empty());
+    let now = Clock::system().now();
+    assert!(world.server.store.release_lead(lead_id.clone(), now).unwrap());
+    world.wake();
+    world.settled(&lead_id, 1);
+    let [told] = receiver.wait(1) else { panic!() };
+    let told = told.json();
+    assert_eq!(
+        (&told["status"], &told["payload"]["delivery"]["resend"]),
+        (&json!("received"), &json!(false))
+    );
+    assert_eq!(told["payload"]["lead"]["event"], "released");
+}
+
+#[test]
+fn a_withdrawn_consent_is_told_to_those_who_have_the_lead_and_to_nobody_else() {
+    let (mut taking, mut failing) =
+        (Webhook::start(), Webhook::answering(|_| answer("429 Later\r\nRetry-After: 3000")));
+    let world = World::running(vec![hub(taking.url()), crm(failing.url())]);
+    let lead_id = world.send(&lead());
+    world.until(&lead_id, |kept| {
+        kept.len() == 2 && kept.iter().all(|record| record.answer.is_some())
+    });
+    let now = Clock::system().now();
+    assert!(world.server.store.revoke_consent(lead_id.clone(), now).unwrap());
+    world.wake();
+    let kept = world.settled(&lead_id, 3);
+    let expected = [
+        ("hub", DELIVERED, 1, "taken"),
+        ("crm", ENDED, 1, "HTTP 429"),
+        ("hub", DELIVERED, 1, "taken"),
+    ];
+    assert_eq!(told(&kept), expected);
+    let last = taking.wait(2)[1].json();
+    assert_eq!(against_schema(&last), [""; 0]);
+    assert_eq!(
+        (&last["status"], &last["payload"]["lead"]["state"]),
+        (&json!("lost"), &json!("revoked"))
+    );
+    assert_eq!(last["payload"]["lead"]["permitted"], json!([]));
+    assert!(!last.to_string().contains("ada@example.com"), "nobody may contact them");
+    assert_eq!(failing.quiet().len(), 1);
+}
+
+#[test]
+fn an_erased_lead_is_told_no_more() {
+    let mut receiver = Webhook::answering(|_| answer("429 Later\r\nRetry-After: 3000"));
+    let world = World::running(vec![crm(receiver.url())]);
+    let lead_id = world.send(&lead());
+    world.until(&lead_id, |kept| kept.iter().any(|record| record.answer.is_some()));
+    let now = Clock::system().now();
+    world.server.store.erase_customer(None, "email:ada@example.com", now).unwrap();
+    world.wake();
+    let kept = world.settled(&lead_id, 1);
+    assert_eq!(told(&kept), [("crm", ENDED, 1, "HTTP 429")]);
+    assert_eq!(world.server.history(&json!(lead_id)).lead.state, LeadState::Erased);
+    let events = || world.server.store.untold_events(crate::support::dealer::ID, 10).unwrap();
+    world.until(&lead_id, |_| events().is_empty());
+    assert_eq!(world.kept(&lead_id).len(), 1, "nobody is told of the erasure");
+    assert_eq!(receiver.quiet().len(), 1);
+}
+
+#[test]
+fn a_destination_that_is_named_later_is_not_told_of_the_past_and_one_that_is_gone_is_a_dead_end() {
+    let mut receiver = Webhook::answering(|_| answer("429 Later\r\nRetry-After: 1"));
+    let world = World::running(Vec::new());
+    let early = world.send(&lead());
+    let events = || world.server.store.untold_events(crate::support::dealer::ID, 10).unwrap();
+    world.until(&early, |_| events().is_empty());
+    let mut dealers = world.server.config().dealers.clone();
+    dealers[0].deliveries = vec![crm(receiver.url())];
+    let deliveries = world.deliveries.as_ref().unwrap();
+    deliveries.replace(&dealers).unwrap();
+    let late = world.send(&with(lead(), &[("/customer/email", json!("grace@example.com"))]));
+    world.until(&late, |kept| kept.iter().any(|record| record.answer.is_some()));
+    assert!(world.kept(&early).is_empty());
+    assert!(receiver.wait(1)[0].body.contains("grace@example.com"));
+    dealers[0].deliveries = Vec::new();
+    deliveries.replace(&dealers).unwrap();
+    let kept = world.settled(&late, 1);
+    let why = "no such destination is configured any more";
+    assert_eq!((kept[0].state, kept[0].answer.as_deref()), (DEAD, Some(why)));
+}
+
+#[test]
+fn a_secret_that_cannot_be_read_is_said_without_the_secret() {
+    let mut without = hub("http://127.0.0.1:9/".into());
+    if let By::Http(http) = &mut without.by {
+        http.hmac_key = Some(Secret::Text("short-and-seekrit".into()));
+    }
+    let mut missing = crm("http://127.0.0.1:9/".into());
+    if let By::Http(http) = &mut missing.by {
+        http.bearer = Some(Secret::File("no/such/file".into()));
+    }
+    let clock = Clock::system();
+    let why =
+        |delivery: &Delivery| tradepost::delivery::carrier::open(delivery, &clock).err().unwrap();
+    assert_eq!(why(&without), "hmac_key: must have 32 characters or more");
+    assert_eq!(why(&missing), "bearer: cannot read no/such/file: entity not found");
+    let shown = format!("{without:?} {missing:?}");
+    assert!(!shown.contains("seekrit"), "{shown}");
+}
