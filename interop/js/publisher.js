@@ -39,6 +39,13 @@ await check('mcp: the tools are listed', async () => {
     assert.ok(tools.some((tool) => tool.name === name), name);
   }
 });
+await check('mcp: the whole schema of a tool is a resource', async () => {
+  const { resources } = await client.listResources();
+  assert.deepEqual(resources.map((resource) => resource.name), tools.map((tool) => tool.name));
+  const { uri } = resources.find((resource) => resource.name === 'create_media_buy');
+  const { contents } = await client.readResource({ uri });
+  assert.ok('io_acceptance' in JSON.parse(contents[0].text).properties);
+});
 await check('mcp: whoever shows no credential sees the same tools', async () => {
   const stranger = await connected({});
   assert.deepEqual((await stranger.listTools()).tools, tools);

@@ -25,8 +25,8 @@ const MAX_NAMES: usize = 20;
 /// The input schema of a tool, for these dealers.
 pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map {
     let mut schema = schema::request(skill);
-    // Some model providers take no alternatives at the top, and models leave the constant out:
-    // the readers below see to both.
+    // Some model providers take no alternatives at the top, and models leave the type out: the
+    // readers below see to both.
     schema.shift_remove("anyOf");
     schema.shift_remove("required");
     let mut required = Vec::new();
@@ -96,7 +96,29 @@ pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map {
     if !required.is_empty() {
         schema.insert("required".into(), json!(required));
     }
+    reword(&mut schema);
     schema
+}
+
+/// Says the same without constants and lists of types, which not every model provider takes.
+fn reword(schema: &mut Map) {
+    if let Some(constant) = schema.shift_remove("const") {
+        if constant.is_string() {
+            schema.shift_insert(0, "type".into(), "string".into());
+        }
+        schema.insert("enum".into(), json!([constant]));
+    }
+    if let Some(types) = schema.get("type").and_then(Value::as_array) {
+        let either: Value = types.iter().map(|kind| json!({"type": kind})).collect();
+        schema.shift_remove("type");
+        schema.insert("anyOf".into(), either);
+    }
+    if let Some(Value::Object(members)) = schema.get_mut("properties") {
+        members.values_mut().filter_map(Value::as_object_mut).for_each(reword);
+    }
+    if let Some(Value::Object(items)) = schema.get_mut("items") {
+        reword(items);
+    }
 }
 
 fn pagination() -> Value {

@@ -6,6 +6,7 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
 
+use crate::catalogue::Catalogue;
 use crate::idempotency::Flights;
 use crate::profile::Profile;
 use crate::shelf::{Shelf, Vault};
@@ -20,7 +21,8 @@ pub struct Publisher {
     pub world: Arc<dyn World>,
     pub(crate) vault: Arc<dyn Vault>,
     pub(crate) flights: Flights,
-    /// What it says it can do: worked out when somebody asks first, because nothing of it changes.
+    /// What it says it can do: worked out when somebody asks first, because nothing of it changes
+    /// as long as the catalogue does not.
     pub(crate) capabilities: Arc<OnceLock<Map>>,
 }
 
@@ -30,6 +32,13 @@ impl Publisher {
     pub fn new(profile: Arc<Profile>, vault: Arc<dyn Vault>, world: Arc<dyn World>) -> Self {
         let (flights, capabilities) = (Flights::default(), Arc::default());
         Self { profile, world, vault, flights, capabilities }
+    }
+
+    /// The same, which sells something else; what is under way goes on, and keys hold for both.
+    #[must_use]
+    pub fn selling(&self, catalogue: Catalogue) -> Self {
+        let profile = Arc::new(Profile { catalogue, ..Profile::clone(&self.profile) });
+        Self { profile, capabilities: Arc::default(), ..self.clone() }
     }
 
     /// The tools that it has, in the order of the table; the same for every caller (`N-4`).

@@ -99,6 +99,11 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// The code of an answer that is a refusal in the profile's own form.
+    fn code_of(&self, _: &Answer) -> &'static str {
+        "OK"
+    }
+
     /// Takes over what other processes have changed. It may wait for a disk.
     ///
     /// # Errors
@@ -308,6 +313,8 @@ pub struct Written {
 pub struct ProfileRefusal {
     /// The row of the profile's catalog.
     pub row: Row,
+    /// What was called, where that is known.
+    pub skill: Option<&'static str>,
     /// For people.
     pub message: String,
     /// The same where clients show nothing else.

@@ -12,6 +12,7 @@ use crate::fault::Fault;
 use crate::http::Settings;
 use crate::http::pending::Pending;
 use crate::memory::Memory;
+use crate::metrics::Metrics;
 use crate::permission;
 
 /// Everything that runs.
@@ -21,6 +22,8 @@ pub struct Desk {
     pub settings: Settings,
     /// The time.
     pub clock: Clock,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
     /// What is kept of requests that are not yet answered.
     pub(crate) pending: Pending,
     health: Arc<dyn Health>,
@@ -59,7 +62,14 @@ impl Desk {
         agents: Vec<SharedAgent>,
     ) -> Self {
         let pending = Pending::new(settings.max_pending_bytes, settings.max_body_bytes);
-        Self { settings, clock, pending, health, agents: RwLock::new(agents.into()) }
+        let metrics = Arc::default();
+        Self { settings, clock, metrics, pending, health, agents: RwLock::new(agents.into()) }
+    }
+
+    /// The same, which counts with these.
+    #[must_use]
+    pub fn counting(self, metrics: Metrics) -> Self {
+        Self { metrics: Arc::new(metrics), ..self }
     }
 
     /// A process with one agent, as small machines have it, whose agent keeps everything in memory.

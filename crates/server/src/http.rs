@@ -18,6 +18,7 @@ use tradepost_wire::json::json;
 use crate::agent::SharedAgent;
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::desk::Desk;
+use crate::metrics::Metrics;
 
 pub mod answers;
 pub mod intake;
@@ -106,6 +107,7 @@ pub struct Routes {
 #[derive(Debug, Clone)]
 pub struct Site {
     router: Router,
+    metrics: Option<Arc<Metrics>>,
     paths: &'static [(&'static str, &'static str)],
 }
 
@@ -117,7 +119,7 @@ impl From<Site> for Router {
 
 impl From<Router> for Site {
     fn from(router: Router) -> Self {
-        Self { router, paths: &[] }
+        Self { router, metrics: None, paths: &[] }
     }
 }
 
@@ -131,6 +133,9 @@ const LIVE_PATH: &str = "/healthz";
 /// Whether it can answer.
 const READY_PATH: &str = "/readyz";
 
+/// What was counted, for operators alone.
+const METRICS_PATH: &str = "/metrics";
+
 /// The page for people.
 const HOME_PATH: &str = "/";
 
@@ -140,6 +145,7 @@ pub fn operator_router(desk: Arc<Desk>) -> Router {
     Router::new()
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
+        .route(METRICS_PATH, get(health::metrics))
         .fallback(not_found)
         .with_state(desk)
 }
@@ -156,6 +162,7 @@ pub fn router(desk: Arc<Desk>) -> Router {
 /// The same, with the routes of other protocols.
 pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
     let with_slash = format!("{ENDPOINT_PATH}/");
+    let metrics = Some(Arc::clone(&desk.metrics));
     let router = Router::new()
         .route(HOME_PATH, get(home::get))
         .route(WELL_KNOWN_PATH, get(card::get))
@@ -175,7 +182,7 @@ pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
         .fallback(unknown)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(desk);
-    Site { router, paths: others.paths }
+    Site { router, metrics, paths: others.paths }
 }
 
 /// Serves what can be asked of a desk until `stop` resolves, and then until every request in progress
@@ -190,7 +197,7 @@ pub async fn serve(
         stop.await;
         desk.close_streams();
     };
-    server::serve(listener, router(Arc::clone(&desk)), &desk.settings, stop).await;
+    server::serve(listener, site(Arc::clone(&desk), Routes::default()), &desk.settings, stop).await;
 }
 
 /// A path as the log names it: those of the router, and nothing that a caller made up.

@@ -18,6 +18,7 @@ pub mod egress;
 pub mod outbox;
 
 pub mod memory;
+pub mod metrics;
 pub mod seal;
 
 pub mod background;

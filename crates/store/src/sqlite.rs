@@ -11,6 +11,7 @@ use tradepost_wire::fault::Fault;
 use super::CardIdentity;
 
 pub(super) mod consents;
+pub(super) mod counts;
 pub(super) mod health;
 pub(super) mod inventory;
 pub(super) mod keys;

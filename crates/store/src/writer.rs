@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use rusqlite::ErrorCode;
+use tokio::time::Instant;
 use tradepost_wire::fault::Fault;
 
+use super::counts::Counts;
 use super::health::{Health, code_of};
 use super::sqlite::{Database, Transaction};
 
@@ -68,17 +70,25 @@ where
 #[derive(Debug)]
 pub(super) struct Writer {
     queue: SyncSender<Box<dyn Job>>,
+    counts: Counts,
 }
 
 impl Writer {
     /// Starts the thread.
     pub(super) fn start(database: Database, health: Arc<Health>) -> Result<Self, Fault> {
         let (queue, jobs) = sync_channel(QUEUE);
+        let counts = Counts::default();
+        let counted = counts.clone();
         std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || run(&database, &health, &jobs))
+            .spawn(move || run(&database, &health, &jobs, &counted))
             .map_err(Fault::on("starting the store's writer"))?;
-        Ok(Self { queue })
+        Ok(Self { queue, counts })
+    }
+
+    /// What it has counted.
+    pub(super) fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// Queues a job; `done` is called after the commit.
@@ -88,7 +98,9 @@ impl Writer {
         done: impl FnOnce(Result<T, Fault>) + Send + 'static,
     ) -> Result<(), Fault> {
         let job = Box::new(Task { job: Some(job), outcome: None, done });
+        self.counts.queued.inc();
         self.queue.try_send(job).map_err(|refused| {
+            self.counts.queued.dec();
             const WHAT: &str = "queueing a store job";
             match refused {
                 TrySendError::Full(_) => Fault::new(WHAT, "too many jobs are waiting").transient(),
@@ -98,7 +110,7 @@ impl Writer {
     }
 }
 
-fn run(database: &Database, health: &Health, jobs: &Receiver<Box<dyn Job>>) {
+fn run(database: &Database, health: &Health, jobs: &Receiver<Box<dyn Job>>, counts: &Counts) {
     while let Ok(first) = jobs.recv() {
         let mut batch = vec![first];
         while batch.len() < BATCH
@@ -106,7 +118,9 @@ fn run(database: &Database, health: &Health, jobs: &Receiver<Box<dyn Job>>) {
         {
             batch.push(next);
         }
+        let begun = Instant::now();
         let committed = commit(database, health, &mut batch).map_err(Arc::new);
+        counts.committed(batch.len(), committed.is_ok(), begun.elapsed());
         health.committed(committed.as_ref().map(|&()| ()));
         batch.iter().filter_map(|job| job.fault()).for_each(|fault| health.note(fault));
         for job in batch {

@@ -26,6 +26,7 @@ pub mod identity;
 pub mod invocation;
 pub mod keys;
 pub mod listing;
+pub mod menu;
 pub mod notices;
 pub mod outside;
 pub mod published;
@@ -58,6 +59,7 @@ pub fn open(
         upstream,
         rates,
         call_loopback,
+        catalogue,
         ..
     } = config;
     let at_hosts = || front.hosts.iter().map(|host| format!("https://{host}")).collect();
@@ -117,5 +119,6 @@ pub fn open(
     let agent =
         seller::PublisherAgent::open(profile, front, vault, world, means, identify, &base_url)?;
     let agent = agent.signing(&key, &base_url, Arc::new(notices)).believing(identity);
+    let agent = agent.reading(catalogue.map(menu::CatalogueFile::new));
     Ok(agent.answering_within(patience))
 }

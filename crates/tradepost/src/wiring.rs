@@ -14,6 +14,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
 use tradepost_server::http::{self, Site};
+use tradepost_server::metrics::Metrics;
 use tradepost_server::outbox::Edge;
 use tradepost_store::Store;
 
@@ -117,7 +118,11 @@ pub fn desk(
     clock: Clock,
     agents: Vec<SharedAgent>,
 ) -> Arc<Desk> {
-    Arc::new(Desk::new(server.http(), clock, Arc::clone(store) as _, agents))
+    let mut metrics = Metrics::default();
+    let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
+    store.count_in(metrics.registry(), ids);
+    let desk = Desk::new(server.http(), clock, Arc::clone(store) as _, agents);
+    Arc::new(desk.counting(metrics))
 }
 
 /// Everything that can be asked of a process.

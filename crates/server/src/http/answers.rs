@@ -131,6 +131,7 @@ pub(super) fn head(response: &mut Response, extension: Option<&str>, challenge: 
 pub(super) fn stamp(refusal: ProfileRefusal) -> Stamp {
     Stamp {
         code: refusal.row.name,
+        skill: refusal.skill,
         error_id: refusal.error_id,
         too_often: refusal.blame == Blame::TooOften,
         ..Stamp::default()
@@ -144,9 +145,9 @@ pub(super) fn stamp_of(refusal: &Refusal) -> Stamp {
 }
 
 /// What the log says of an answer.
-pub(super) fn stamp_answer(answer: &Answer) -> Stamp {
+pub(super) fn stamp_answer(agent: &dyn Agent, answer: &Answer) -> Stamp {
     let skill = if let Answer::Written(written) = answer { Some(written.skill) } else { None };
-    Stamp { skill, ..Stamp::default() }
+    Stamp { code: agent.code_of(answer), skill, ..Stamp::default() }
 }
 
 /// What an agent has written itself, with JSON of ours around it.

@@ -156,7 +156,10 @@ async fn answer(
         });
     let request = match request {
         Ok(request) => request,
-        Err(refusal) => return Failure::from(&refusal).into_parcel(),
+        Err(refusal) => {
+            let (response, stamp) = Failure::from(&refusal).into_parcel();
+            return (response, stamp.by(&caller).of(operation));
+        }
     };
     let incoming = Incoming {
         binding: Binding::Grpc,
@@ -170,7 +173,7 @@ async fn answer(
     let outcome = desk.perform(agent, incoming).await;
     let (mut response, stamp) = respond(agent, operation, outcome, deadline);
     answers::echo_extensions(&mut response, &**agent, Binding::Grpc, &activated);
-    (response, stamp)
+    (response, stamp.by(&caller).of(operation))
 }
 
 /// Turns what the desk says into bytes: the only place of the binding that does.
@@ -182,7 +185,7 @@ fn respond(
 ) -> Parcel {
     match outcome {
         Outcome::Answer(answer) => {
-            let stamp = answers::stamp_answer(&answer);
+            let stamp = answers::stamp_answer(&**agent, &answer);
             match result(agent, operation, *answer, deadline) {
                 Ok(response) => (response, stamp),
                 Err(fault) => broken(&**agent, &fault),

@@ -1,14 +1,17 @@
-//! Whether the process lives, and whether it can answer.
+//! Whether the process lives, whether it can answer, and what it has counted.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 
 use super::{json_response, plain_error};
+use crate::background::piece;
 use crate::desk::Desk;
+use crate::metrics::MEDIA_TYPE;
 
 /// The process answers.
 pub(super) async fn live() -> Response {
@@ -35,4 +38,21 @@ async fn with_remarks(desk: Arc<Desk>) -> String {
     let some = remarks.into_iter().filter(|(_, count)| *count > 0);
     let some: String = some.map(|(name, count)| format!(r#","{name}":{count}"#)).collect();
     format!(r#"{{"status":"ready"{some}}}"#)
+}
+
+/// What was counted. Some of it is in the store, for which no request must wait.
+pub(super) async fn metrics(State(desk): State<Arc<Desk>>) -> Response {
+    let metrics = Arc::clone(&desk.metrics);
+    match piece("writing what was counted", move || metrics.write()).await {
+        Some(Ok(text)) => {
+            let mut response = Response::new(Body::from(text));
+            let media_type = HeaderValue::from_static(MEDIA_TYPE);
+            response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+            response
+        }
+        Some(Err(_)) | None => {
+            let message = "what was counted cannot be told; the log may say why";
+            plain_error(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+        }
+    }
 }

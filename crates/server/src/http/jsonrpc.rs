@@ -80,6 +80,16 @@ pub fn rejected(reject: &jsonrpc::Reject) -> Parcel {
 
 /// Has a request of a caller that was let in answered.
 pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
+    let operation = Operation::from_name(&envelope.method);
+    let (response, stamp) = perform(posted, caller, envelope).await;
+    let stamp = stamp.by(caller);
+    match operation {
+        Some(operation) => (response, stamp.of(operation)),
+        None => (response, stamp),
+    }
+}
+
+async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
     let Posted { desk, agent, parts, bytes } = posted;
     let id = &envelope.id;
     let activated = intake::activated_extensions(&parts.headers);
@@ -129,7 +139,7 @@ fn respond(agent: &SharedAgent, id: &Id, outcome: Outcome) -> Parcel {
             (response, Stamp { error_id: Some(error_id), ..stamp })
         }
         Outcome::Answer(answer) => {
-            let stamp = answers::stamp_answer(&answer);
+            let stamp = answers::stamp_answer(&**agent, &answer);
             (result(agent, id, *answer), stamp)
         }
     }

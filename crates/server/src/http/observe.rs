@@ -11,11 +11,15 @@ use axum::extract::Request;
 use axum::response::Response;
 use jiff::SignedDuration;
 use tower::Service as _;
+use tradepost_wire::a2a::Operation;
+use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{Site, intake, known_path, name_one_host};
-use crate::agent::SharedAgent;
+use crate::agent::{Caller, SharedAgent};
+use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::clock::Clock;
 use crate::limit::{Key, Limiter, RateLimit};
+use crate::metrics::{Asked, Kind, Metrics};
 
 /// How many refusals of one address are written, each in a line of its own.
 const WRITTEN: RateLimit = RateLimit { requests: 60, window: SignedDuration::from_mins(1) };
@@ -32,6 +36,10 @@ pub struct Stamp {
     pub code: &'static str,
     /// The skill, where one was called.
     pub skill: Option<&'static str>,
+    /// The operation of the protocol.
+    pub operation: Option<&'static str>,
+    /// Who called.
+    pub caller: Kind,
     /// The id that an error carries.
     pub error_id: Option<String>,
     /// Whether its sender comes too often.
@@ -41,7 +49,29 @@ pub struct Stamp {
 impl Default for Stamp {
     /// Nothing to say.
     fn default() -> Self {
-        Self { agent: None, code: "OK", skill: None, error_id: None, too_often: false }
+        Self {
+            agent: None,
+            code: "OK",
+            skill: None,
+            operation: None,
+            caller: Kind::Unproven,
+            error_id: None,
+            too_often: false,
+        }
+    }
+}
+
+impl Stamp {
+    /// The same, of a caller who was let in.
+    #[must_use]
+    pub fn by(self, caller: &Caller) -> Self {
+        Self { caller: Kind::of(caller), ..self }
+    }
+
+    /// The same, of an operation.
+    #[must_use]
+    pub fn of(self, operation: Operation) -> Self {
+        Self { operation: Some(operation.name()), ..self }
     }
 }
 
@@ -95,6 +125,8 @@ pub(super) async fn observe(
     let method = request.method().clone();
     let path = known_path(request.uri().path(), site.paths);
     let path = path.as_ref();
+    let counted = site.metrics.take();
+    let _in_flight = counted.as_ref().map(|metrics| metrics.begin());
     let (headers, extensions) = (request.headers(), request.extensions());
     let caller = intake::address_of(refusals.trust_forwarded_for, headers, extensions);
     // Before everything else, because every route depends on the host.
@@ -103,8 +135,13 @@ pub(super) async fn observe(
         Err(refused) => *refused,
     };
     let status = response.status().as_u16();
-    let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-    match response.extensions_mut().remove::<Stamp>() {
+    let took = started.elapsed();
+    let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    let stamp = response.extensions_mut().remove::<Stamp>();
+    if let Some(metrics) = &counted {
+        count(metrics, path, status, stamp.as_ref(), took);
+    }
+    match stamp {
         Some(stamp) => {
             let agent = stamp.agent.as_ref().map_or("", |agent| agent.id());
             let (code, skill) = (stamp.code, stamp.skill.unwrap_or_default());
@@ -118,4 +155,37 @@ pub(super) async fn observe(
         None => tracing::debug!(%method, path, status, micros, "answered"),
     }
     Ok(response)
+}
+
+/// Counts a request that was answered.
+fn count(metrics: &Metrics, path: &str, status: u16, stamp: Option<&Stamp>, took: Duration) {
+    const BAD_REQUEST: u16 = 400;
+    let agent = stamp.and_then(|stamp| stamp.agent.as_ref()).map_or("", |agent| agent.id());
+    let operation = stamp.and_then(|stamp| stamp.skill.or(stamp.operation));
+    let code = match stamp {
+        Some(stamp) => stamp.code,
+        // What is outside of every binding has no code of its own.
+        None if status < BAD_REQUEST => "OK",
+        None => "HTTP_ERROR",
+    };
+    let asked = Asked {
+        agent: metrics.name(agent),
+        binding: binding(path),
+        operation: operation.unwrap_or_default(),
+    };
+    if stamp.is_some_and(|stamp| stamp.too_often) {
+        metrics.limited(&asked);
+    }
+    metrics.ended(asked, stamp.map_or(Kind::Unproven, |stamp| stamp.caller), code, took);
+}
+
+/// The binding of a path as the log names it.
+fn binding(path: &str) -> &'static str {
+    match path {
+        ENDPOINT_PATH => "jsonrpc",
+        "/mcp" => "mcp",
+        _ if path.starts_with(HTTP_JSON_PATH) => "http_json",
+        _ if path.starts_with("/lf.a2a.") => "grpc",
+        _ => "http",
+    }
 }

@@ -90,7 +90,10 @@ async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> 
     let activated = intake::activated_extensions(&parts.headers);
     let request = match read(&**agent, parts, &target, operation, &activated, bytes.as_deref()) {
         Ok(request) => request,
-        Err(refusal) => return HttpJson.protocol(&refusal, None),
+        Err(refusal) => {
+            let (response, stamp) = HttpJson.protocol(&refusal, None);
+            return (response, stamp.by(&caller).of(operation));
+        }
     };
     let incoming = Incoming {
         binding: Binding::HttpJson,
@@ -104,7 +107,7 @@ async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> 
     let outcome = desk.perform(agent, incoming).await;
     let (mut response, stamp) = respond(agent, outcome);
     answers::echo_extensions(&mut response, &**agent, Binding::HttpJson, &activated);
-    (response, stamp)
+    (response, stamp.by(&caller).of(operation))
 }
 
 /// Reads the body, where the operation has one. It may be left out where the path says all.
@@ -180,7 +183,7 @@ fn respond(agent: &SharedAgent, outcome: Outcome) -> Parcel {
             (response, Stamp { error_id: Some(error_id), ..stamp })
         }
         Outcome::Answer(answer) => {
-            let stamp = answers::stamp_answer(&answer);
+            let stamp = answers::stamp_answer(&**agent, &answer);
             (result(agent, *answer), stamp)
         }
     }

@@ -64,6 +64,7 @@ pub(super) fn refusal(
         vec![("error_id", error_id.clone()), ("retryable", code.retryable().to_string())];
     ProfileRefusal {
         row,
+        skill: None,
         message: refusal.message,
         summary,
         document,

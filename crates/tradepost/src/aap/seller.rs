@@ -194,7 +194,14 @@ impl Seller {
                 Outcome::Answer(Box::new(message))
             }
             Ok(Err(No::Profile(refusal))) => {
-                Outcome::Profile(Box::new(self.refuse(version, refusal, Blame::Caller)))
+                let called = data.first();
+                let called =
+                    called.and_then(|data| aap::identify(data, &self.dealer.terms.skills).ok());
+                let refusal = self.refuse(version, refusal, Blame::Caller);
+                Outcome::Profile(Box::new(ProfileRefusal {
+                    skill: called.map(Skill::name),
+                    ..refusal
+                }))
             }
             Ok(Err(No::Denied(denied))) => Outcome::Denied(denied),
             Err(fault) => Outcome::Profile(Box::new(self.broken(version, &fault))),

@@ -40,7 +40,7 @@ pub fn describe(publisher: &Publisher, front: &Front, base_url: &str) -> Value {
             extensions: vec![Extension {
                 uri: adcp::EXTENSION.to_owned(),
                 description: "AdCP structured task invocation profile".to_owned(),
-                required: true,
+                required: front.require_extension,
                 // What the seller can do is for get_adcp_capabilities to say.
                 params: json!({}),
             }],

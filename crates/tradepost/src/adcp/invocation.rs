@@ -6,7 +6,9 @@ use tradepost_publisher::ask::Ask;
 use tradepost_wire::a2a::error::{FieldViolation, Refusal};
 use tradepost_wire::a2a::request::invalid_fields;
 use tradepost_wire::a2a::{Artifact, Content, Message, Part, Task, TaskState, TaskStatus};
+use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
 /// Which members the data part may have.
@@ -149,4 +151,19 @@ pub fn task(ask: &Ask, answer: &Answer, document: Value, ids: (String, String)) 
         history: None,
         metadata: None,
     }
+}
+
+/// The code of AdCP that a task carries; `OK` where it has not failed.
+#[must_use]
+pub fn code_of(task: &Task) -> &'static str {
+    if task.status.state != TaskState::Failed {
+        return "OK";
+    }
+    let parts = task.artifacts.iter().flatten().flat_map(|artifact| &artifact.parts);
+    let data = parts.filter_map(|part| match &part.content {
+        Content::Data(data) => data.pointer("/adcp_error/code"),
+        Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
+    });
+    let mut codes = data.filter_map(Value::as_str).filter_map(Code::from_name);
+    codes.next().map_or("FAILED", Code::name)
 }

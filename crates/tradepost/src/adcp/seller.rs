@@ -3,7 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -38,6 +38,7 @@ use super::identity::Identity;
 use super::invocation::{self, Form};
 use super::keys::{self, WebhookKey};
 use super::listing::Listing;
+use super::menu::{CatalogueFile, Found};
 use super::notices::Notices;
 
 /// What stands before an agent's id in the name of who has signed a request. No key and no token has
@@ -57,6 +58,8 @@ pub struct Front {
     pub hosts: Vec<String>,
     /// The origins of web pages that may call it over MCP, such as `https://example.com`.
     pub origins: Vec<String>,
+    /// Whether A2A 1.0 answers those alone who name the extension of the profile, and the card says so.
+    pub require_extension: bool,
     /// What the card says about the agent.
     pub description: String,
     /// The agent's own version on the card.
@@ -77,8 +80,11 @@ const TIDYING: Duration = Duration::from_hours(1);
 /// A publisher at work.
 #[derive(Debug)]
 pub struct PublisherAgent {
-    /// The publisher.
-    pub publisher: Publisher,
+    /// Who it is, with the catalogue that it began with.
+    pub profile: Arc<Profile>,
+    /// The publisher; another one when its catalogue changes.
+    publisher: RwLock<Publisher>,
+    menu: Option<CatalogueFile>,
     /// How it is reached.
     pub front: Front,
     /// Its card.
@@ -125,7 +131,7 @@ impl PublisherAgent {
         base_url: &str,
     ) -> Result<Self, Fault> {
         let id = profile.id.clone();
-        let publisher = Publisher::new(profile, vault, world);
+        let publisher = Publisher::new(Arc::clone(&profile), vault, world);
         let describe = |_: &str| card::describe(&publisher, &front, base_url);
         let card = PublishedCard::new(describe, identify)?;
         let auth = Authenticator::open(&id, front.auth.clone(), means)?;
@@ -133,9 +139,11 @@ impl PublisherAgent {
         let tools = publisher.tools();
         let listing = OnceLock::new();
         let (exchanges, clock) = (Exchanges::default(), means.clock.clone());
-        let (identity, documents, notices) = (None, None, None);
+        let (identity, documents, notices, menu) = (None, None, None, None);
         Ok(Self {
-            publisher,
+            profile,
+            publisher: RwLock::new(publisher),
+            menu,
             front,
             card,
             auth,
@@ -155,7 +163,7 @@ impl PublisherAgent {
     #[must_use]
     pub fn signing(self, key: &WebhookKey, base_url: &str, notices: Arc<Notices>) -> Self {
         let endpoints = [("mcp", http::mcp::PATH), ("a2a", ENDPOINT_PATH)];
-        let brand = keys::brand_json(&self.publisher.profile.name, base_url, &endpoints);
+        let brand = keys::brand_json(&self.profile.name, base_url, &endpoints);
         let documents = Documents { jwks: key.jwks().to_string(), brand: brand.to_string() };
         Self { documents: Some(documents), notices: Some(notices), ..self }
     }
@@ -164,6 +172,46 @@ impl PublisherAgent {
     #[must_use]
     pub fn believing(self, identity: Option<Identity>) -> Self {
         Self { identity, ..self }
+    }
+
+    /// The same, which looks after the file with what it sells.
+    #[must_use]
+    pub fn reading(self, menu: Option<CatalogueFile>) -> Self {
+        Self { menu, ..self }
+    }
+
+    /// The publisher as it is now. A request has one from its beginning to its end.
+    #[must_use]
+    pub fn publisher(&self) -> Publisher {
+        self.publisher.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes the catalogue over when its file has changed.
+    fn look_at_the_menu(&self) {
+        let Some(menu) = &self.menu else { return };
+        let publisher = self.id();
+        match menu.look() {
+            Found::Same => {}
+            Found::Read(catalogue) => {
+                let now = self.publisher();
+                if *catalogue == now.profile.catalogue {
+                    return;
+                }
+                let products = catalogue.products.len();
+                let next = now.selling(*catalogue);
+                *self.publisher.write().unwrap_or_else(PoisonError::into_inner) = next;
+                tracing::info!(publisher, products, "the catalogue was read again");
+            }
+            Found::Unusable(mistakes) => {
+                tracing::error!(
+                    publisher,
+                    "the catalogue cannot be used; what was sold before still is"
+                );
+                for mistake in mistakes {
+                    tracing::error!(publisher, mistake, "in the catalogue");
+                }
+            }
+        }
     }
 
     /// The same, whose answers may take so long.
@@ -192,7 +240,7 @@ impl PublisherAgent {
 
     async fn do_what_is_due(&self) {
         let now = self.clock.now();
-        self.publisher.tick(now).await;
+        self.publisher().tick(now).await;
         // What staff decide in a process of their own is announced by this one.
         if let Some(notices) = &self.notices {
             notices.wake();
@@ -201,7 +249,7 @@ impl PublisherAgent {
         let due = self.tidied_at.load(Ordering::Relaxed).saturating_add(TIDYING.as_secs());
         if due <= running {
             self.tidied_at.store(running, Ordering::Relaxed);
-            self.publisher.tidy(now).await;
+            self.publisher().tidy(now).await;
         }
     }
 
@@ -210,7 +258,7 @@ impl PublisherAgent {
     /// # Errors
     /// When the next one may be sent.
     pub fn admit(&self, caller: &Caller) -> Result<(), Wait> {
-        self.publisher.world.admit(&name(caller), Lane::Read)
+        self.publisher().world.admit(&name(caller), Lane::Read)
     }
 
     /// Has the publisher answer.
@@ -225,13 +273,14 @@ impl PublisherAgent {
     async fn attend(&self, ask: Ask) -> Answer {
         let context = ask.arguments.get("context").cloned();
         // A panic in a tool is a fault like any other: the caller learns an error id.
-        let answered = AssertUnwindSafe(self.publisher.answer(ask)).catch_unwind();
+        let publisher = self.publisher();
+        let answered = AssertUnwindSafe(publisher.answer(ask)).catch_unwind();
         let broken = match tokio::time::timeout(self.patience, answered).await {
             Ok(Ok(answer)) => return answer,
             Ok(Err(_)) => Fault::new("answering a request", "a tool panicked"),
             Err(_) => Fault::new("answering a request", LATE),
         };
-        let error_id = self.publisher.world.report(&broken);
+        let error_id = publisher.world.report(&broken);
         let error = refuse::with(refuse::broke(), "error_id", error_id);
         let context = context.filter(order::may_be_repeated);
         Answer { context, ..Answer::failed(error, Vec::new()) }
@@ -246,7 +295,7 @@ impl PublisherAgent {
             Some(id) => agent.id == id,
             None => agent.principals.contains(&principal),
         };
-        let agent = self.publisher.profile.agents.iter().find(is).cloned();
+        let agent = self.profile.agents.iter().find(is).cloned();
         ask::Caller { principal, agent }
     }
 
@@ -331,7 +380,7 @@ impl PublisherAgent {
 
 impl Agent for PublisherAgent {
     fn id(&self) -> &str {
-        &self.publisher.profile.id
+        &self.profile.id
     }
 
     fn card(&self) -> &PublishedCard {
@@ -365,6 +414,10 @@ impl Agent for PublisherAgent {
         Code::InvalidRequest
     }
 
+    fn code_of(&self, answer: &agent::Answer) -> &'static str {
+        if let agent::Answer::Begun(task) = answer { invocation::code_of(task) } else { "OK" }
+    }
+
     fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, Parcel>> {
         Some(Box::pin(http::a2a::answer(self, posted)))
     }
@@ -380,6 +433,7 @@ impl Agent for PublisherAgent {
         if let Some(identity) = &self.identity {
             identity.tidy(self.clock.now());
         }
+        self.look_at_the_menu();
         Ok(())
     }
 

@@ -35,6 +35,7 @@ mod http2;
 mod import;
 mod leads;
 mod mcp;
+mod metrics;
 mod operating;
 mod probe;
 mod process;

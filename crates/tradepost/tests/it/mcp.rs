@@ -5,6 +5,7 @@ use client::Client;
 use tradepost_wire::json::{Value, json};
 
 use crate::process::Process;
+use crate::support::models;
 
 mod client;
 mod http;
@@ -120,6 +121,16 @@ fn a_client_lists_the_tools_and_completes_search_detail_and_a_consented_lead() {
     let (status, log) = client.end();
     assert_eq!(status.code(), Some(0));
     assert!(!log.contains("buyer.example") && !log.contains("Lovelace"), "{log}");
+}
+
+#[test]
+fn every_provider_of_models_takes_the_tools() {
+    for dealers in [&["one.example"][..], &["one.example", "two.example"]] {
+        let listed = Client::start(dealers).rpc("tools/list", None);
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        assert_eq!(tools.len(), 5);
+        assert_eq!(tools.iter().map(models::misfits).collect::<String>(), "");
+    }
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub mod grpc;
 pub mod h2;
 pub mod layout;
 pub mod mail;
+pub mod models;
 pub mod proxy;
 pub mod publisher;
 pub mod schemas;

@@ -15,6 +15,7 @@ use super::tool::Tool;
 
 mod notation;
 mod number;
+mod outline;
 mod place;
 mod say;
 mod schema;
@@ -131,6 +132,14 @@ pub fn shapes() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn json_schema(tool: Tool) -> Value {
     schema::whole(book(), tool.request()).expect("a test looks up the shape of every tool")
+}
+
+/// What a model needs in order to call a tool: of its request the members that most callers use,
+/// each with a sentence, in the words of JSON Schema that every provider of models takes. It says
+/// less than [`json_schema`], and never refuses what that accepts for being a union.
+#[must_use]
+pub fn outline(tool: Tool) -> Value {
+    outline::of(book(), tool.request()).expect("a test looks up the shape of every tool")
 }
 
 /// One shape in the form in which it is published: JSON Schema draft 7, with references to the

@@ -2,12 +2,15 @@
 //! still. The version that a request names tells the two apart, and the method's name where it
 //! names none, as clients of 0.3 do.
 
+use axum::http::HeaderValue;
+use axum::response::Response;
 use tradepost_server::http::answers::{Dialect as _, Parcel};
 use tradepost_server::http::jsonrpc::{self as binding, JsonRpc};
-use tradepost_server::http::{Posted, intake as shared};
+use tradepost_server::http::{Posted, Stamp, intake as shared};
 use tradepost_wire::a2a::error::Refusal;
 use tradepost_wire::a2a::{self, OLDER_VERSION, VERSION};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::{EXTENSION, Tool};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::jsonrpc;
 
@@ -51,11 +54,26 @@ pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'
     {
         return TurnedAway::too_often(wait).respond(&envelope.id, None);
     }
-    match release(&shared::versions(parts), &envelope.method) {
+    let (response, stamp) = match release(&shared::versions(parts), &envelope.method) {
         Ok(Release::Older) => older::answer(publisher, &caller, envelope).await,
-        Ok(Release::Current) => binding::answer(posted, &caller, envelope).await,
+        Ok(Release::Current) => {
+            let (mut response, stamp) = binding::answer(posted, &caller, envelope).await;
+            if !publisher.front.require_extension {
+                name_profile(&mut response);
+            }
+            (response, stamp)
+        }
         Err(refusal) => JsonRpc(&envelope.id).protocol(&refusal, None),
-    }
+    };
+    let skill = stamp.skill.or(tool.map(Tool::name));
+    (response, Stamp { skill, ..stamp.by(&caller) })
+}
+
+/// Says that the answer is the profile's, also to those who did not ask for it: there is no other way
+/// of calling a task here (A2A extensions, "Activation").
+fn name_profile(response: &mut Response) {
+    let headers = response.headers_mut();
+    headers.entry(a2a::EXTENSIONS_HEADER).or_insert(HeaderValue::from_static(EXTENSION));
 }
 
 /// Which A2A a request is in.

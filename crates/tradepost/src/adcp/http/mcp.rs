@@ -2,7 +2,7 @@
 //! JSON. It is written here and not by `rmcp`, whose place the errors take that AdCP wants before
 //! a tool is reached (see `docs/decisions/0011-mcp-without-a-library.md`).
 //!
-//! What introduces the seller (`initialize`, `tools/list`) and its capabilities are open to
+//! What introduces the seller (`initialize`, the lists of tools and of resources) and its capabilities are open to
 //! everybody and the same for everybody (`N-4`); whoever shows a credential is judged all the same.
 //! A web page may call when its origin is allowed: browsers send `Origin` with every POST, also to
 //! a name that somebody makes lead here (DNS rebinding).
@@ -31,6 +31,7 @@ use written::Written;
 
 use super::intake;
 use super::turned_away::TurnedAway;
+use crate::adcp::listing::List;
 use crate::adcp::seller::PublisherAgent;
 
 mod release;
@@ -44,7 +45,12 @@ pub(super) const PATH_WITH_SLASH: &str = "/mcp/";
 
 /// What the seller says about itself.
 const INSTRUCTIONS: &str = "An AdCP seller. Call get_adcp_capabilities first; every failed call \
-                            says in adcp_error what to do.";
+                            says in adcp_error what to do. The list of tools names what most calls \
+                            need; all that a tool takes is in its resource, tradepost://schemas/ \
+                            and its name.";
+
+/// That there is no such resource, up to 2025-11-25; later it is an invalid parameter.
+const RESOURCE_NOT_FOUND: i32 = -32002;
 
 /// A JSON-RPC error.
 struct Fail {
@@ -186,34 +192,63 @@ async fn answer(desk: &Desk, publisher: &PublisherAgent, parts: &Parts, bytes: &
         Ok(caller) => caller,
         Err(refused) => return TurnedAway::refused(publisher, refused).respond(&id, arguments),
     };
-    if method == "tools/call" {
-        return match tool_call(publisher, params) {
-            Ok((Called::Elsewhere, arguments)) => match publisher.admit(&caller) {
-                Ok(()) => {
-                    let answer = order::lacking(&arguments);
-                    let code = AdcpCode::UnsupportedFeature.name();
-                    let response = Written::of(&answer).respond(&id, release);
-                    (response, Stamp { code, ..Stamp::default() })
-                }
-                Err(wait) => TurnedAway::too_often(wait).respond(&id, None),
-            },
-            Ok((Called::Tool(tool), arguments)) => {
-                let answer = publisher.answer(&caller, tool, arguments).await;
-                let code = answer.errors.first().filter(|_| answer.is_failure());
-                let code = code.and_then(|error| error.code.known());
-                let code = code.map_or("OK", tradepost_wire::catalog::Vocabulary::name);
-                let response = Written::of(&answer).respond(&id, release);
-                let too_often = code == AdcpCode::RateLimited.name();
-                (response, Stamp { code, skill: Some(tool.name()), too_often, ..Stamp::default() })
+    let asked = known(&method);
+    let (response, stamp) = if method == "tools/call" {
+        call(publisher, &caller, release, &id, params).await
+    } else {
+        protocol(publisher, &caller, release, &id, &method, &params)
+    };
+    (response, Stamp { operation: asked, ..stamp.by(&caller) })
+}
+
+/// A call of a tool.
+async fn call(
+    publisher: &PublisherAgent,
+    caller: &Caller,
+    release: Release,
+    id: &Id,
+    params: Map,
+) -> Parcel {
+    match tool_call(publisher, params) {
+        Ok((Called::Elsewhere, arguments)) => match publisher.admit(caller) {
+            Ok(()) => {
+                let answer = order::lacking(&arguments);
+                let code = AdcpCode::UnsupportedFeature.name();
+                let response = Written::of(&answer).respond(id, release);
+                (response, Stamp { code, ..Stamp::default() })
             }
-            // A call that reaches a tool is counted there.
-            Err(fail) => match publisher.admit(&caller) {
-                Ok(()) => fail.respond(&id),
-                Err(wait) => TurnedAway::too_often(wait).respond(&id, None),
-            },
-        };
+            Err(wait) => TurnedAway::too_often(wait).respond(id, None),
+        },
+        Ok((Called::Tool(tool), arguments)) => {
+            let answer = publisher.answer(caller, tool, arguments).await;
+            let code = answer.errors.first().filter(|_| answer.is_failure());
+            let code = code.and_then(|error| error.code.known());
+            let code = code.map_or("OK", tradepost_wire::catalog::Vocabulary::name);
+            let response = Written::of(&answer).respond(id, release);
+            let too_often = code == AdcpCode::RateLimited.name();
+            (response, Stamp { code, skill: Some(tool.name()), too_often, ..Stamp::default() })
+        }
+        // A call that reaches a tool is counted there.
+        Err(fail) => match publisher.admit(caller) {
+            Ok(()) => fail.respond(id),
+            Err(wait) => TurnedAway::too_often(wait).respond(id, None),
+        },
     }
-    protocol(publisher, &caller, release, &id, &method, &params)
+}
+
+/// The methods that there are, as the numbers name them.
+fn known(method: &str) -> Option<&'static str> {
+    const METHODS: [&str; 8] = [
+        "initialize",
+        "ping",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+        "server/discover",
+        "tools/call",
+        "tools/list",
+    ];
+    METHODS.into_iter().find(|known| *known == method)
 }
 
 /// What is said to bytes that are no message.
@@ -277,9 +312,13 @@ fn protocol(
             Ok(release::discovered(introduction(publisher)))
         }
         "ping" => Ok(release.result(Map::new())),
-        "tools/list" => return list(publisher, release, id, params),
+        "tools/list" => return list(publisher, List::Tools, release, id, params),
+        "resources/list" => return list(publisher, List::Resources, release, id, params),
+        "resources/templates/list" => return list(publisher, List::Templates, release, id, params),
+        "resources/read" => return read(publisher, release, id, params),
         _ => {
-            let message = "method not found; there are tools/list and tools/call";
+            let message = "method not found; there are tools/list, tools/call, resources/list and \
+                           resources/read";
             let status = release.of_unknown_methods();
             Err(Fail::new(Code::MethodNotFound, message).with_status(status))
         }
@@ -296,26 +335,44 @@ fn protocol(
 /// Who this is, and what it can do.
 fn introduction(publisher: &PublisherAgent) -> release::Introduction {
     release::Introduction {
-        capabilities: json!({"tools": {}}),
+        capabilities: json!({"tools": {}, "resources": {}}),
         server: json!({
             "name": "tradepost",
-            "title": publisher.publisher.profile.name,
+            "title": publisher.profile.name,
             "version": env!("CARGO_PKG_VERSION"),
         }),
         instructions: INSTRUCTIONS,
     }
 }
 
-fn list(publisher: &PublisherAgent, release: Release, id: &Id, params: &Map) -> Parcel {
+fn list(publisher: &PublisherAgent, list: List, release: Release, id: &Id, params: &Map) -> Parcel {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         let message = "cursor is none that this server has given; the list has one page";
         return Fail::new(Code::InvalidParams, message).respond(id);
     }
-    let listing = match release {
-        Release::Plain => &publisher.listing().plain,
-        Release::Later => &publisher.listing().later,
+    succeeded(id, &publisher.listing().list(list, release.style()))
+}
+
+/// The whole schema of a tool.
+fn read(publisher: &PublisherAgent, release: Release, id: &Id, params: &Map) -> Parcel {
+    let fail = |message| Fail::new(Code::InvalidParams, message);
+    let Some(uri) = params.get("uri").and_then(Value::as_str) else {
+        return fail("uri must be the address of a resource").respond(id);
     };
-    let body = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{listing}}}"#, id.as_json());
+    if let Some(result) = publisher.listing().read(uri, release.style()) {
+        return succeeded(id, &result);
+    }
+    let fail = fail("there is no such resource; resources/list names those there are");
+    let fail = match release {
+        Release::Plain => Fail { code: RESOURCE_NOT_FOUND, ..fail },
+        Release::Later => fail,
+    };
+    fail.respond(id)
+}
+
+/// A result that is written already.
+fn succeeded(id: &Id, result: &str) -> Parcel {
+    let body = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.as_json());
     (json_response(StatusCode::OK, body), Stamp::default())
 }
 

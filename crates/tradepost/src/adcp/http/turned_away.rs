@@ -108,7 +108,7 @@ impl TurnedAway {
             }
             Denied::Unavailable(fault) => {
                 let broken = Fault::new("finding out who calls", fault.chain());
-                let error_id = agent.publisher.world.report(&broken);
+                let error_id = agent.publisher().world.report(&broken);
                 let error = refuse::with(refuse::broke(), "error_id", error_id.clone());
                 Self {
                     error_id: Some(error_id),
@@ -147,6 +147,7 @@ impl TurnedAway {
         let limited = code == Some(Code::RateLimited);
         JsonRpc(id).profile(ProfileRefusal {
             row,
+            skill: None,
             message: self.error.message.clone(),
             summary: self.error.message,
             document,

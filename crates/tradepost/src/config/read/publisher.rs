@@ -45,6 +45,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "origins" => origins: |v: &Value, at: &At<'_>, p: &mut Problems| {
             parse::list(v, at, p, (0, None), values::web_base)
         },
+        optional "require_extension" => require_extension: parse::boolean,
         optional "brand_json_url" => brand_json_url: values::web_page,
         optional "description" => description: prose(2_000),
         optional "agent_version" => agent_version: line(64),
@@ -105,6 +106,8 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
     let front = Front {
         hosts: hosts.unwrap_or_default(),
         origins: origins.unwrap_or_default(),
+        // The profile's card declares it as required.
+        require_extension: require_extension.unwrap_or(true),
         description: description.unwrap_or_else(describe),
         agent_version: agent_version.unwrap_or_else(|| "1.0.0".to_owned()),
         provider,

@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use tradepost_wire::json::{Value, json};
 
-use crate::support::publisher::{Publisher, message, older_message, start};
+use crate::support::client;
+use crate::support::publisher::{Publisher, message, older_message, start, start_with};
 
 #[track_caller]
 fn check(response: &crate::support::Response, expected: Expect) {
@@ -195,6 +196,52 @@ fn the_profile_has_to_be_activated_and_is_named_in_the_answer() {
     );
     let good = publisher.a2a("acme", "SendMessage", &message("get_adcp_capabilities", &json!({})));
     assert_eq!(good.header("a2a-extensions"), Some(crate::support::publisher::EXTENSION));
+}
+
+#[test]
+fn a_publisher_that_does_not_require_the_profile_speaks_it_and_says_so() {
+    let publisher = start_with(&|config| config.publishers[0].front.require_extension = false);
+    let card =
+        client::request(publisher.address, "GET", "/.well-known/agent-card.json", &[], b"").json();
+    assert_eq!(card["capabilities"]["extensions"][0]["required"], false);
+    let profile = Some(crate::support::publisher::EXTENSION);
+    let post = |method: &str, params: Value, named: &[(&str, &str)]| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let headers = [&[("A2A-Version", "1.0")], named].concat();
+        publisher.post("acme", "/a2a", &headers, &body.to_string())
+    };
+    // What comes back is what whoever names the extension gets, but for the task's ids.
+    for (task, input) in [
+        ("list_accounts", json!({})),
+        ("get_products", json!({"buying_mode": "barter"})),
+        ("get_products", json!({"buying_mode": "wholesale", "account": {"account_id": "x"}})),
+    ] {
+        let bare = post("SendMessage", message(task, &input), &[]);
+        let named = publisher.a2a("acme", "SendMessage", &message(task, &input));
+        assert_eq!(
+            (bare.header("a2a-extensions"), named.header("a2a-extensions")),
+            (profile, profile)
+        );
+        let told = |answer: &Value| answer["result"]["task"]["artifacts"].clone();
+        assert!(told(&bare.json()).is_array(), "{task}");
+        assert_eq!(told(&bare.json()), told(&named.json()), "{task}");
+    }
+    // The protocol's own errors, and another extension, which nobody has here.
+    let other = [("A2A-Extensions", "https://example.com/other")];
+    for refused in [
+        post("SendMessage", message("no_such_task", &json!({})), &[]),
+        post("GetTask", json!({"id": "x"}), &other),
+    ] {
+        assert_eq!(refused.header("a2a-extensions"), profile);
+        assert!(refused.json()["error"]["code"].is_number());
+    }
+    let whole = |version| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "message/send",
+            "params": older_message("get_adcp_capabilities", &json!({}))});
+        publisher.post("acme", "/a2a", &[("A2A-Version", version)], &body.to_string())
+    };
+    // A2A 0.3 has no such header.
+    assert_eq!(whole("0.3").header("a2a-extensions"), None);
 }
 
 fn started(publisher: &Publisher, who: &str) -> String {

@@ -65,11 +65,12 @@ fn every_release_is_greeted_in_kind_and_others_with_the_newest() {
         &[],
         &hello("2025-06-18"),
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":"r-1",
-          "result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"tradepost","title":"The Gazette","version":"0.1.0"},
-            "instructions":"An AdCP seller. Call get_adcp_capabilities first; every failed call says in adcp_error what to do."}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":"r-1",
+              "result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{}},
+                "serverInfo":{"name":"tradepost","title":"The Gazette","version":"0.1.0"},
+                "instructions":"An AdCP seller. Call get_adcp_capabilities first; every failed call says in adcp_error what to do. The list of tools names what most calls need; all that a tool takes is in its resource, tradepost://schemas/ and its name."}}
+        "#]],
     );
     check(
         &publisher,
@@ -115,12 +116,13 @@ fn a_client_that_does_not_say_hello_discovers_the_server() {
         &with(&[("Mcp-Method", "server/discover")]),
         &discover,
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":"r-1",
-          "result":{"resultType":"complete","supportedVersions":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],"capabilities":{"tools":{}},
-            "instructions":"An AdCP seller. Call get_adcp_capabilities first; every failed call says in adcp_error what to do.","ttlMs":300000,
-            "cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"tradepost","title":"The Gazette","version":"0.1.0"}}}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":"r-1",
+              "result":{"resultType":"complete","supportedVersions":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],
+                "capabilities":{"tools":{},"resources":{}},
+                "instructions":"An AdCP seller. Call get_adcp_capabilities first; every failed call says in adcp_error what to do. The list of tools names what most calls need; all that a tool takes is in its resource, tradepost://schemas/ and its name.",
+                "ttlMs":300000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"tradepost","title":"The Gazette","version":"0.1.0"}}}}
+        "#]],
     );
     let call = later("tools/call", json!({"name": "get_products", "arguments": {}}));
     let headers = with(&[("Mcp-Method", "tools/call"), ("Mcp-Name", "get_products")]);
@@ -167,7 +169,7 @@ fn a_client_that_does_not_say_hello_discovers_the_server() {
         &later("a/b", json!({})),
         expect![[r#"
             404
-            {"jsonrpc":"2.0","id":"r-1","error":{"code":-32601,"message":"method not found; there are tools/list and tools/call"}}
+            {"jsonrpc":"2.0","id":"r-1","error":{"code":-32601,"message":"method not found; there are tools/list, tools/call, resources/list and resources/read"}}
         "#]],
     );
     // Without the header it is a method that nobody has.
@@ -177,9 +179,9 @@ fn a_client_that_does_not_say_hello_discovers_the_server() {
         &[],
         &discover,
         expect![[r#"
-        200
-        {"jsonrpc":"2.0","id":"r-1","error":{"code":-32601,"message":"method not found; there are tools/list and tools/call"}}
-    "#]],
+            200
+            {"jsonrpc":"2.0","id":"r-1","error":{"code":-32601,"message":"method not found; there are tools/list, tools/call, resources/list and resources/read"}}
+        "#]],
     );
     check(
         &publisher,
@@ -210,10 +212,11 @@ fn the_list_of_tools_is_the_same_bytes_for_every_caller() {
     let summary: String = tools
         .iter()
         .map(|tool| {
-            let hint = |name: &str| tool["annotations"][name].as_bool().unwrap();
-            assert_eq!(tool["inputSchema"]["type"], "object");
+            let hint = |name: &str| tool["annotations"][name].as_bool();
             assert!(jsonschema::validator_for(&(&tool["inputSchema"]).into()).is_ok(), "{tool}");
-            let (read_only, idempotent) = (hint("readOnlyHint"), hint("idempotentHint"));
+            let read_only = hint("readOnlyHint").unwrap();
+            // MCP gives it a meaning for what is not read-only.
+            let idempotent = hint("idempotentHint").unwrap_or(read_only);
             format!("{} {read_only} {idempotent}\n", tool["name"].as_str().unwrap())
         })
         .collect();
@@ -360,9 +363,9 @@ fn what_is_no_message_is_refused_in_json_rpc() {
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#,
             expect![[r#"
-            200
-            {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found; there are tools/list and tools/call"}}
-        "#]],
+                200
+                {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found; there are tools/list, tools/call, resources/list and resources/read"}}
+            "#]],
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#,

@@ -16,6 +16,7 @@ use tradepost_publisher::agent::{BuyerAgent, Standing};
 use tradepost_publisher::shelf::{Shelf, Vault};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::{Clock, Hand};
+use tradepost_server::desk::Desk;
 use tradepost_server::http;
 use tradepost_store::Store;
 use tradepost_wire::adcp::error::Code;
@@ -41,6 +42,10 @@ const TOKENS: [(&str, &str); 6] = [
 /// A running publisher.
 pub struct Publisher {
     pub address: SocketAddr,
+    /// Where its operators ask.
+    pub operators: SocketAddr,
+    /// What runs.
+    pub desk: Arc<Desk>,
     pub hand: Hand,
     config: Config,
     directory: tempfile::TempDir,
@@ -92,11 +97,26 @@ fn launch(directory: tempfile::TempDir, config: Config, named: Option<SocketAddr
     let named = named.unwrap_or(address);
     let desk = Wiring::open(config, Arc::clone(&store), clock, named).unwrap().desk;
     drop(entered);
-    let site = wiring::site(desk);
+    let watch = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let operators = watch.local_addr().unwrap();
+    let (router, settings) = (http::operator_router(Arc::clone(&desk)), server.http());
+    runtime.spawn(async move {
+        http::server::serve(watch, router, &settings, std::future::pending()).await;
+    });
+    let site = wiring::site(Arc::clone(&desk));
     runtime.spawn(async move {
         http::server::serve(listener, site, &server.http(), std::future::pending()).await;
     });
-    Publisher { address, hand, config: same, directory, vault, runtime: Some(runtime) }
+    Publisher {
+        address,
+        operators,
+        desk,
+        hand,
+        config: same,
+        directory,
+        vault,
+        runtime: Some(runtime),
+    }
 }
 
 impl Drop for Publisher {
@@ -114,6 +134,7 @@ fn usual() -> Config {
     let server = super::dealer::config().server;
     config.server.max_body_bytes = server.max_body_bytes;
     config.server.read_timeout = server.read_timeout;
+    config.publishers[0].front.require_extension = true;
     let profile = &mut config.publishers[0].profile;
     profile.internals = false;
     let like = BuyerAgent::clone(&profile.agents[0]);

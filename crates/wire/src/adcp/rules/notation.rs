@@ -3,7 +3,10 @@
 //!
 //! ```text
 //! # A remark.
+//! "An example."                        what it is for, said to models; only what has such a
+//!                                      sentence is in the outline of a tool
 //! shape core/example = object {        a type; "string/null" is one of two
+//!   "The currency (ISO 4217)."         the same of a member
 //!   currency!: string `^[A-Z]{3}$`     a required member; a pattern
 //!   amount: number >= 0 <= 100         bounds: >= > <= <
 //!   name: string length 1..64          so many characters
@@ -14,7 +17,9 @@
 //!   list: array contains (= a)         at least one of them so
 //!   budget: @core/budget               another shape
 //!   labels: object { *: string } members 1..3    all other members; so many of them
-//!   assets: object { `^[a-z]+$`: any } members by the pattern of their names
+//!   assets: object {
+//!     `^[a-z]+$` as logo: any          members by the pattern of their names; such a name
+//!   }
 //!   scores: object names (`^[a-z]+$`)  what names must satisfy
 //! } closed                             no other members
 //!   needs (a b)                        required members that are declared elsewhere
@@ -175,13 +180,25 @@ impl Reader<'_> {
         }
     }
 
+    /// The sentence before a shape or a member.
+    fn sentence(&mut self) -> Option<&'static str> {
+        match (self.peek(), self.ahead(1)) {
+            (Some(Token::Quoted(text)), next) if !matches!(next, Some(Token::Sign(":" | "!"))) => {
+                self.next += 1;
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+
     fn shape(&mut self) -> Result<Shape, Wrong> {
+        let says = self.sentence();
         if self.take()? != Token::Word("shape") {
             return Err(self.wrong("needs \"shape\" here"));
         }
         let name = self.name()?;
         self.sign("=")?;
-        Ok(Shape { name, node: self.node()? })
+        Ok(Shape { name, says, node: self.node()? })
     }
 
     fn node(&mut self) -> Result<Node, Wrong> {
@@ -208,7 +225,8 @@ impl Reader<'_> {
                 text(node).pattern = Some(self.pattern(source)?);
                 Ok(true)
             }
-            Some(Token::Quoted(_)) => Err(self.wrong("a text cannot stand here")),
+            // The sentence of what follows.
+            Some(Token::Quoted(_)) => Ok(false),
             Some(Token::Sign(sign)) => self.sign_term(sign, node),
         }
     }
@@ -314,13 +332,18 @@ impl Reader<'_> {
 
     fn members(&mut self, object: &mut Object) -> Result<(), Wrong> {
         while !self.takes("}") {
+            let says = self.sentence();
             if self.takes("*") {
                 self.sign(":")?;
                 object.rest = Some(self.node()?);
             } else if let Some(Token::Pattern(source)) = self.peek() {
                 self.next += 1;
+                let example = self.example(says)?;
                 self.sign(":")?;
                 let pattern = self.pattern(source)?;
+                object
+                    .examples
+                    .extend(example.map(|(name, says)| (object.patterns.len(), name, says)));
                 object.patterns.push((pattern, self.node()?));
             } else {
                 let name = self.name()?;
@@ -330,10 +353,24 @@ impl Reader<'_> {
                     return Err(self.wrong(format!("{name} is there twice")));
                 }
                 let node = self.node()?;
-                object.members.push(Member { name, required, node });
+                object.members.push(Member { name, says, required, node });
             }
         }
         Ok(())
+    }
+
+    /// A name that a pattern permits, with its sentence.
+    fn example(
+        &mut self,
+        says: Option<&'static str>,
+    ) -> Result<Option<(&'static str, &'static str)>, Wrong> {
+        if self.peek() != Some(Token::Word("as")) {
+            return Ok(None);
+        }
+        self.next += 1;
+        let name = self.name()?;
+        let says = says.ok_or_else(|| self.wrong("an example needs a sentence before it"))?;
+        Ok(Some((name, says)))
     }
 
     fn enclosed(&mut self) -> Result<Node, Wrong> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::json::{Map, Value, json};
 
-use super::shape::{Book, Count, List, Node, Object, Text};
+use super::shape::{Book, Count, List, Member, Node, Object, Text};
 use crate::catalog::Vocabulary;
 
 /// Which draft is written.
@@ -27,8 +27,12 @@ pub(super) fn whole(book: &Book, name: &str) -> Option<Value> {
     let mut wanted = BTreeSet::new();
     references(book, &shape.node, &mut wanted);
     let definition = |name: &&'static str| {
-        let node = &book.referred(name).node;
-        (local(name), Value::Object(write(node, Draft::Current)))
+        let shape = book.referred(name);
+        let mut definition = write(&shape.node, Draft::Current);
+        if let Some(says) = shape.says {
+            definition.insert("description".into(), says.into());
+        }
+        (local(name), Value::Object(definition))
     };
     let definitions: Map = wanted.iter().map(definition).collect();
     if !definitions.is_empty() {
@@ -127,6 +131,17 @@ fn value(node: &Node, draft: Draft) -> Value {
     if node.never { Value::Bool(false) } else { Value::Object(write(node, draft)) }
 }
 
+/// A member; what is published says it in words that are not ours.
+fn described(member: &Member, draft: Draft) -> Value {
+    let mut schema = value(&member.node, draft);
+    if let (Draft::Current, Some(says), Some(members)) =
+        (draft, member.says, schema.as_object_mut())
+    {
+        members.insert("description".into(), says.into());
+    }
+    schema
+}
+
 fn reference(name: &str, draft: Draft) -> String {
     match (draft, name.split_once('#')) {
         (Draft::Current, _) => format!("#/$defs/{}", local(name)),
@@ -173,7 +188,7 @@ fn list(rules: &List, draft: Draft, out: &mut Map) {
 fn object(rules: &Object, draft: Draft, out: &mut Map) {
     let members = rules.members.iter();
     let properties: Map =
-        members.map(|member| (member.name.to_owned(), value(&member.node, draft))).collect();
+        members.map(|member| (member.name.to_owned(), described(member, draft))).collect();
     if !properties.is_empty() {
         out.insert("properties".into(), properties.into());
     }

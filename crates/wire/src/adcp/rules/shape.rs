@@ -22,6 +22,8 @@ pub(super) struct Book {
 #[derive(Debug)]
 pub(super) struct Shape {
     pub(super) name: &'static str,
+    /// What it is for, where those who refer to it do not say it.
+    pub(super) says: Option<&'static str>,
     pub(super) node: Node,
 }
 
@@ -183,6 +185,8 @@ pub(super) struct Object {
     pub(super) needs: Vec<&'static str>,
     /// Members by the pattern of their names.
     pub(super) patterns: Vec<(Pattern, Node)>,
+    /// For models, which want names: of the pattern at this place one that it permits, and what for.
+    pub(super) examples: Vec<(usize, &'static str, &'static str)>,
     /// All other members.
     pub(super) rest: Option<Node>,
     /// No other members.
@@ -197,6 +201,8 @@ pub(super) struct Object {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: &'static str,
+    /// What it is for.
+    pub(super) says: Option<&'static str>,
     pub(super) required: bool,
     pub(super) node: Node,
 }
@@ -239,6 +245,17 @@ impl Book {
     /// The shape that a node stands for.
     pub(super) fn referred(&self, name: &str) -> &Shape {
         self.shape(name).expect("every reference was resolved when the rules were read")
+    }
+
+    /// What a member is for: in its own words, or in those of the shape that it stands for.
+    pub(super) fn sentence(&self, member: &Member) -> Option<&'static str> {
+        let mut node = &member.node;
+        let mut says = member.says;
+        while let (None, Some(name)) = (says, node.refers) {
+            let shape = self.referred(name);
+            (says, node) = (shape.says, &shape.node);
+        }
+        says
     }
 
     /// What a node is after all references, which are shapes that stand for shapes.

@@ -24,6 +24,7 @@ fn a_mistake_in_the_notation_is_named_with_its_line() {
         ("shape a =", "line 1: needs a term here"),
         ("shape a = string ;", "line 1: cannot be read from \";\" on"),
         ("form a = any", "line 1: needs \"shape\" here"),
+        ("shape a = object { `x` as y: any }", "line 1: an example needs a sentence before it"),
     ] {
         let wrong = notation::read(&[file]).err().map(|wrong| wrong.to_string());
         assert_eq!(wrong.as_deref(), Some(expected), "{file}");
@@ -178,4 +179,95 @@ fn no_schema_that_is_shown_refers_to_another_document() {
             assert!(schema.pointer(pointer).is_some(), "{tool} {reference}");
         }
     }
+}
+
+/// Unions become one object, and what has no sentence is left out.
+#[test]
+fn a_model_is_told_what_has_a_sentence() {
+    let file = r#"
+        shape a = object {
+          "Which."
+          id!: string `^[a-z]+$`
+          silent!: string
+          "By whom."
+          by: one-of (string = me | string = you)
+          "When."
+          at: one-of (string = now | string format date-time)
+          "Until when."
+          until: string format date-time not (= never)
+          "How it stands."
+          states: one-of (@state | array count 1.. [@state])
+          owner: @owner
+          "What it is made of."
+          parts: object {
+            "A part."
+            `^[a-z]+$` as wheel: one-of (@part | array [@part])
+          }
+          "Which colour."
+          colour: in (a b c d e f g h i j k l m)
+        } all (@more)
+        shape state = string in (up down)
+        "Whose it is."
+        shape owner = object {
+          "A name."
+          name: string/null
+          deep: object { deeper: string }
+        }
+        shape part = one-of (
+          | object {
+            "What it is."
+            kind!: string = round
+            "How wide."
+            width!: number
+          }
+          | object {
+            "What it is."
+            kind!: string = square
+          }
+        )
+        shape more = object {
+          "What else."
+          note!: string
+        }
+    "#;
+    let book = notation::read(&[file]).unwrap();
+    assert_eq!(outline::of(&book, "b"), None);
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "Which."},
+            "by": {"type": "string", "description": "By whom.", "enum": ["me", "you"]},
+            "at": {"type": "string", "description": "When."},
+            "until": {"type": "string", "description": "Until when.", "format": "date-time"},
+            "states": {
+                "type": "array", "description": "How it stands.",
+                "items": {"type": "string", "enum": ["up", "down"]},
+            },
+            "owner": {
+                "type": "object", "description": "Whose it is.",
+                "properties": {"name": {"type": "string", "description": "A name."}},
+            },
+            "parts": {
+                "type": "object", "description": "What it is made of.",
+                "properties": {"wheel": {
+                    "type": "object", "description": "A part.",
+                    "properties": {
+                        "kind": {
+                            "type": "string", "description": "What it is.",
+                            "enum": ["round", "square"],
+                        },
+                        "width": {"type": "number", "description": "How wide."},
+                    },
+                    "required": ["kind"],
+                }},
+            },
+            "colour": {"type": "string", "description": "Which colour."},
+            "note": {"type": "string", "description": "What else."},
+        },
+        "required": ["id", "note"],
+    });
+    assert_eq!(outline::of(&book, "a"), Some(expected));
+    let schema = schema::whole(&book, "a").unwrap();
+    assert_eq!(schema["properties"]["id"]["description"], "Which.");
+    assert_eq!(schema["$defs"]["owner"]["description"], "Whose it is.");
 }

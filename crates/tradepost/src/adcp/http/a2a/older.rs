@@ -12,7 +12,7 @@ use tradepost_wire::adcp::{Tool, rules};
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::jsonrpc;
 
-use crate::adcp::invocation::Form;
+use crate::adcp::invocation::{self, Form};
 use crate::adcp::seller::PublisherAgent;
 
 /// The argument by which AdCP itself says where to call.
@@ -31,7 +31,10 @@ pub(super) async fn answer(
 ) -> Parcel {
     let jsonrpc::Request { id, method, params } = envelope;
     match perform(publisher, caller, &method, params).await {
-        Ok(task) => (succeed(&id, told(&task)), Stamp::default()),
+        Ok(task) => {
+            let code = invocation::code_of(&task);
+            (succeed(&id, told(&task)), Stamp { code, ..Stamp::default() })
+        }
         Err(refusal) => JsonRpc(&id).protocol(&refusal, None),
     }
 }

@@ -7,6 +7,7 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{Fail, shown};
+use crate::adcp::listing::Style;
 
 /// The releases that say hello, the newest last.
 const PLAIN: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -76,6 +77,14 @@ impl Release {
         members.into()
     }
 
+    /// How its lists are written.
+    pub(super) fn style(self) -> Style {
+        match self {
+            Self::Plain => Style::Plain,
+            Self::Later => Style::Later,
+        }
+    }
+
     /// The HTTP status when there is no such method.
     pub(super) fn of_unknown_methods(self) -> StatusCode {
         match self {
@@ -108,13 +117,15 @@ fn check_later(headers: &HeaderMap, method: &str, params: &Map) -> Result<(), Fa
     if !is(METHOD_HEADER, method) {
         return differs("the Mcp-Method header must be the method of the body");
     }
-    let name = params.get("name").and_then(Value::as_str);
-    if let (true, Some(name)) = (method == "tools/call", name)
-        && !is(NAME_HEADER, name)
-    {
-        return differs("the Mcp-Name header must be the name of the tool in the body");
+    let (member, message) = match method {
+        "tools/call" => ("name", "the Mcp-Name header must be the name of the tool in the body"),
+        "resources/read" => ("uri", "the Mcp-Name header must be the uri in the body"),
+        _ => return Ok(()),
+    };
+    match params.get(member).and_then(Value::as_str) {
+        Some(name) if !is(NAME_HEADER, name) => differs(message),
+        Some(_) | None => Ok(()),
     }
-    Ok(())
 }
 
 fn supported() -> Vec<&'static str> {

@@ -1,0 +1,235 @@
+//! Numbers for those who run a server: what was asked, how it ended and how long it took, in the text
+//! form of OpenMetrics, which Prometheus reads.
+//!
+//! A label has a value of ours or none: codes, operations, tools, bindings and the ids of agents that
+//! are configured. Nothing that a caller sends becomes one, so that there are never more series than
+//! that, and no personal data among them.
+
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use prometheus_client::encoding::text;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::agent::Caller;
+
+/// The media type of [`Metrics::write`].
+pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What every name begins with.
+const PREFIX: &str = "tradepost";
+
+/// The bounds of the histograms, in seconds: a search takes a fraction of a millisecond, and no answer
+/// may take more than a few seconds.
+pub const SECONDS: [f64; 12] =
+    [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0];
+
+/// The numbers of a process.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<Ended, Counter>,
+    limited: Family<Asked, Counter>,
+    seconds: Family<Asked, Histogram, fn() -> Histogram>,
+    in_flight: Gauge,
+    /// Names that were labels before, so that one more request needs no copy of its own.
+    names: RwLock<HashSet<Name>>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix(PREFIX);
+        let requests = Family::default();
+        let limited = Family::default();
+        let seconds = Family::new_with_constructor(histogram as fn() -> Histogram);
+        let in_flight = Gauge::default();
+        registry.register(
+            "requests",
+            "Requests that were answered, by how they ended",
+            requests.clone(),
+        );
+        registry.register(
+            "rate_limited_requests",
+            "Requests that were refused because their sender comes too often",
+            limited.clone(),
+        );
+        registry.register_with_unit(
+            "request_duration",
+            "How long answers took until their head was there",
+            Unit::Seconds,
+            seconds.clone(),
+        );
+        registry.register("requests_in_flight", "Requests being answered", in_flight.clone());
+        Self { registry, requests, limited, seconds, in_flight, names: RwLock::default() }
+    }
+}
+
+/// A histogram of times.
+#[must_use]
+pub fn histogram() -> Histogram {
+    Histogram::new(SECONDS)
+}
+
+/// Who calls, as far as numbers tell callers apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// With a credential that was believed.
+    Known,
+    /// With none.
+    Anonymous,
+    /// Nobody has looked, or was not satisfied.
+    Unproven,
+}
+
+impl Kind {
+    /// That of a caller who was let in.
+    #[must_use]
+    pub fn of(caller: &Caller) -> Self {
+        if caller.principal.is_anonymous() { Self::Anonymous } else { Self::Known }
+    }
+}
+
+impl EncodeLabelValue for Kind {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Known => "key",
+            Self::Anonymous => "anonymous",
+            Self::Unproven => "unproven",
+        };
+        EncodeLabelValue::encode(&name, encoder)
+    }
+}
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Asked {
+    /// The agent's id; empty where none was meant.
+    pub(crate) agent: Name,
+    pub(crate) binding: &'static str,
+    /// A skill or tool, or else an operation of the protocol; empty where neither is known.
+    pub(crate) operation: &'static str,
+}
+
+/// A request that was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Ended {
+    #[prometheus(flatten)]
+    asked: Asked,
+    caller: Kind,
+    code: &'static str,
+}
+
+/// A name that is kept once.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Name(Arc<str>);
+
+impl EncodeLabelValue for Name {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        EncodeLabelValue::encode(&&*self.0, encoder)
+    }
+}
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Metrics {
+    /// Where others register what they count.
+    pub fn registry(&mut self) -> &mut Registry {
+        &mut self.registry
+    }
+
+    /// One more request is being answered, as long as what is returned lives.
+    pub(crate) fn begin(&self) -> InFlight {
+        self.in_flight.inc();
+        InFlight(self.in_flight.clone())
+    }
+
+    /// The name of a configured agent as a label.
+    pub(crate) fn name(&self, id: &str) -> Name {
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = names.get(id) {
+            return known.clone();
+        }
+        drop(names);
+        let name = Name(id.into());
+        self.names.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+        name
+    }
+
+    /// A request was answered.
+    pub(crate) fn ended(&self, asked: Asked, caller: Kind, code: &'static str, took: Duration) {
+        self.seconds.get_or_create(&asked).observe(took.as_secs_f64());
+        self.requests.get_or_create(&Ended { asked, caller, code }).inc();
+    }
+
+    /// A sender comes too often.
+    pub(crate) fn limited(&self, asked: &Asked) {
+        self.limited.get_or_create(asked).inc();
+    }
+
+    /// All of it as text. It may ask a store, and wait for it.
+    ///
+    /// # Errors
+    /// That one of those who count something could not tell.
+    pub fn write(&self) -> Result<String, fmt::Error> {
+        let mut out = String::new();
+        text::encode(&mut out, &self.registry)?;
+        Ok(out)
+    }
+}
+
+/// A request that is being answered; also one whose sender goes away ends.
+#[derive(Debug)]
+pub(crate) struct InFlight(Gauge);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_under_labels_of_ours() {
+        let metrics = Metrics::default();
+        let asked = |operation| {
+            let agent = metrics.name("larkspur");
+            Asked { agent, binding: "jsonrpc", operation }
+        };
+        let took = Duration::from_micros(300);
+        metrics.ended(asked("GetTask"), Kind::Known, "OK", took);
+        metrics.ended(asked("GetTask"), Kind::Known, "OK", took);
+        metrics.ended(asked("GetTask"), Kind::Anonymous, "TASK_NOT_FOUND", took);
+        metrics.limited(&asked("SendMessage"));
+        let (one, two) = (metrics.begin(), metrics.begin());
+        drop(one);
+        let text = metrics.write().unwrap();
+        for line in [
+            r#"tradepost_requests_total{agent="larkspur",binding="jsonrpc",operation="GetTask",caller="key",code="OK"} 2"#,
+            r#"tradepost_requests_total{agent="larkspur",binding="jsonrpc",operation="GetTask",caller="anonymous",code="TASK_NOT_FOUND"} 1"#,
+            r#"tradepost_rate_limited_requests_total{agent="larkspur",binding="jsonrpc",operation="SendMessage"} 1"#,
+            r#"tradepost_request_duration_seconds_bucket{le="0.00025",agent="larkspur",binding="jsonrpc",operation="GetTask"} 0"#,
+            r#"tradepost_request_duration_seconds_bucket{le="0.0005",agent="larkspur",binding="jsonrpc",operation="GetTask"} 3"#,
+            "tradepost_requests_in_flight 1",
+        ] {
+            assert!(text.lines().any(|written| written == line), "{line}\n{text}");
+        }
+        assert_eq!(metrics.names.read().unwrap().len(), 1);
+        drop(two);
+        assert!(metrics.write().unwrap().contains("tradepost_requests_in_flight 0\n"));
+    }
+}

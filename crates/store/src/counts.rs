@@ -1,0 +1,124 @@
+//! What a store counts: how much waits to be written, how long commits take, and what of its rows
+//! people who run a server have to know about.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use tradepost_server::metrics::histogram;
+use tradepost_wire::fault::Fault;
+
+use super::Store;
+use super::sqlite::counts::Rows;
+
+/// What the writer counts.
+#[derive(Debug, Clone)]
+pub(super) struct Counts {
+    /// Jobs that wait, and those of the batch that is being committed.
+    pub(super) queued: Gauge,
+    jobs: Counter,
+    failed: Counter,
+    commits: Histogram,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        let (queued, jobs, failed) = (Gauge::default(), Counter::default(), Counter::default());
+        Self { queued, jobs, failed, commits: histogram() }
+    }
+}
+
+impl Counts {
+    /// A batch was committed, or was not.
+    pub(super) fn committed(&self, jobs: usize, well: bool, took: Duration) {
+        self.queued.dec_by(i64::try_from(jobs).unwrap_or(i64::MAX));
+        self.jobs.inc_by(u64::try_from(jobs).unwrap_or(u64::MAX));
+        self.commits.observe(took.as_secs_f64());
+        if !well {
+            self.failed.inc();
+        }
+    }
+
+    fn register(&self, registry: &mut Registry) {
+        registry.register("store_queue", "Jobs that wait to be written", self.queued.clone());
+        registry.register("store_jobs", "Jobs that were written", self.jobs.clone());
+        registry.register("store_failed_commits", "Commits that failed", self.failed.clone());
+        registry.register_with_unit(
+            "store_commit_duration",
+            "How long commits took, each with the jobs in it",
+            Unit::Seconds,
+            self.commits.clone(),
+        );
+    }
+}
+
+impl Store {
+    /// Has what is counted here written with the rest. The rows are counted when somebody asks.
+    /// `agents` are the ids of those whose rows they are.
+    pub fn count_in(self: &Arc<Self>, registry: &mut Registry, agents: Vec<String>) {
+        self.writer.counts().register(registry);
+        registry.register_collector(Box::new(Kept { store: Arc::clone(self), agents }));
+    }
+}
+
+/// What is kept.
+#[derive(Debug)]
+struct Kept {
+    store: Arc<Store>,
+    agents: Vec<String>,
+}
+
+impl Collector for Kept {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let rows =
+            self.store.read(|database| database.rows(&self.agents)).map_err(|fault: Fault| {
+                tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");
+                fmt::Error
+            })?;
+        let Rows { tasks, pending, dead } = rows;
+        let by_state = tasks.iter().map(|(agent, state, number)| {
+            ([("agent", agent.as_str()), ("state", state.as_str())], *number)
+        });
+        write(&mut encoder, "tasks", "Tasks that are kept.", by_state)?;
+        for (name, help, rows) in [
+            (
+                "deliveries_pending",
+                "Webhooks and notifications with something to deliver.",
+                pending,
+            ),
+            (
+                "deliveries_dead",
+                "Webhooks and notifications that were given up and are kept.",
+                dead,
+            ),
+        ] {
+            let rows = rows.iter().map(|(agent, number)| ([("agent", agent.as_str())], *number));
+            write(&mut encoder, name, help, rows)?;
+        }
+        Ok(())
+    }
+}
+
+fn write<L: EncodeLabelSet>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    rows: impl Iterator<Item = (L, i64)>,
+) -> fmt::Result {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return Ok(());
+    }
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (labels, number) in rows {
+        ConstGauge::new(number).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! The file with what a publisher sells, looked at now and then: when it changes it is read again. A
+//! file with mistakes changes nothing, and the log lists all of them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use tradepost_publisher::catalogue::Catalogue;
+
+/// By what a file that was written again differs, and one that was put in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Trace {
+    modified: Option<SystemTime>,
+    bytes: u64,
+}
+
+/// The file.
+#[derive(Debug)]
+pub struct CatalogueFile {
+    path: PathBuf,
+    /// As it was when it was last looked at; `None` where it could not be.
+    seen: Mutex<Option<Trace>>,
+}
+
+/// What came of looking.
+#[derive(Debug, PartialEq)]
+pub enum Found {
+    /// Nothing new.
+    Same,
+    /// It was read again.
+    Read(Box<Catalogue>),
+    /// It cannot be used; every mistake, a line each.
+    Unusable(Vec<String>),
+}
+
+impl CatalogueFile {
+    /// A file that is to be read when somebody looks for the first time.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, seen: Mutex::default() }
+    }
+
+    /// Reads it when it is not as it was. Whoever calls waits for the disk.
+    #[must_use]
+    pub fn look(&self) -> Found {
+        let trace = trace(&self.path);
+        let now = trace.as_ref().ok().cloned();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match trace {
+            Ok(_) if *seen == now => return Found::Same,
+            // It is said once that it is gone.
+            Err(_) if seen.is_none() => return Found::Same,
+            Ok(_) | Err(_) => *seen = now,
+        }
+        drop(seen);
+        read(&self.path)
+    }
+}
+
+fn trace(path: &Path) -> io::Result<Trace> {
+    let metadata = fs::metadata(path)?;
+    Ok(Trace { modified: metadata.modified().ok(), bytes: metadata.len() })
+}
+
+fn read(path: &Path) -> Found {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => return Found::Unusable(vec![format!("it cannot be read: {error}")]),
+    };
+    match Catalogue::parse(&text) {
+        Ok(catalogue) => Found::Read(Box::new(catalogue)),
+        Err(mistakes) => Found::Unusable(mistakes.iter().map(ToString::to_string).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Writes a file that is `later` seconds newer than the first one, whatever the clock says.
+    fn write(path: &Path, text: &str, later: u64) {
+        fs::write(path, text).unwrap();
+        let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000 + later);
+        fs::File::options().write(true).open(path).unwrap().set_modified(moment).unwrap();
+    }
+
+    #[test]
+    fn a_file_is_read_when_it_has_changed_and_every_mistake_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalogue.json");
+        let file = CatalogueFile::new(path.clone());
+        // It was read when the process began: that it is not there was told then.
+        assert_eq!(file.look(), Found::Same);
+        write(&path, r#"{"agent_url": "https://a.example"}"#, 0);
+        assert!(matches!(file.look(), Found::Read(_)));
+        assert_eq!(file.look(), Found::Same);
+        write(&path, r#"{"prodcuts": [], "policies": 5}"#, 1);
+        let Found::Unusable(lines) = file.look() else { unreachable!("it has mistakes") };
+        let told = lines.join("\n");
+        for place in ["/prodcuts: ", "/policies: ", "/agent_url: "] {
+            assert!(told.contains(place), "{told}");
+        }
+        assert_eq!(file.look(), Found::Same);
+        fs::remove_file(&path).unwrap();
+        let Found::Unusable(lines) = file.look() else { unreachable!("it is gone") };
+        assert!(lines[0].starts_with("it cannot be read: "), "{lines:?}");
+        assert_eq!(file.look(), Found::Same);
+        write(&path, r#"{"agent_url": "https://b.example"}"#, 2);
+        assert!(matches!(file.look(), Found::Read(_)));
+        // As long as before, and newer.
+        write(&path, r#"{"agent_url": "https://c.example"}"#, 3);
+        assert!(matches!(file.look(), Found::Read(_)));
+    }
+}
