@@ -88,16 +88,8 @@ impl Collector for Kept {
         });
         write(&mut encoder, "tasks", "Tasks that are kept.", by_state)?;
         for (name, help, rows) in [
-            (
-                "deliveries_pending",
-                "Webhooks and notifications with something to deliver.",
-                pending,
-            ),
-            (
-                "deliveries_dead",
-                "Webhooks and notifications that were given up and are kept.",
-                dead,
-            ),
+            ("deliveries_pending", "Leads, webhooks and notifications to deliver.", pending),
+            ("deliveries_dead", "Those that were given up and are kept.", dead),
         ] {
             let rows = rows.iter().map(|(agent, number)| ([("agent", agent.as_str())], *number));
             write(&mut encoder, name, help, rows)?;

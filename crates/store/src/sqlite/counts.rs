@@ -12,7 +12,7 @@ use super::Database;
 pub(crate) struct Rows {
     /// Tasks, with the state that they are in.
     pub(crate) tasks: Vec<(String, String, i64)>,
-    /// Webhooks and notifications with something to deliver.
+    /// Webhooks and notifications with something to deliver, and deliveries of leads.
     pub(crate) pending: Vec<(String, i64)>,
     /// Those that were given up.
     pub(crate) dead: Vec<(String, i64)>,
@@ -29,10 +29,12 @@ impl Database {
         const DELIVERIES: &str = "
             SELECT (SELECT count(*) FROM push_configs WHERE agent_id = ?1 AND due_at IS NOT NULL)
                  + (SELECT count(*) FROM publisher_things
-                    WHERE publisher = ?1 AND kind = ?2 AND state = ?3),
+                    WHERE publisher = ?1 AND kind = ?2 AND state = ?3)
+                 + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = ?1 AND state = 'due'),
                    (SELECT count(*) FROM push_configs WHERE off_at IS NOT NULL AND agent_id = ?1)
                  + (SELECT count(*) FROM publisher_things
-                    WHERE publisher = ?1 AND kind = ?2 AND state = ?4)";
+                    WHERE publisher = ?1 AND kind = ?2 AND state = ?4)
+                 + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = ?1 AND state = 'dead')";
         let on = Fault::on::<rusqlite::Error>;
         let mut counted = Rows::default();
         for agent in agents {

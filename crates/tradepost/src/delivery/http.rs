@@ -95,11 +95,11 @@ fn bearer(token: &str) -> Result<HeaderValue, String> {
 }
 
 /// What a failure means. Whoever answers 4xx will answer so again, but for the three that speak of
-/// the moment; a redirect leads where the operator has not looked; a gateway's 502 and 504 do not
+/// the moment, and the two of credentials, which the operator mends while leads wait; a redirect leads where the operator has not looked; a gateway's 502 and 504 do not
 /// say whether the receiver behind it has the lead.
 fn judged(failed: sender::Failed) -> Failed {
     let verdict = match failed.why {
-        Why::Status(408 | 425 | 429) => Verdict::Later,
+        Why::Status(401 | 403 | 408 | 425 | 429) => Verdict::Later,
         Why::Status(300..=499) | Why::Gone | Why::Unverified | Why::NotPermitted => {
             Verdict::Refused
         }
@@ -118,7 +118,8 @@ mod tests {
         for (why, verdict) in [
             (Why::Status(301), Verdict::Refused),
             (Why::Status(400), Verdict::Refused),
-            (Why::Status(401), Verdict::Refused),
+            (Why::Status(401), Verdict::Later),
+            (Why::Status(403), Verdict::Later),
             (Why::Status(404), Verdict::Refused),
             (Why::Status(408), Verdict::Later),
             (Why::Status(422), Verdict::Refused),

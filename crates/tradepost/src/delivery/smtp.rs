@@ -167,12 +167,18 @@ fn tls(smtp: &Smtp, host: &str) -> Result<TlsParameters, String> {
     builder.build_rustls().map_err(|_| "tls: this machine has no certificates to trust".to_owned())
 }
 
-/// What a reply means, by its first digit (RFC 5321 §4.2.1); `None` when there was none. What it says
-/// is the other side's, and may quote the customer.
+/// What a reply means, by its first digit (RFC 5321 §4.2.1), but for those about logging in (RFC 4954
+/// §6), which the operator mends while leads wait; `None` when there was none. What it says is the
+/// other side's, and may quote the customer.
 fn answered(error: &Error) -> Option<Failed> {
     let code = error.status()?;
     let answer = format!("SMTP {code}");
-    Some(if error.is_permanent() { Failed::refused(answer) } else { Failed::later(answer) })
+    let is_of_login = matches!(u16::from(code), 530 | 534 | 535 | 538);
+    Some(if error.is_permanent() && !is_of_login {
+        Failed::refused(answer)
+    } else {
+        Failed::later(answer)
+    })
 }
 
 fn unanswered(error: &Error) -> Failed {

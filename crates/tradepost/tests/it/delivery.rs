@@ -181,7 +181,7 @@ fn what_each_answer_makes_of_a_delivery() {
     for (answers, state, last, statuses) in [
         (vec![], DELIVERED, "taken", &["new"][..]),
         (refused("400 Bad Request"), DEAD, "HTTP 400", &["new"]),
-        (refused("401 Unauthorized"), DEAD, "HTTP 401", &["new"]),
+        (refused("401 Unauthorized"), DELIVERED, "taken", &["new", "new"]),
         (refused("404 Not Found"), DEAD, "HTTP 404", &["new"]),
         (refused("410 Gone"), DEAD, "HTTP 410", &["new"]),
         (refused("302 Found"), DEAD, "HTTP 302", &["new"]),

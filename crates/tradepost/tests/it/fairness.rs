@@ -238,14 +238,14 @@ fn twenty_five_connections_hold_no_more_than_their_share_and_it_is_given_back() 
 #[test]
 fn operators_have_a_place_that_no_crowd_can_take() {
     let folder = tempfile::tempdir().unwrap();
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let server = format!("[server]\nmax_connections = 2\noperator_listen = \"{free}\"");
+    let server = "[server]\nmax_connections = 2\noperator_listen = \"127.0.0.1:0\"";
     let config = folder.path().join("tradepost.toml");
-    std::fs::write(&config, DEALER.replace("[server]", &server)).unwrap();
+    std::fs::write(&config, DEALER.replace("[server]", server)).unwrap();
     let process = Process::start(folder.path(), &["--config", config.to_str().unwrap()]);
+    let operators = process.operators();
     let mut crowd: Vec<_> = (0..2).map(|_| connect_from(CROWD, process.address)).collect();
     crowd.iter_mut().for_each(|stream| begin(stream, 100));
-    let get = |path: &str| -> Response { client::request(free, "GET", path, &[], b"") };
+    let get = |path: &str| -> Response { client::request(operators, "GET", path, &[], b"") };
     assert_eq!((get("/healthz").status, get("/readyz").status), (200, 200));
     assert_eq!(get("/.well-known/agent-card.json").status, 404, "nothing else is there");
     crowd.clear();

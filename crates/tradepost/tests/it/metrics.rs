@@ -43,9 +43,10 @@ fn check(operators: SocketAddr, expected: Expect) {
 
 /// The real binary with a dealer, and where its operators ask.
 fn dealer(folder: &std::path::Path) -> (Process, SocketAddr) {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let config = DEALER.replace("[server]", &format!("[server]\noperator_listen = \"{free}\""));
-    (Process::configured(folder, &config), free)
+    let config = DEALER.replace("[server]", "[server]\noperator_listen = \"127.0.0.1:0\"");
+    let process = Process::configured(folder, &config);
+    let operators = process.operators();
+    (process, operators)
 }
 
 #[test]
@@ -111,10 +112,10 @@ fn what_a_dealer_is_asked_is_counted() {
             tradepost_store_commit_duration_seconds_bucket{le="+Inf"} ~
             tradepost_store_commit_duration_seconds_count ~
             tradepost_store_commit_duration_seconds_sum ~
-            # HELP tradepost_deliveries_pending Webhooks and notifications with something to deliver.
+            # HELP tradepost_deliveries_pending Leads, webhooks and notifications to deliver.
             # TYPE tradepost_deliveries_pending gauge
             tradepost_deliveries_pending{agent="bare"} 0
-            # HELP tradepost_deliveries_dead Webhooks and notifications that were given up and are kept.
+            # HELP tradepost_deliveries_dead Those that were given up and are kept.
             # TYPE tradepost_deliveries_dead gauge
             tradepost_deliveries_dead{agent="bare"} 0
             # EOF
@@ -219,10 +220,10 @@ fn what_a_publisher_is_asked_is_counted_alike_on_every_binding() {
             # TYPE tradepost_tasks gauge
             tradepost_tasks{agent="gazette",state="completed"} 2
             tradepost_tasks{agent="gazette",state="submitted"} 1
-            # HELP tradepost_deliveries_pending Webhooks and notifications with something to deliver.
+            # HELP tradepost_deliveries_pending Leads, webhooks and notifications to deliver.
             # TYPE tradepost_deliveries_pending gauge
             tradepost_deliveries_pending{agent="gazette"} 1
-            # HELP tradepost_deliveries_dead Webhooks and notifications that were given up and are kept.
+            # HELP tradepost_deliveries_dead Those that were given up and are kept.
             # TYPE tradepost_deliveries_dead gauge
             tradepost_deliveries_dead{agent="gazette"} 2
             # EOF

@@ -126,6 +126,16 @@ impl Process {
         line.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap()
     }
 
+    /// Where its operators ask; it was started with `operator_listen = "127.0.0.1:0"`.
+    pub fn operators(&self) -> SocketAddr {
+        const LINE: &str = "listening for operators";
+        self.until("operators have a place", || self.log().contains(LINE));
+        let log = self.log();
+        let line = log.lines().find(|line| line.contains(LINE)).unwrap();
+        let address = line.split("address=").nth(1).unwrap();
+        address.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
     /// Waits until something is so.
     pub fn until(&self, what: &str, is_so: impl Fn() -> bool) {
         for _ in 0..1_000 {

@@ -28,6 +28,7 @@ fn config(url: &str) -> String {
         r#"
         [server]
         listen = "127.0.0.1:0"
+        operator_listen = "127.0.0.1:0"
         [[dealers]]
         id = "bare"
         name = "Bare Motors"
@@ -108,6 +109,15 @@ fn what_was_given_up_is_seen_and_sent_again() {
     }
     let ready = client::request(process.address, "GET", "/readyz", &[], b"");
     assert_eq!(ready.json(), json!({"status": "ready", "dead_deliveries": 1}));
+    let operators = process.operators();
+    let numbers = client::request(operators, "GET", "/metrics", &[], b"");
+    let numbers = String::from_utf8(numbers.body).unwrap();
+    for line in [
+        "tradepost_deliveries_pending{agent=\"bare\"} 0\n",
+        "tradepost_deliveries_dead{agent=\"bare\"} 1\n",
+    ] {
+        assert!(numbers.contains(line), "{line}{numbers}");
+    }
     let log = process.log();
     assert!(log.contains(&lead_id) && log.contains("destination=crm"), "{log}");
     for secret in ["seekrit", "Seekrit", "Lovelace", "ada@example.com"] {

@@ -8,6 +8,7 @@ use tradepost_store::Store;
 
 use super::*;
 use crate::process::{Process, data};
+use crate::support::webhook::Reserved;
 
 /// How far a process has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,9 +152,8 @@ fn a_server_that_is_killed_while_it_sends_sends_again_and_says_so() {
 #[test]
 fn a_server_that_is_killed_while_nobody_takes_the_lead_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    // A port that was free a moment ago.
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let config = config(&format!("http://{address}/leads"));
+    let place = Reserved::new();
+    let config = config(&format!("http://{}/leads", place.address()));
     let process = Process::configured(folder.path(), &config);
     let lead_id = lead_id_of(&process);
     process.until("it was tried", || {
@@ -162,7 +162,7 @@ fn a_server_that_is_killed_while_nobody_takes_the_lead_loses_nothing() {
     });
     process.signal("KILL");
     process.end();
-    let mut receiver = Webhook::at(address, |_| yes());
+    let mut receiver = Webhook::on(place.listen(), |_| yes());
     let process = Process::configured(folder.path(), &config);
     assert_eq!(receiver.wait(1).iter().map(status).collect::<Vec<_>>(), ["new"]);
     process.until("it is delivered", || {

@@ -58,6 +58,7 @@ fn what_each_answer_of_a_mail_server_makes_of_a_delivery() {
     for (manner, state, attempts, last, arrived) in [
         (Manner::Say("MAIL", "451 try later"), DELIVERED, 2, "SMTP 250", &["new"][..]),
         (Manner::Say("MAIL", "550 seekrit no"), DEAD, 1, "SMTP 550", &[]),
+        (Manner::Say("MAIL", "530 log in"), DELIVERED, 2, "SMTP 250", &["new"]),
         (Manner::Say("RCPT TO:<desk", "450 busy"), DELIVERED, 2, "SMTP 250", &["new"]),
         (Manner::Say("RCPT TO:<desk", "553 nobody"), DEAD, 1, "SMTP 553", &[]),
         (Manner::Say("DATA", "421 going down"), DELIVERED, 2, "SMTP 250", &["new"]),

@@ -2,6 +2,7 @@
 //! asked for (P-01 to P-03, CT-04).
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::time::Duration;
 
 use tradepost_server::egress::{Egress, Resolver};
@@ -161,7 +162,7 @@ fn a_receiver_that_never_answers_delays_no_other_and_no_request() {
     }
     // 127.0.0.1 is at its bound now; another host is not.
     slow[0].wait(1);
-    let mut quick = Webhook::at("127.0.0.2:0".parse().unwrap(), |_| yes());
+    let mut quick = Webhook::on(TcpListener::bind("127.0.0.2:0").unwrap(), |_| yes());
     server.result(CREATE, &hook(&task, "quick", &quick.url()));
     server.result("SendMessage", &follow_up("tck-complete-task", &task));
     let told = quick.wait_for("TASK_STATE_COMPLETED").len();

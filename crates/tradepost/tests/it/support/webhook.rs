@@ -67,15 +67,14 @@ impl Webhook {
 
     /// One that answers as it is told.
     pub fn answering(answers: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
-        Self::at("127.0.0.1:0".parse().unwrap(), answers)
+        Self::on(TcpListener::bind("127.0.0.1:0").unwrap(), answers)
     }
 
-    /// The same at an address.
-    pub fn at(
-        address: SocketAddr,
+    /// The same where somebody listens already.
+    pub fn on(
+        listener: TcpListener,
         answers: impl Fn(usize) -> String + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, came) = channel();
         let answers: Arc<Answers> = Arc::new(answers);
@@ -164,5 +163,27 @@ fn serve(
             return None;
         }
         writer.write_all(answer.as_bytes()).ok()?;
+    }
+}
+
+/// A loopback address that is taken, and at which nobody listens yet.
+pub struct Reserved(tokio::net::TcpSocket);
+
+impl Reserved {
+    pub fn new() -> Self {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        Self(socket)
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.0.local_addr().unwrap()
+    }
+
+    pub fn listen(self) -> TcpListener {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let listener = runtime.block_on(async { self.0.listen(64).unwrap().into_std().unwrap() });
+        listener.set_nonblocking(false).unwrap();
+        listener
     }
 }
