@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::json::RawValue;
-use crate::json::Value;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
 use crate::catalog::{Vocabulary, catalog};
 use crate::format;
+use crate::json::RawValue;
+use crate::json::Value;
 use crate::parse::{self, read_object};
 use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 

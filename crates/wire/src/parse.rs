@@ -11,12 +11,12 @@
 //! });
 //! ```
 
-use crate::json::{Number, Value};
 use jiff::Timestamp;
 
 use crate::catalog::Vocabulary;
 use crate::decimal::Decimal;
 use crate::format;
+use crate::json::{Number, Value};
 use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
 
 /// Records that the value here has another JSON type.

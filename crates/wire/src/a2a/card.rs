@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::json::Value;
 use serde::Serialize;
+
+use crate::json::Value;
 pub use signing::signing_payload;
 
 mod signing;

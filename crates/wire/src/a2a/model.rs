@@ -1,12 +1,12 @@
 //! What A2A talks about: messages, tasks, artifacts and the events of a task (A2A §4.1, §4.2).
 //! Structured data and metadata stay the JSON that they were.
 
-use crate::json::{Map, Value};
 use jiff::Timestamp;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::catalog::{catalog, words};
+use crate::json::{Map, Value};
 
 words! {
     /// Who speaks.

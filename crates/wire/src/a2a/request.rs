@@ -1,14 +1,13 @@
 //! What the operations take: parameters in the ProtoJSON form become typed requests, or every
 //! field that is wrong (A2A §3.1). Unknown members are ignored (A2A §5.7).
-// E-25, E-26
 
-use crate::json::{Map, Value};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Operation;
 use super::error::{Code, FieldViolation, Refusal};
 use super::model::{Content, Message, Part, Role, TaskState};
+use crate::json::{Map, Value};
 use crate::parse::{self, read_object};
 use crate::problem::{At, Extra, Keyword, Problems};
 
@@ -226,7 +225,7 @@ pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Ref
 ///
 /// # Errors
 /// `INVALID_PARAMS` with every wrong field.
-// E-025 to E-030
+// E-25, E-26, E-025 to E-030
 pub fn send_message(params: Option<&Value>) -> Result<SendMessage, Refusal> {
     let mut problems = Problems::new();
     let params = read_send(params.unwrap_or(&Value::Null), &mut problems);

@@ -5,13 +5,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::json::{Map, Value, json};
 use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::aap::{Skill, Version};
 use crate::catalog::{Open, Vocabulary, catalog};
 use crate::format::rfc3339;
+use crate::json::{Map, Value, json};
 use crate::problem::{At, Keyword, Problems};
 
 /// The payload type of an error.

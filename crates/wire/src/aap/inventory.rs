@@ -1,11 +1,11 @@
 //! The three inventory skills: what is asked and what is answered.
 
-use crate::json::Value;
 use serde::Serialize;
 
 use crate::aap::vehicle::Condition;
 use crate::aap::{Raw, Skill, Version};
 use crate::catalog::words;
+use crate::json::Value;
 use crate::parse::{self, read_object};
 use crate::problem::{At, Problems};
 

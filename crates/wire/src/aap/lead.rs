@@ -3,7 +3,6 @@
 //! reached.
 // R-LD-01 to R-LD-11
 
-use crate::json::Value;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +13,7 @@ use crate::aap::vehicle::{Vehicle, Vocabularies};
 use crate::aap::{Skill, Terms, Version};
 use crate::canonical;
 use crate::catalog::{Vocabulary, words};
+use crate::json::Value;
 use crate::parse::{self, read_object};
 use crate::problem::{At, Keyword, Problems};
 

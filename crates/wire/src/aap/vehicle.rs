@@ -1,12 +1,12 @@
 //! A vehicle: the one open object of AAP, used for listings, vehicles of interest and trade-ins.
 
-use crate::json::{Map, Value};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use crate::aap::Version;
 use crate::catalog::{Vocabulary, words};
 use crate::format;
+use crate::json::{Map, Value};
 use crate::parse::{self, read_object};
 use crate::problem::{At, Extra, Keyword, Problems};
 

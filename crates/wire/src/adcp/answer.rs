@@ -3,12 +3,12 @@
 //! envelope's `adcp_error` and the payload's `errors[]`; a warning in `errors[]` alone.
 // T-1 to T-3
 
-use crate::json::{Map, Value};
 use serde::{Serialize, Serializer};
 
 use super::Standing;
 use super::error::{Error, Release};
 use crate::catalog::Vocabulary as _;
+use crate::json::{Map, Value};
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use crate::json::{Map, Value};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::catalog::{Open, words};
+use crate::json::{Map, Value};
 
 mod code;
 

@@ -4,7 +4,6 @@
 
 use std::fmt;
 
-use crate::json::Value;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
@@ -12,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::algorithm::Algorithm;
 use crate::catalog::Vocabulary as _;
 use crate::http_signature::{self, Input, Malformed, Message};
+use crate::json::Value;
 
 /// How far two clocks may differ.
 pub const SKEW: SignedDuration = SignedDuration::from_secs(60);

@@ -4,10 +4,10 @@
 
 use std::fmt;
 
-use crate::json::Value;
 use jiff::Timestamp;
 
 use super::Standing;
+use crate::json::Value;
 use crate::parse::{self, read_object};
 use crate::problem::{At, Extra, Problem, Problems};
 

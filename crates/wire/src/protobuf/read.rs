@@ -1,7 +1,6 @@
 //! From bytes to JSON. Nothing recurses deeper than JSON may nest, and nothing is made that was
 //! not counted.
 
-use crate::json::{Map, Number, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -9,6 +8,7 @@ use jiff::Timestamp;
 use super::{Field, Kind, Message, Reject, Rule, layout, schema, well_known};
 use crate::a2a::error::Code;
 use crate::json::RESERVED;
+use crate::json::{Map, Number, Value};
 use crate::jsonrpc::{MAX_CONTAINERS, MAX_DEPTH};
 
 const GARBLED: Reject =

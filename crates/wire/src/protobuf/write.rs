@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use crate::json::{Map, Value};
 use jiff::Timestamp;
 
 use super::{Field, Kind, Message, Rule, layout, schema, well_known};
 use crate::format;
+use crate::json::{Map, Value};
 
 /// A member that does not fit its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,11 +7,11 @@
 //! RFC 8785 would sign its neighbour, and a reader that keeps digits would trust a number that was
 //! never signed. All other numbers are spelled by [`canonical`] exactly as RFC 8785 spells them.
 
-use crate::json::{Map, Number, Value};
 use fields::{CARD, Kind, Message, Presence};
 
 use crate::canonical;
 use crate::decimal::Decimal;
+use crate::json::{Map, Number, Value};
 use crate::parse::push;
 use crate::problem::{At, Extra, Keyword, Problems};
 

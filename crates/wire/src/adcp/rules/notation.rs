@@ -30,7 +30,6 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::json::Value;
 use regex_lite::Regex;
 
 use super::shape::{
@@ -39,6 +38,7 @@ use super::shape::{
 };
 use crate::catalog::Vocabulary;
 use crate::decimal::Decimal;
+use crate::json::Value;
 
 /// Why a file cannot be read, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::json::Value;
 use regex_lite::Regex;
 
 use crate::decimal::Decimal;
+use crate::json::Value;
 
 /// All shapes.
 #[derive(Debug, Default)]

@@ -5,12 +5,12 @@
 //! ([`misfits`]), so that reading only takes what is there. What is to be kept or repeated as it was
 //! sent is read as it is.
 
-use crate::json::{Map, Value};
 use jiff::Timestamp;
 
 use super::shape::{Book, Bound, Limit, Node, Type};
 use crate::catalog::Vocabulary;
 use crate::format;
+use crate::json::{Map, Value};
 
 /// A type of values that the rules accepted.
 pub trait Typed: Sized {
