@@ -9,6 +9,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::agent::{Authorization, Billing};
+use crate::money::Amount;
 use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
 
 /// An account.
@@ -128,9 +129,9 @@ pub struct Governance {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Funds {
     /// The limit.
-    pub limit: f64,
+    pub limit: Amount,
     /// What is committed already.
-    pub committed: f64,
+    pub committed: Amount,
     /// ISO 4217.
     pub currency: String,
 }

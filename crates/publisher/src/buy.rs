@@ -7,7 +7,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
-use crate::money;
+use crate::money::Amount;
 use crate::shelf::{Kept, Kind, Thing};
 
 pub mod action;
@@ -30,7 +30,7 @@ pub struct MediaBuy {
     /// ISO 4217.
     pub currency: String,
     /// What all packages may cost.
-    pub total_budget: f64,
+    pub total_budget: Amount,
     /// When it begins.
     pub start_time: Timestamp,
     /// When it ends.
@@ -69,7 +69,7 @@ pub struct MediaBuy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     /// The most that the buy may cost.
-    pub total_budget: f64,
+    pub total_budget: Amount,
     /// The earliest beginning.
     pub start_time: Timestamp,
     /// The latest end.
@@ -114,7 +114,7 @@ pub struct Package {
     /// At which price.
     pub pricing_option_id: String,
     /// What it may cost.
-    pub budget: f64,
+    pub budget: Amount,
     /// When it begins, when not with the buy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Timestamp>,
@@ -158,7 +158,7 @@ impl Package {
             "package_id": self.package_id,
             "product_id": self.product_id,
             "pricing_option_id": self.pricing_option_id,
-            "budget": money::number(self.budget),
+            "budget": Value::from(self.budget),
             "start_time": self.start_time.unwrap_or(buy.start_time),
             "end_time": self.end_time.unwrap_or(buy.end_time),
             "paused": self.paused,
@@ -212,7 +212,7 @@ impl MediaBuy {
     /// A buy that runs does not go back to waiting for creatives.
     pub fn settle(&mut self) {
         let live = self.packages.iter().filter(|package| package.is_live());
-        self.total_budget = money::sum(live.map(|package| package.budget));
+        self.total_budget = live.map(|package| package.budget).sum();
         if self.status == Status::PendingCreatives && self.has_creatives() {
             self.status = Status::PendingStart;
         }
@@ -299,7 +299,7 @@ pub(crate) fn summary(kept: &Kept<MediaBuy>, actions: &[Action], now: Timestamp)
     put("media_buy_status", buy.status_at(now).name().into());
     put("revision", kept.record.revision.into());
     put("currency", buy.currency.clone().into());
-    put("total_budget", money::number(buy.total_budget));
+    put("total_budget", buy.total_budget.into());
     put("valid_actions", actions.iter().map(|action| Value::from(action.name())).collect());
     put("available_actions", action::available(actions));
     shown

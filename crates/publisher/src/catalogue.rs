@@ -7,11 +7,13 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value};
 
 use crate::account::Account;
 use crate::audience;
 use crate::creative::policy::Policy as CreativePolicy;
+use crate::money::Amount;
 use crate::shelf::{Kind, Thing};
 
 mod offer;
@@ -124,7 +126,7 @@ pub struct Terms {
     /// How many hours before a flight its creatives have to be there.
     pub creative_lead_hours: Option<u32>,
     /// The least that a package of it may cost, where its prices do not say.
-    pub minimum_budget: Option<f64>,
+    pub minimum_budget: Option<Amount>,
     /// Where it can run (ISO 3166-1 alpha-2); everywhere when empty.
     pub countries: Vec<String>,
     /// Words by which a brief finds it, besides those of its name and description.
@@ -239,7 +241,7 @@ impl Product {
 
     /// The least that a package of it may cost at a price, in the price's currency.
     #[must_use]
-    pub fn minimum(&self, price: &Map) -> Option<f64> {
+    pub fn minimum(&self, price: &Map) -> Option<Amount> {
         number(price, "min_spend_per_package").or(self.terms.minimum_budget)
     }
 
@@ -278,9 +280,9 @@ impl Product {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Price {
     /// It is this.
-    Fixed(f64),
+    Fixed(Amount),
     /// It is found by bidding, from this up when there is a floor.
-    Auction(Option<f64>),
+    Auction(Option<Amount>),
 }
 
 impl Price {
@@ -318,8 +320,8 @@ pub(crate) fn text<'a>(members: &'a Map, name: &str) -> &'a str {
     members.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-pub(crate) fn number(members: &Map, name: &str) -> Option<f64> {
-    members.get(name).and_then(Value::as_f64)
+pub(crate) fn number(members: &Map, name: &str) -> Option<Amount> {
+    members.get(name).and_then(Amount::read)
 }
 
 pub(crate) fn maps(list: Option<&Value>) -> impl Iterator<Item = &Map> {

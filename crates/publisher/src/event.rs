@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::json::Map;
 
+use crate::money::Amount;
 use crate::shelf::{Kind, Thing};
 
 /// A source of events. The id of its record is made of tenant, account and the id that the caller
@@ -27,7 +28,7 @@ pub struct Event {
     pub event_time: Timestamp,
     /// What it was worth, when it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<f64>,
+    pub value: Option<Amount>,
     /// ISO 4217.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,

@@ -6,6 +6,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::catalogue::{CHANNELS, Catalogue, Format, Price, Product, Terms, maps, text};
+use crate::money::Amount;
 use crate::profile::Profile;
 use crate::publisher::Publisher;
 use crate::shelf::{New, Shelf};
@@ -72,7 +73,11 @@ fn priced(partial: Map) -> Map {
     price.insert("currency".to_owned(), "USD".into());
     price.extend(partial);
     if let Price::Auction(Some(floor)) = Price::of(&price) {
-        let guidance = json!({"p25": floor, "p50": floor * 1.2, "p75": floor * 1.5});
+        let guidance = json!({
+            "p25": floor,
+            "p50": floor.percent(Amount::whole(120)),
+            "p75": floor.percent(Amount::whole(150)),
+        });
         price.entry("price_guidance").or_insert(guidance);
     }
     price

@@ -7,6 +7,8 @@ use tradepost_wire::adcp::rules::typed::Typed;
 use tradepost_wire::form;
 use tradepost_wire::json::Value;
 
+use crate::money::Amount;
+
 pub(crate) mod accounts;
 pub(crate) mod audiences;
 pub(crate) mod buys;
@@ -89,7 +91,7 @@ form! {
 
     /// An amount with its currency (ISO 4217).
     pub(crate) struct Money {
-        amount: f64,
+        amount: Amount,
         currency: String,
     }
 }

@@ -1,42 +1,268 @@
-//! Amounts of money and counts. They travel as JSON numbers; sums of them are rounded to a millionth
-//! of the currency's unit, so that adding budgets up in another order comes to the same.
+//! Amounts of money, counts and shares. They are read from the text of a JSON number and counted in
+//! millionths, so that nothing is lost by adding them up, in whatever order.
 
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Neg, Sub};
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
+use tradepost_wire::adcp::rules::typed::{Kind, Typed};
 use tradepost_wire::json::{Number, Value};
 
-/// An amount without the noise of binary fractions.
-#[must_use]
-pub fn tidy(amount: f64) -> f64 {
-    (amount * 1e6).round() / 1e6
-}
+/// How many decimals are counted: two more than the currency with the smallest unit has (ISO 4217).
+const PLACES: u32 = 6;
 
-/// The sum of amounts.
-#[must_use]
-pub fn sum(amounts: impl IntoIterator<Item = f64>) -> f64 {
-    tidy(amounts.into_iter().sum())
-}
+/// One, in millionths.
+const ONE: i128 = 10_i128.pow(PLACES);
 
-/// An amount as it is written: without a fraction when it has none.
-#[must_use]
-pub fn number(amount: f64) -> Value {
-    let amount = tidy(amount);
-    // Up to here every whole number has its own f64.
-    if amount.fract() == 0.0 && amount.abs() < 9e15 {
-        return Value::from(amount as i64);
+/// The first amount that is too large to be one, in millionths.
+const BEYOND: i128 = 10_i128.pow(30);
+
+/// An amount of money in the unit of its currency, a count, or a share, exact to a millionth.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Amount(i128);
+
+impl Amount {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// The least that there is.
+    pub const MILLIONTH: Self = Self(1);
+
+    /// A hundredth: one cent.
+    pub const CENT: Self = Self(ONE / 100);
+
+    /// So many.
+    #[must_use]
+    pub const fn whole(count: u32) -> Self {
+        Self(count as i128 * ONE)
     }
-    Number::from_f64(amount).map_or(Value::Null, Value::Number)
+
+    /// A number, rounded to a millionth; `None` from 10²⁴ on.
+    #[must_use]
+    pub fn of(number: &Number) -> Option<Self> {
+        number.scaled(PLACES).filter(|millionths| millionths.abs() < BEYOND).map(Self)
+    }
+
+    /// The part of it that one amount is of another, in multiples of `grain`: a half is rounded away
+    /// from zero. Nothing, when the other is not above zero.
+    #[must_use]
+    pub fn portion(self, part: Self, of: Self, grain: Self) -> Self {
+        let (mut part, mut of) = (part.0, of.0);
+        let product = loop {
+            match self.0.checked_mul(part) {
+                Some(product) => break product,
+                // Of what nobody has, a part is as near as there is room.
+                None => (part, of) = (part / 2, of / 2),
+            }
+        };
+        match of.checked_mul(grain.0) {
+            Some(divisor) if divisor > 0 => Self(divided(product, divisor).saturating_mul(grain.0)),
+            Some(_) | None => Self::ZERO,
+        }
+    }
+
+    /// The part of it that one amount is of another.
+    #[must_use]
+    pub fn share(self, part: Self, of: Self) -> Self {
+        self.portion(part, of, Self::MILLIONTH)
+    }
+
+    /// So many percent of it.
+    #[must_use]
+    pub fn percent(self, percent: Self) -> Self {
+        self.share(percent, Self::whole(100))
+    }
+
+    /// The whole number that is not below it.
+    #[must_use]
+    pub fn ceil(self) -> Self {
+        Self((self.0.saturating_add(ONE - 1)).div_euclid(ONE) * ONE)
+    }
+
+    /// The mean of amounts, each with its weight; `None` when they weigh nothing.
+    #[must_use]
+    pub fn mean(weighted: impl IntoIterator<Item = (Self, Self)>) -> Option<Self> {
+        let add = |(sum, weights): (i128, i128), (one, weight): (Self, Self)| {
+            (sum.saturating_add(one.0.saturating_mul(weight.0)), weights.saturating_add(weight.0))
+        };
+        let (sum, weights) = weighted.into_iter().fold((0, 0), add);
+        (weights > 0).then(|| Self(divided(sum, weights)))
+    }
+}
+
+/// Whether two values are one amount, however it is written (`2`, `2.0`).
+pub(crate) fn same(one: &Value, other: &Value) -> bool {
+    let of = |value: &Value| value.as_number().and_then(Amount::of);
+    of(one).is_some_and(|one| of(other) == Some(one))
+}
+
+/// A quotient by what is above zero; a half is rounded away from zero.
+fn divided(number: i128, by: i128) -> i128 {
+    let half = by / 2;
+    number.saturating_add(if number < 0 { -half } else { half }) / by
+}
+
+impl Add for Amount {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Neg for Amount {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self(self.0.saturating_neg())
+    }
+}
+
+impl Sub for Amount {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// In the fewest digits: `5000`, `-1.5`.
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let (ones, rest) =
+            (self.0.unsigned_abs() / ONE as u128, self.0.unsigned_abs() % ONE as u128);
+        if rest == 0 {
+            return write!(f, "{sign}{ones}");
+        }
+        let rest = format!("{rest:06}");
+        write!(f, "{sign}{ones}.{}", rest.trim_end_matches('0'))
+    }
+}
+
+impl fmt::Debug for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Amount> for Value {
+    fn from(amount: Amount) -> Self {
+        amount.to_string().parse().map_or(Self::Null, Self::Number)
+    }
+}
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Value::from(*self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = Number::deserialize(deserializer)?;
+        Self::of(&number).ok_or_else(|| D::Error::custom("an amount is below 10^24"))
+    }
+}
+
+/// A number beyond what an amount can be counts as nothing, so that it buys nothing.
+impl Typed for Amount {
+    fn kind() -> Kind {
+        Kind::Number
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        value.as_number().map(|number| Self::of(number).unwrap_or_default())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
+    fn amount(text: &str) -> Amount {
+        Amount::of(&text.parse().unwrap()).unwrap()
+    }
+
     #[test]
-    fn amounts_are_written_as_people_write_them() {
-        let written = |amount| number(amount).to_string();
-        assert_eq!(written(5000.0), "5000");
-        assert_eq!(written(0.1 + 0.2), "0.3");
-        assert_eq!(written(-1.5), "-1.5");
-        assert_eq!(written(f64::NAN), "null");
-        assert_eq!(sum([0.1, 0.2, 0.3]), sum([0.3, 0.2, 0.1]));
+    fn amounts_are_written_in_the_fewest_digits() {
+        for (text, written) in [
+            ("5000.00", "5000"),
+            ("-1.50", "-1.5"),
+            ("1e-6", "0.000001"),
+            ("0.0000004", "0"),
+            ("-0.05", "-0.05"),
+            ("12345678901234567890.25", "12345678901234567890.25"),
+        ] {
+            assert_eq!(Value::from(amount(text)).to_string(), written);
+        }
+        assert_eq!((amount("0.1") + amount("0.2")).to_string(), "0.3");
+        assert_eq!(Amount::of(&"1e24".parse().unwrap()), None);
+        assert_eq!(Amount::read(&Value::from("1")), None);
+        // As earlier versions kept it.
+        assert_eq!(
+            tradepost_wire::json::from_str::<Amount>("5000.0").unwrap(),
+            Amount::whole(5000)
+        );
+    }
+
+    #[test]
+    fn a_half_is_rounded_away_from_zero_and_nothing_is_divided_by_nothing() {
+        let share = |of: &str, part: &str, whole: &str| {
+            amount(of).portion(amount(part), amount(whole), Amount::CENT).to_string()
+        };
+        assert_eq!(share("100", "1", "3"), "33.33");
+        assert_eq!(share("0.25", "1", "10"), "0.03");
+        assert_eq!(share("-0.25", "1", "10"), "-0.03");
+        assert_eq!(share("1", "1", "0"), "0");
+        let most = amount("999999999999999999999999");
+        assert_eq!(most.share(most, most).ceil(), most);
+        assert_eq!((amount("2.000001").ceil(), amount("-2.5").ceil()), (amount("3"), amount("-2")));
+    }
+
+    proptest! {
+        /// Whatever the order and however the numbers are spelled, the sum is the one of whole
+        /// millionths.
+        #[test]
+        fn sums_are_exact_and_know_no_order(
+            millionths in prop::collection::vec(-10_i64.pow(15)..10_i64.pow(15), 0..40),
+            swaps in prop::collection::vec((0..40_usize, 0..40_usize), 0..40),
+        ) {
+            let spelled = |number: &i64| {
+                let sign = if *number < 0 { "-" } else { "" };
+                let (ones, rest) =
+                    (number.unsigned_abs() / 1_000_000, number.unsigned_abs() % 1_000_000);
+                amount(&format!("{sign}{ones}.{rest:06}"))
+            };
+            let mut amounts: Vec<Amount> = millionths.iter().map(spelled).collect();
+            let sum: i128 = millionths.iter().map(|number| i128::from(*number)).sum();
+            prop_assert_eq!(amounts.iter().copied().sum::<Amount>(), Amount(sum));
+            for (one, other) in swaps {
+                if one < amounts.len() && other < amounts.len() {
+                    amounts.swap(one, other);
+                }
+            }
+            let shuffled: Amount = amounts.iter().copied().sum();
+            prop_assert_eq!(shuffled, Amount(sum));
+            // And it comes back from its text as it was.
+            let text = Value::from(shuffled).to_string();
+            prop_assert_eq!(amount(&text), shuffled);
+        }
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Map, Value, json};
 
+use crate::money::Amount;
 use crate::refuse::{self, Stop};
 use crate::resolve::Reach;
 use crate::shelf::{Kept, Kind, Shelf, Thing};
@@ -64,9 +65,9 @@ pub struct Envelope {
     /// The currency of its prices (ISO 4217).
     pub currency: String,
     /// The budget that the brief named, in that currency.
-    pub budget: Option<f64>,
+    pub budget: Option<Amount>,
     /// The least with which every product gets what it costs at least.
-    pub minimum: Option<f64>,
+    pub minimum: Option<Amount>,
     /// The first day of the flight, when one was named (`2026-07-01`).
     pub start_date: Option<String>,
     /// The last day of the flight, when one was named.
@@ -75,8 +76,8 @@ pub struct Envelope {
     pub countries: Vec<String>,
 }
 
-/// How much more than the budget that it was priced against a proposal can carry.
-const HEADROOM: f64 = 1.2;
+/// How much of the budget that it was priced against a proposal can carry, in percent.
+const HEADROOM: Amount = Amount::whole(120);
 
 impl Thing for Proposal {
     const KIND: Kind = Kind::Proposal;
@@ -94,14 +95,14 @@ impl Proposal {
     #[must_use]
     pub fn outside(
         &self,
-        budget: f64,
+        budget: Amount,
         currency: &str,
         start: Timestamp,
         end: Timestamp,
     ) -> Vec<&'static str> {
         let envelope = &self.envelope;
         let mut outside = Vec::new();
-        let most = envelope.budget.map(|budget| budget * HEADROOM);
+        let most = envelope.budget.map(|budget| budget.percent(HEADROOM));
         let too_much = most.is_some_and(|most| budget > most);
         let too_little = envelope.minimum.is_some_and(|least| budget < least);
         if currency != envelope.currency || too_much || too_little {
@@ -120,13 +121,14 @@ impl Proposal {
     /// How a budget is divided, in the order of the allocations. What is lost in rounding to cents
     /// goes to the first.
     #[must_use]
-    pub fn divide(&self, budget: f64) -> Vec<(&Allocation, f64)> {
-        let share =
-            |allocation: &Allocation| (budget * f64::from(allocation.percentage)).round() / 100.0;
+    pub fn divide(&self, budget: Amount) -> Vec<(&Allocation, Amount)> {
+        let share = |part: &Allocation| {
+            budget.portion(Amount::whole(part.percentage), Amount::whole(100), Amount::CENT)
+        };
         let mut shares: Vec<_> = self.allocations.iter().map(|part| (part, share(part))).collect();
-        let rest = budget - shares.iter().map(|(_, share)| share).sum::<f64>();
+        let rest = budget - shares.iter().map(|(_, share)| *share).sum();
         if let Some((_, first)) = shares.first_mut() {
-            *first = ((*first + rest) * 100.0).round() / 100.0;
+            *first += rest;
         }
         shares
     }
@@ -153,11 +155,11 @@ impl Proposal {
         let mut guidance = Map::new();
         guidance.insert("currency".to_owned(), self.envelope.currency.clone().into());
         if let Some(least) = self.envelope.minimum {
-            guidance.insert("min".to_owned(), json!(least));
+            guidance.insert("min".to_owned(), least.into());
         }
         if let Some(budget) = self.envelope.budget {
-            guidance.insert("recommended".to_owned(), json!(budget));
-            guidance.insert("max".to_owned(), json!(budget * HEADROOM));
+            guidance.insert("recommended".to_owned(), budget.into());
+            guidance.insert("max".to_owned(), budget.percent(HEADROOM).into());
         }
         shown.insert("total_budget_guidance".to_owned(), guidance.into());
         if let Some(io_id) = &self.io_id {

@@ -64,16 +64,34 @@ impl Decimal {
         }
     }
 
+    /// The number in units of `10^-places`, rounded half away from zero; `None` beyond `i128`.
+    pub(crate) fn scaled(&self, places: u32) -> Option<i128> {
+        let (digits, dropped) = self.cut(places)?;
+        let up = dropped.bytes().next().is_some_and(|digit| digit >= b'5');
+        let magnitude = digits.checked_add(i128::from(up))?;
+        Some(if self.negative { -magnitude } else { magnitude })
+    }
+
     /// The digits before the decimal point; `None` when there are more than `i128` has room for.
     fn truncated(&self) -> Option<i128> {
+        self.cut(0).map(|(whole, _)| whole)
+    }
+
+    /// The digits down to a place after the decimal point, and those after it, unless they only
+    /// come after zeros; `None` when the former are more than `i128` has room for.
+    fn cut(&self, places: u32) -> Option<(i128, &str)> {
+        let exponent = self.exponent + i128::from(places);
         let length = i128::try_from(self.digits.len()).ok()?;
-        let kept = usize::try_from((length + self.exponent.min(0)).max(0)).ok()?;
-        let kept = self.digits.get(..kept)?;
+        let Ok(kept) = usize::try_from(length + exponent.min(0)) else {
+            return Some((0, ""));
+        };
+        let (kept, dropped) = self.digits.split_at_checked(kept)?;
         if kept.is_empty() {
-            return Some(0);
+            return Some((0, dropped));
         }
-        let zeros = u32::try_from(self.exponent.max(0)).ok()?;
-        kept.parse::<i128>().ok()?.checked_mul(10_i128.checked_pow(zeros)?)
+        let zeros = u32::try_from(exponent.max(0)).ok()?;
+        let whole = kept.parse::<i128>().ok()?.checked_mul(10_i128.checked_pow(zeros)?)?;
+        Some((whole, dropped))
     }
 }
 
@@ -123,6 +141,24 @@ mod tests {
             ("9223372036854775807.5", (i64::MAX, i64::MAX)),
         ] {
             assert_eq!(Decimal::of(text).neighbours(), expected, "{text}");
+        }
+    }
+    #[test]
+    fn a_number_in_millionths_is_rounded_once() {
+        for (text, expected) in [
+            ("1", Some(1_000_000)),
+            ("0.1", Some(100_000)),
+            ("-1.5e0", Some(-1_500_000)),
+            ("2.5E-6", Some(3)),
+            ("-0.0000005", Some(-1)),
+            ("0.00000049999999", Some(0)),
+            ("5e-8", Some(0)),
+            ("1e-400", Some(0)),
+            ("1e31", Some(10_i128.pow(37))),
+            ("1e33", None),
+            ("0", Some(0)),
+        ] {
+            assert_eq!(Decimal::of(text).scaled(6), expected, "{text}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
@@ -12,7 +13,7 @@ use tradepost_wire::json::{Map, Value, json};
 use super::report::{ADDITIVE, Delivery, Report};
 use super::{MediaBuy, Package, Status};
 use crate::account::Account;
-use crate::money;
+use crate::money::Amount;
 use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
 
 /// What came of forcing.
@@ -116,15 +117,15 @@ pub fn deliver(
     figures: &Map,
     now: Timestamp,
 ) -> Result<Map, Fault> {
-    let number = |name: &str| figures.get(name).and_then(Value::as_f64);
-    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    let number = |name: &str| figures.get(name).and_then(Amount::read);
+    let mut sums: BTreeMap<String, Amount> = BTreeMap::new();
     for name in ADDITIVE {
         if let Some(figure) = number(name) {
             sums.insert(name.to_owned(), figure);
         }
     }
     let spend = figures.get("reported_spend").and_then(|spend| spend.get("amount"));
-    if let Some(amount) = spend.and_then(Value::as_f64) {
+    if let Some(amount) = spend.and_then(Amount::read) {
         sums.insert("spend".to_owned(), amount);
     }
     let mut reached = Map::new();
@@ -160,11 +161,11 @@ fn reach_unit(buy: &MediaBuy) -> Value {
 pub fn spend(
     shelf: &dyn Shelf,
     buy: &Kept<MediaBuy>,
-    percentage: f64,
+    percentage: Amount,
     now: Timestamp,
-) -> Result<(f64, f64), Fault> {
+) -> Result<(Amount, Amount), Fault> {
     let budget = buy.thing.total_budget;
-    let spent = money::tidy(budget * percentage / 100.0);
+    let spent = budget.percent(percentage);
     delivery(shelf, buy, now, |delivery| delivery.spent = Some(spent))?;
     Ok((spent, budget))
 }
@@ -177,13 +178,13 @@ pub fn spend(
 pub fn spend_account(
     shelf: &dyn Shelf,
     account: &mut Kept<Account>,
-    percentage: f64,
+    percentage: Amount,
     now: Timestamp,
-) -> Result<Option<(f64, f64)>, Fault> {
+) -> Result<Option<(Amount, Amount)>, Fault> {
     let Some(funds) = &mut account.thing.funds else {
         return Ok(None);
     };
-    funds.committed = money::tidy(funds.limit * percentage / 100.0);
+    funds.committed = funds.limit.percent(percentage);
     let done = (funds.committed, funds.limit);
     shelf.change(account, now)?;
     Ok(Some(done))
@@ -234,7 +235,7 @@ pub fn seed(
     let package = |(place, value): (usize, &Value)| {
         let none = Map::new();
         let given = value.as_object().unwrap_or(&none);
-        let budget = given.get("budget").and_then(Value::as_f64).unwrap_or_default();
+        let budget = given.get("budget").and_then(Amount::read).unwrap_or_default();
         let mut shown = given.clone();
         let taken = [
             "package_id",
@@ -262,13 +263,13 @@ pub fn seed(
     };
     let packages = fixture.get("packages").and_then(Value::as_array);
     let packages: Vec<_> = packages.into_iter().flatten().enumerate().map(package).collect();
-    let total = fixture.get("total_budget").and_then(Value::as_f64);
+    let total = fixture.get("total_budget").and_then(Amount::read);
     let mut buy = MediaBuy {
         media_buy_id: id.to_owned(),
         status: if status == Status::Paused { Status::Active } else { status },
         paused: status == Status::Paused,
         currency: text(fixture, "currency").unwrap_or_else(|| "USD".to_owned()),
-        total_budget: money::sum(packages.iter().map(|package| package.budget)),
+        total_budget: packages.iter().map(|package| package.budget).sum(),
         start_time: time("start_time").unwrap_or(now),
         end_time: time("end_time").unwrap_or(now + SignedDuration::from_hours(30 * 24)),
         confirmed_at: Some(now),

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::MediaBuy;
-use crate::money;
+use crate::money::Amount;
 use crate::shelf::{Kind, Thing};
 
 /// The figures that add up, by their names in `core/delivery-metrics.json`.
@@ -34,7 +35,7 @@ pub struct Delivery {
     pub reports: Vec<Report>,
     /// What has been spent in all, where that was set apart from the reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spent: Option<f64>,
+    pub spent: Option<Amount>,
 }
 
 impl Thing for Delivery {
@@ -47,7 +48,7 @@ pub struct Report {
     /// The moment that it is about.
     pub at: Timestamp,
     /// The figures, by the names of [`ADDITIVE`].
-    pub figures: BTreeMap<String, f64>,
+    pub figures: BTreeMap<String, Amount>,
     /// How much of it was seen (`viewability`), as it was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub viewability: Option<Value>,
@@ -73,14 +74,14 @@ impl Delivery {
 
     /// What has been spent in all.
     #[must_use]
-    pub fn spent(&self) -> f64 {
-        let reported = || self.reports.iter().map(|report| report.figure("spend"));
-        self.spent.unwrap_or_else(|| money::sum(reported()))
+    pub fn spent(&self) -> Amount {
+        let reported = || self.reports.iter().map(|report| report.figure("spend")).sum();
+        self.spent.unwrap_or_else(reported)
     }
 }
 
 impl Report {
-    fn figure(&self, name: &str) -> f64 {
+    fn figure(&self, name: &str) -> Amount {
         self.figures.get(name).copied().unwrap_or_default()
     }
 
@@ -93,11 +94,11 @@ impl Report {
 #[must_use]
 pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
     let reports: Vec<_> = reports.into_iter().collect();
-    let mut sums = BTreeMap::from([("impressions", 0.0), ("spend", 0.0)]);
+    let mut sums = BTreeMap::from([("impressions", Amount::ZERO), ("spend", Amount::ZERO)]);
     for report in &reports {
         for name in ADDITIVE {
             if let Some(figure) = report.figures.get(name) {
-                *sums.entry(name).or_default() += figure;
+                *sums.entry(name).or_default() += *figure;
             }
         }
     }
@@ -111,28 +112,30 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
 }
 
 /// Sums with the rates that follow from them; a rate without a denominator is left out.
-fn derived(sums: &BTreeMap<&str, f64>) -> Map {
+fn derived(sums: &BTreeMap<&str, Amount>) -> Map {
     let mut metrics = Map::new();
     for name in ADDITIVE {
         if let Some(sum) = sums.get(name) {
-            metrics.insert(name.to_owned(), money::number(*sum));
+            metrics.insert(name.to_owned(), (*sum).into());
         }
     }
-    let mut rate = |name: &str, above: &str, below: &str, factor: f64, most: f64| {
+    let mut rate = |name: &str, above: &str, below: &str, factor: u32, most: Option<Amount>| {
         let (above, below) = (sums.get(above).copied(), sums.get(below).copied());
         if let (Some(above), Some(below)) = (above, below)
-            && below > 0.0
+            && below > Amount::ZERO
         {
-            metrics.insert(name.to_owned(), money::number((above / below * factor).min(most)));
+            let rate = above.share(Amount::whole(factor), below);
+            metrics.insert(name.to_owned(), rate.min(most.unwrap_or(rate)).into());
         }
     };
-    rate("ctr", "clicks", "impressions", 1.0, 1.0);
-    rate("completion_rate", "completed_views", "impressions", 1.0, 1.0);
-    rate("cpm", "spend", "impressions", 1000.0, f64::MAX);
-    rate("cost_per_click", "spend", "clicks", 1.0, f64::MAX);
-    rate("cost_per_completed_view", "spend", "completed_views", 1.0, f64::MAX);
-    rate("cost_per_acquisition", "spend", "conversions", 1.0, f64::MAX);
-    rate("roas", "conversion_value", "spend", 1.0, f64::MAX);
+    let all = Some(Amount::whole(1));
+    rate("ctr", "clicks", "impressions", 1, all);
+    rate("completion_rate", "completed_views", "impressions", 1, all);
+    rate("cpm", "spend", "impressions", 1000, None);
+    rate("cost_per_click", "spend", "clicks", 1, None);
+    rate("cost_per_completed_view", "spend", "completed_views", 1, None);
+    rate("cost_per_acquisition", "spend", "conversions", 1, None);
+    rate("roas", "conversion_value", "spend", 1, None);
     metrics
 }
 
@@ -140,10 +143,10 @@ fn derived(sums: &BTreeMap<&str, f64>) -> Map {
 /// mean over the impressions that could be measured. The standard is the last one that was named.
 fn viewability(reports: &[&Report]) -> Option<Value> {
     let blocks: Vec<_> = reports.iter().filter_map(|report| report.viewability.as_ref()).collect();
-    let number = |block: &Value, name: &str| block.get(name).and_then(Value::as_f64);
-    let sum = |name: &str| -> Option<f64> {
+    let number = |block: &Value, name: &str| block.get(name).and_then(Amount::read);
+    let sum = |name: &str| -> Option<Amount> {
         let all: Vec<_> = blocks.iter().filter_map(|block| number(block, name)).collect();
-        (!all.is_empty()).then(|| money::sum(all))
+        (!all.is_empty()).then(|| all.into_iter().sum())
     };
     let last = |name: &str| blocks.iter().rev().find_map(|block| block.get(name)).cloned();
     let (measurable, viewable) = (sum("measurable_impressions"), sum("viewable_impressions"));
@@ -153,20 +156,20 @@ fn viewability(reports: &[&Report]) -> Option<Value> {
             shown.insert(name.to_owned(), value);
         }
     };
-    put("measurable_impressions", measurable.map(money::number));
-    put("viewable_impressions", viewable.map(money::number));
+    put("measurable_impressions", measurable.map(Into::into));
+    put("viewable_impressions", viewable.map(Into::into));
     let rate = match (measurable, viewable) {
-        (Some(all), Some(seen)) if all > 0.0 => Some(money::number((seen / all).min(1.0))),
+        (Some(all), Some(seen)) if all > Amount::ZERO => {
+            Some(Amount::whole(1).share(seen, all).min(Amount::whole(1)).into())
+        }
         (Some(_) | None, Some(_) | None) => last("viewable_rate"),
     };
     put("viewable_rate", rate);
     let weighted = blocks.iter().filter_map(|block| {
         let seconds = number(block, "viewed_seconds")?;
-        Some((seconds, number(block, "measurable_impressions").unwrap_or(1.0)))
+        Some((seconds, number(block, "measurable_impressions").unwrap_or(Amount::whole(1))))
     });
-    let (seconds, weight) = weighted
-        .fold((0.0, 0.0), |(all, weights), (one, weight)| (all + one * weight, weights + weight));
-    put("viewed_seconds", (weight > 0.0).then(|| money::number(seconds / weight)));
+    put("viewed_seconds", Amount::mean(weighted).map(Into::into));
     put("standard", last("standard"));
     put("vendor", last("vendor"));
     (!blocks.is_empty()).then(|| Value::Object(shown))
@@ -176,32 +179,36 @@ fn viewability(reports: &[&Report]) -> Option<Value> {
 /// come to exactly what was reported.
 #[must_use]
 pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
-    let budgets: Vec<f64> = {
+    let budgets: Vec<Amount> = {
         let live = buy.packages.iter().any(super::Package::is_live);
         let weight = |package: &super::Package| {
-            if live && !package.is_live() { 0.0 } else { package.budget.max(1e-6) }
+            if live && !package.is_live() {
+                Amount::ZERO
+            } else {
+                package.budget.max(Amount::MILLIONTH)
+            }
         };
         buy.packages.iter().map(weight).collect()
     };
-    let all: f64 = budgets.iter().sum();
+    let all: Amount = budgets.iter().copied().sum();
     let mut shares: Vec<Vec<Report>> = budgets.iter().map(|_| Vec::new()).collect();
     for report in reports {
-        let mut given: BTreeMap<&str, f64> = BTreeMap::new();
-        let mut so_far = 0.0;
+        let mut given: BTreeMap<&str, Amount> = BTreeMap::new();
+        let mut so_far = Amount::ZERO;
         for (budget, share) in budgets.iter().zip(&mut shares) {
-            so_far += budget;
+            so_far += *budget;
             let mut figures = BTreeMap::new();
             for (name, figure) in &report.figures {
                 // The difference of running totals, so that nothing is lost by rounding.
-                let running = grain(name, figure * (so_far / all));
+                let running = figure.portion(so_far, all, grain(name));
                 let before = given.insert(name.as_str(), running).unwrap_or_default();
-                figures.insert(name.clone(), money::tidy(running - before));
+                figures.insert(name.clone(), running - before);
             }
-            if *budget > 0.0 {
+            if *budget > Amount::ZERO {
                 let part = Report {
                     at: report.at,
                     figures,
-                    viewability: portion(report.viewability.as_ref(), budget / all),
+                    viewability: portion(report.viewability.as_ref(), *budget, all),
                     reached: Map::new(),
                 };
                 share.push(part);
@@ -212,21 +219,21 @@ pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
 }
 
 /// Money in hundredths, everything else in whole numbers.
-fn grain(name: &str, figure: f64) -> f64 {
+fn grain(name: &str) -> Amount {
     match name {
-        "spend" | "conversion_value" => (figure * 100.0).round() / 100.0,
-        _ => figure.round(),
+        "spend" | "conversion_value" => Amount::CENT,
+        _ => Amount::whole(1),
     }
 }
 
 /// A part of a `viewability` block: counts shrink, rates and times stay.
-fn portion(block: Option<&Value>, part: f64) -> Option<Value> {
+fn portion(block: Option<&Value>, part: Amount, of: Amount) -> Option<Value> {
     let mut block = block?.clone();
     for name in ["measurable_impressions", "viewable_impressions"] {
         if let Some(count) = block.get_mut(name)
-            && let Some(whole) = count.as_f64()
+            && let Some(whole) = Amount::read(count)
         {
-            *count = money::number((whole * part).round());
+            *count = whole.portion(part, of, Amount::whole(1)).into();
         }
     }
     Some(block)
@@ -235,17 +242,17 @@ fn portion(block: Option<&Value>, part: f64) -> Option<Value> {
 /// The figures of each day (`daily_breakdown`).
 #[must_use]
 pub fn daily<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Value {
-    let mut days: BTreeMap<Date, (f64, f64)> = BTreeMap::new();
+    let mut days: BTreeMap<Date, (Amount, Amount)> = BTreeMap::new();
     for report in reports {
         let day = days.entry(report.day()).or_default();
         day.0 += report.figure("impressions");
         day.1 += report.figure("spend");
     }
-    let row = |(date, (impressions, spend)): (Date, (f64, f64))| {
+    let row = |(date, (impressions, spend)): (Date, (Amount, Amount))| {
         json!({
             "date": date.to_string(),
-            "impressions": money::number(impressions),
-            "spend": money::number(spend),
+            "impressions": impressions,
+            "spend": spend,
         })
     };
     days.into_iter().map(row).collect()

@@ -7,7 +7,7 @@ fn buy() -> MediaBuy {
         status: Status::PendingStart,
         paused: false,
         currency: "USD".to_owned(),
-        total_budget: 0.0,
+        total_budget: Amount::ZERO,
         start_time: moment("2026-06-02T00:00:00Z"),
         end_time: moment("2026-06-03T00:00:00Z"),
         confirmed_at: None,

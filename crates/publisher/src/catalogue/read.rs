@@ -9,6 +9,7 @@ use tradepost_wire::json;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{CHANNELS, Catalogue, Product, Signal, maps, same_format, text};
+use crate::money::Amount;
 
 /// A mistake in a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -249,7 +250,10 @@ impl Reader {
             }
             for name in ["fixed_price", "floor_price", "min_spend_per_package"] {
                 let amount = price.get(name);
-                if amount.is_some_and(|amount| amount.as_f64().is_none_or(|n| n < 0.0)) {
+                if amount.is_some_and(|amount| {
+                    let amount = amount.as_number().and_then(Amount::of);
+                    amount.is_none_or(|amount| amount < Amount::ZERO)
+                }) {
                     self.mistake(&format!("{at}/{name}"), "must be an amount that is not negative");
                 }
             }

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use tradepost_wire::form;
 
+use crate::money::Amount;
+
 form! {
     /// `media-buy/sync-audiences-request.json`.
     pub(crate) struct SyncAudiences {
@@ -54,9 +56,9 @@ form! {
 
     /// What an event was worth (`core/event-custom-data.json`).
     pub(crate) struct CustomData {
-        value: Option<f64>,
+        value: Option<Amount>,
         /// No member of the schema; a name of older senders.
-        order_total: Option<f64>,
+        order_total: Option<Amount>,
         currency: Option<String>,
     }
 }

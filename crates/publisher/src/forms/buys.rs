@@ -7,6 +7,7 @@ use tradepost_wire::json::{Map, Value};
 
 use super::{Money, Pagination};
 use crate::buy::Status;
+use crate::money::Amount;
 
 form! {
     /// `media-buy/create-media-buy-request.json`.
@@ -42,9 +43,9 @@ form! {
         format_ids: Vec<Map>,
         format_option_refs: Vec<FormatOption>,
         format_kind: Option<String>,
-        budget: f64,
+        budget: Amount,
         pricing_option_id: String,
-        bid_price: Option<f64>,
+        bid_price: Option<Amount>,
         start_time: Option<Timestamp>,
         end_time: Option<Timestamp>,
         paused: bool,
@@ -102,7 +103,7 @@ form! {
 
     /// Whose count decides about money.
     pub(crate) struct BillingMeasurement {
-        max_variance_percent: Option<f64>,
+        max_variance_percent: Option<Amount>,
         measurement_window: Option<String>,
     }
 
@@ -114,7 +115,7 @@ form! {
     /// `core/performance-standard.json`.
     pub(crate) struct Standard {
         metric: String,
-        threshold: f64,
+        threshold: Amount,
     }
 
     /// A metric that is to be reported.
@@ -193,8 +194,8 @@ form! {
     /// `media-buy/package-update.json`.
     pub(crate) struct PackageUpdate {
         package_id: String,
-        budget: Option<f64>,
-        bid_price: Option<f64>,
+        budget: Option<Amount>,
+        bid_price: Option<Amount>,
         start_time: Option<Timestamp>,
         end_time: Option<Timestamp>,
         paused: Option<bool>,

@@ -6,6 +6,7 @@ use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
 use crate::agent::Billing;
+use crate::money::Amount;
 use crate::{account, creative};
 
 form! {
@@ -30,7 +31,7 @@ form! {
         status: Option<String>,
         rejection_reason: Option<String>,
         termination_reason: Option<String>,
-        spend_percentage: Option<f64>,
+        spend_percentage: Option<Amount>,
         arm: Option<String>,
         message: Option<String>,
         tool: Option<String>,

@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 use tradepost_wire::form;
+
+use crate::money::Amount;
 use tradepost_wire::json::{Map, Value};
 
 use super::{Direction, Pagination};
@@ -79,10 +81,10 @@ form! {
     pub(crate) struct ListCreativeFormats {
         format_ids: Option<Vec<Map>>,
         asset_types: Option<Vec<String>>,
-        min_width: Option<f64>,
-        max_width: Option<f64>,
-        min_height: Option<f64>,
-        max_height: Option<f64>,
+        min_width: Option<Amount>,
+        max_width: Option<Amount>,
+        min_height: Option<Amount>,
+        max_height: Option<Amount>,
         is_responsive: Option<bool>,
         name_search: Option<String>,
         publisher_domain: Option<String>,

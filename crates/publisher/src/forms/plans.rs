@@ -5,6 +5,8 @@ use tradepost_wire::adcp::rules::typed::{Kind, Typed};
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
+use crate::money::Amount;
+
 form! {
     /// `governance/sync-plans-request.json`.
     pub(crate) struct SyncPlans {
@@ -27,7 +29,7 @@ form! {
 
     /// What may be spent.
     pub(crate) struct GivenBudget {
-        total: f64,
+        total: Amount,
     }
 
     /// A plan as it is kept. A fixture of a sandbox may leave any of it out.
@@ -44,9 +46,9 @@ form! {
 
     /// What may be spent.
     pub(crate) struct Budget {
-        total: Option<f64>,
+        total: Option<Amount>,
         currency: Option<String>,
-        per_seller_max_pct: Option<f64>,
+        per_seller_max_pct: Option<Amount>,
         allocations: Option<Allocations>,
     }
 
@@ -58,8 +60,8 @@ form! {
 
     /// What is set apart for one of them.
     pub(crate) struct Allocation {
-        amount: Option<f64>,
-        max_pct: Option<f64>,
+        amount: Option<Amount>,
+        max_pct: Option<Amount>,
     }
 
     /// From when until when.
@@ -103,7 +105,7 @@ form! {
 
     /// A package of such a request.
     pub(crate) struct PayloadPackage {
-        budget: Option<f64>,
+        budget: Option<Amount>,
         targeting_overlay: Option<PayloadTargeting>,
     }
 
@@ -113,8 +115,8 @@ form! {
     }
 
     /// An amount in an object.
-    struct Amount {
-        amount: Option<f64>,
+    struct InCurrency {
+        amount: Option<Amount>,
         currency: Option<Value>,
     }
 
@@ -124,7 +126,7 @@ form! {
         channels: Option<Vec<Value>>,
         start_time: Option<Timestamp>,
         end_time: Option<Timestamp>,
-        total_budget: Option<f64>,
+        total_budget: Option<Amount>,
         currency: Option<Value>,
     }
 
@@ -135,7 +137,7 @@ form! {
 
     /// What was delivered.
     pub(crate) struct DeliveryMetrics {
-        cumulative_spend: Option<f64>,
+        cumulative_spend: Option<Amount>,
         /// Shares in percent by country.
         geo_distribution: Map,
         /// And by channel.
@@ -146,7 +148,7 @@ form! {
 /// The budget of a payload: a number, or an amount with its currency.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TotalBudget {
-    pub(crate) amount: Option<f64>,
+    pub(crate) amount: Option<Amount>,
     pub(crate) currency: Option<Value>,
     /// Where in the payload the amount stands.
     pub(crate) member: &'static str,
@@ -158,10 +160,10 @@ impl Typed for TotalBudget {
     }
 
     fn read(value: &Value) -> Option<Self> {
-        let object = Amount::read(value);
+        let object = InCurrency::read(value);
         let member =
             if object.is_some() { "payload.total_budget.amount" } else { "payload.total_budget" };
         let (amount, currency) = object.map_or((None, None), |it| (it.amount, it.currency));
-        Some(Self { amount: amount.or_else(|| f64::read(value)), currency, member })
+        Some(Self { amount: amount.or_else(|| Amount::read(value)), currency, member })
     }
 }

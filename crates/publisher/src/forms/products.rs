@@ -6,6 +6,7 @@ use tradepost_wire::json::{Map, Value};
 
 use super::Pagination;
 use super::buys::ListReference;
+use crate::money::Amount;
 
 form! {
     /// `protocol/get-adcp-capabilities-request.json`.
@@ -43,7 +44,7 @@ form! {
         is_fixed_price: Option<bool>,
         pricing_currencies: Option<Vec<String>>,
         format_ids: Option<Vec<Map>>,
-        min_exposures: Option<f64>,
+        min_exposures: Option<Amount>,
         start_date: Option<String>,
         end_date: Option<String>,
         budget_range: Option<BudgetRange>,
@@ -75,15 +76,15 @@ form! {
 
     /// How much is to be spent.
     pub(crate) struct BudgetRange {
-        min: Option<f64>,
-        max: Option<f64>,
+        min: Option<Amount>,
+        max: Option<Amount>,
         currency: String,
     }
 
     /// `core/performance-standard.json`.
     pub(crate) struct RequiredStandard {
         metric: Option<String>,
-        threshold: Option<f64>,
+        threshold: Option<Amount>,
         standard: Option<String>,
         vendor: Option<Brand>,
     }

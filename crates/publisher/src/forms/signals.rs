@@ -3,6 +3,7 @@
 use tradepost_wire::form;
 
 use super::Pagination;
+use crate::money::Amount;
 
 form! {
     /// `signals/get-signals-request.json`.
@@ -45,9 +46,9 @@ form! {
     pub(crate) struct Filters {
         catalog_types: Option<Vec<String>>,
         data_providers: Option<Vec<String>>,
-        max_cpm: Option<f64>,
-        max_percent: Option<f64>,
-        min_coverage_percentage: Option<f64>,
+        max_cpm: Option<Amount>,
+        max_percent: Option<Amount>,
+        min_coverage_percentage: Option<Amount>,
     }
 
     /// `signals/activate-signal-request.json`.

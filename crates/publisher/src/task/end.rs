@@ -11,7 +11,7 @@ use super::{Notice, Task};
 use crate::account::Account;
 use crate::admit::gates;
 use crate::buy::{self, MediaBuy, action};
-use crate::money;
+use crate::money::Amount;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Kind, New, Query, Shelf, own_id};
@@ -222,7 +222,7 @@ impl Office<'_> {
         if let Some(mut account) = self.shelf.find::<Account>(id)?
             && let Some(funds) = &mut account.thing.funds
         {
-            funds.committed = money::tidy((funds.committed - draft.total_budget).max(0.0));
+            funds.committed = (funds.committed - draft.total_budget).max(Amount::ZERO);
             self.shelf.change(&mut account, self.now)?;
         }
         Ok(())

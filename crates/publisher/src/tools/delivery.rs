@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -15,7 +16,7 @@ use crate::buy::report::{self, Delivery, Period, Report};
 use crate::buy::{MediaBuy, Package, Status};
 use crate::catalogue::{Product, currency};
 use crate::forms::buys::GetMediaBuyDelivery;
-use crate::money;
+use crate::money::Amount;
 use crate::refuse::{Refusal, Stop, at, invalid, with};
 use crate::reply::Reply;
 use crate::shelf::Kept;
@@ -142,7 +143,7 @@ fn row(
     form: &GetMediaBuyDelivery,
     buy: &MediaBuy,
     reports: &[Report],
-    spent: f64,
+    spent: Amount,
 ) -> Value {
     let now = work.ask.now;
     let borrowed: Vec<_> = reports.iter().collect();
@@ -183,22 +184,22 @@ fn model(package: &Package) -> Option<&str> {
 
 /// What a package costs.
 fn priced(buy: &MediaBuy, package: &Package) -> Map {
-    let number = |members: &Map, name: &str| members.get(name).and_then(Value::as_f64);
+    let number = |members: &Map, name: &str| members.get(name).and_then(Amount::read);
     let bid = number(&package.shown, "bid_price");
     let rate = number(&package.price, "fixed_price").or(bid);
     let rate = rate.or_else(|| number(&package.price, "floor_price")).unwrap_or_default();
     let mut row = Map::new();
     row.insert("package_id".to_owned(), package.package_id.clone().into());
     row.insert("pricing_model".to_owned(), model(package).unwrap_or("cpm").into());
-    row.insert("rate".to_owned(), money::number(rate));
+    row.insert("rate".to_owned(), rate.into());
     row.insert("currency".to_owned(), buy.currency.clone().into());
     row.insert("paused".to_owned(), package.paused.into());
     row
 }
 
 /// Where delivery stands, when that is known.
-fn standing(buy: &MediaBuy, spent: f64, now: Timestamp) -> Option<&'static str> {
-    if spent > 0.0 && spent >= buy.total_budget {
+fn standing(buy: &MediaBuy, spent: Amount, now: Timestamp) -> Option<&'static str> {
+    if spent > Amount::ZERO && spent >= buy.total_budget {
         return Some("budget_exhausted");
     }
     match buy.status_at(now) {

@@ -6,6 +6,7 @@ use tradepost_wire::json::{Map, Value, json};
 use super::page;
 use crate::catalogue::{maps, number, same_format, text};
 use crate::forms::creatives::{ListCreativeFormats, WcagLevel};
+use crate::money::Amount;
 use crate::refuse::Stop;
 use crate::reply::Reply;
 use crate::work::Work;
@@ -86,7 +87,7 @@ fn dimensions(format: &Map) -> impl Iterator<Item = &Map> {
 }
 
 /// Whether any render has such a size.
-fn size(format: &Map, name: &str, fits: impl Fn(f64) -> bool) -> bool {
+fn size(format: &Map, name: &str, fits: impl Fn(Amount) -> bool) -> bool {
     dimensions(format).filter_map(|dimensions| number(dimensions, name)).any(fits)
 }
 

@@ -6,6 +6,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::plans::{GivenPlan, SyncPlans};
+use crate::money::Amount;
 use crate::plan::{CATEGORIES, Plan, UNJUDGED};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
@@ -30,7 +31,7 @@ pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
             let field = format!("plans[{index}].flight.end");
             errors.push(refuse::invalid(&field, "the flight ends before it begins"));
         }
-        if plan.budget.total < 0.0 {
+        if plan.budget.total < Amount::ZERO {
             let field = format!("plans[{index}].budget.total");
             errors.push(refuse::invalid(&field, "a budget is not less than nothing"));
         }

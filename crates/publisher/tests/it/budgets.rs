@@ -1,33 +1,34 @@
 //! Money: what an account can pay for, and sums that hold whatever is asked.
 
 use expect_test::expect;
+use tradepost_publisher::money::Amount;
 use tradepost_publisher::shelf::Kind;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::{Number, Value, from_value, json};
 
 use crate::support::shop::{Shop, errors, package};
 
-fn committed(shop: &Shop) -> f64 {
-    shop.kept(Kind::Account)[0]["funds"]["committed"].as_f64().unwrap()
+fn committed(shop: &Shop) -> Amount {
+    from_value(shop.kept(Kind::Account)[0]["funds"]["committed"].clone()).unwrap()
 }
 
 #[test]
 fn an_account_pays_for_what_it_can() {
-    let shop = Shop::funded(3000.0, 1000.0);
+    let shop = Shop::funded(3000, 1000);
     let mut said = String::new();
     let answer = shop.create(json!({"packages": [package(json!({"budget": 2000.01}))]}));
     said.push_str(&errors(&answer));
     let answer = shop.create(json!({"packages": [package(json!({"product_id": "euro"}))]}));
     said.push_str(&errors(&answer));
     let id = shop.create(json!({}))["media_buy_id"].as_str().unwrap().to_owned();
-    assert_eq!(committed(&shop), 2000.0);
+    assert_eq!(committed(&shop), Amount::whole(2000));
     let package = shop.buy(&id).thing.packages[0].package_id.clone();
     let budget = |budget: f64| json!({"packages": [{"package_id": package, "budget": budget}]});
     said.push_str(&errors(&shop.update(&id, budget(2500.0))));
     said.push_str(&errors(&shop.update(&id, budget(2000.0))));
-    assert_eq!(committed(&shop), 3000.0);
+    assert_eq!(committed(&shop), Amount::whole(3000));
     said.push_str(&errors(&shop.create(json!({}))));
     said.push_str(&errors(&shop.update(&id, json!({"canceled": true}))));
-    assert_eq!(committed(&shop), 1000.0);
+    assert_eq!(committed(&shop), Amount::whole(1000));
     expect![[r#"
         {"code":"BUDGET_EXCEEDED","message":"the account has less left to spend than this costs; see details","recovery":"correctable","field":"packages","suggestion":"ask for less, or allocate more","details":{"requested":2000.01,"available":2000,"currency":"USD"}}
         {"code":"INVALID_REQUEST","message":"the account is kept in another currency; details.accepted_values has it","recovery":"correctable","field":"packages","suggestion":"correct what field and issues name and send again","details":{"accepted_values":["USD"]}}
@@ -85,7 +86,7 @@ fn whatever_is_changed_the_sums_hold_and_what_is_refused_changes_nothing() {
     let (mut done, mut refused, mut same) = (0, 0, 0);
     for seed in 1..=16_u64 {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let shop = Shop::funded(9000.0, 0.0);
+        let shop = Shop::funded(9000, 0);
         let answer = shop
             .create(json!({"packages": [package(json!({})), package(json!({"budget": 2000}))]}));
         let id = answer["media_buy_id"].as_str().unwrap().to_owned();
@@ -115,14 +116,14 @@ fn whatever_is_changed_the_sums_hold_and_what_is_refused_changes_nothing() {
                 assert_eq!(buy.history.len() as u64, after.record.revision);
             }
             let live = buy.packages.iter().filter(|package| package.is_live());
-            let cents: i64 = live.map(|package| (package.budget * 100.0).round() as i64).sum();
-            assert_eq!((buy.total_budget * 100.0).round() as i64, cents, "{changes}");
-            let bound = if buy.cancellation.is_some() { 0.0 } else { buy.total_budget };
-            assert_eq!((committed(&shop) * 100.0).round(), (bound * 100.0).round(), "{changes}");
-            assert!(committed(&shop) <= 9000.0);
+            let sum = live.map(|package| package.budget).sum();
+            assert_eq!(buy.total_budget, sum, "{changes}");
+            let bound = if buy.cancellation.is_some() { Amount::ZERO } else { buy.total_budget };
+            assert_eq!(committed(&shop), bound, "{changes}");
+            assert!(committed(&shop) <= Amount::whole(9000));
             assert!(buy.start_time < buy.end_time);
             for package in &buy.packages {
-                assert!(!package.is_live() || package.budget >= 500.0);
+                assert!(!package.is_live() || package.budget >= Amount::whole(500));
                 let was = before.thing.package(&package.package_id);
                 assert!(was.is_none_or(|was| was.is_live() || was == package), "{changes}");
             }
@@ -130,4 +131,22 @@ fn whatever_is_changed_the_sums_hold_and_what_is_refused_changes_nothing() {
     }
     // Enough of each, so that the test says something.
     assert!(done > 50 && refused > 50 && same > 0, "{done} {refused} {same}");
+}
+
+/// Budgets of which no sum is exact in binary fractions.
+#[test]
+fn what_packages_cost_is_added_up_to_the_last_millionth_in_any_order() {
+    let budgets = ["1000.1", "700.2", "500.3", "600.000001"];
+    for turn in 0..budgets.len() {
+        let shop = Shop::funded(9000, 0);
+        let mut given =
+            budgets.map(|text| package(json!({"budget": text.parse::<Number>().unwrap()})));
+        given.rotate_left(turn);
+        let answer = shop.create(json!({"packages": given.to_vec()}));
+        assert_eq!(answer["total_budget"].to_string(), "2800.600001");
+        assert_eq!(committed(&shop).to_string(), "2800.600001");
+        let id = answer["media_buy_id"].as_str().unwrap();
+        shop.update(id, json!({"canceled": true}));
+        assert_eq!(committed(&shop), Amount::ZERO);
+    }
 }

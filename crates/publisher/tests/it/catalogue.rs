@@ -3,6 +3,7 @@
 use expect_test::expect;
 use tradepost_publisher::catalogue::{Catalogue, Price};
 use tradepost_publisher::demo;
+use tradepost_publisher::money::Amount;
 use tradepost_wire::json::{Value, json};
 
 fn mistakes(document: &str) -> String {
@@ -41,7 +42,7 @@ fn a_small_catalogue_is_read_with_the_addresses_of_its_formats() {
     let product = read.product("one").unwrap();
     let format = product.formats().next().unwrap();
     assert_eq!(format["agent_url"], "https://ads.gazette.example");
-    assert_eq!(Price::of(product.pricing("cpm").unwrap()), Price::Fixed(5.0));
+    assert_eq!(Price::of(product.pricing("cpm").unwrap()), Price::Fixed(Amount::whole(5)));
     assert!(product.is_guaranteed() && read.product("two").is_none());
 }
 

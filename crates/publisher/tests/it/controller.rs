@@ -537,7 +537,7 @@ fn a_media_buy_is_seeded_moved_delivered_and_spent() {
           "message": "the sandbox did it",
           "success": true,
           "simulated": {
-            "spend_percentage": 95.0,
+            "spend_percentage": 95,
             "computed_spend": 190,
             "budget": 200
           },
@@ -549,7 +549,7 @@ fn a_media_buy_is_seeded_moved_delivered_and_spent() {
           "message": "the sandbox did it",
           "success": true,
           "simulated": {
-            "spend_percentage": 50.0,
+            "spend_percentage": 50,
             "computed_spend": 100,
             "budget": 200
           },

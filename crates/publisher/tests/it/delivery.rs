@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use tradepost_publisher::buy::{Status, force};
+use tradepost_publisher::money::Amount;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -16,7 +17,8 @@ fn report(shop: &Shop, id: &str, figures: Value) {
     });
 }
 
-fn spend(shop: &Shop, id: &str, percentage: f64) {
+fn spend(shop: &Shop, id: &str, percentage: u32) {
+    let percentage = Amount::whole(percentage);
     let (buy, now) = (shop.buy(id), shop.desk.now);
     shop.desk.put(move |shelf| force::spend(shelf, &buy, percentage, now).map(|_| ()));
 }
@@ -249,11 +251,11 @@ fn what_is_spent_bounds_what_can_be_changed() {
     let id = running(&shop);
     let first = shop.buy(&id).thing.packages[0].package_id.clone();
     shop.update(&id, json!({"paused": true}));
-    spend(&shop, &id, 95.0);
+    spend(&shop, &id, 95);
     let mut said = String::new();
     let mut update = |changes: Value| said.push_str(&errors(&shop.update(&id, changes)));
     update(json!({"packages": [{"package_id": first, "budget": 600}]}));
-    spend(&shop, &id, 100.0);
+    spend(&shop, &id, 100);
     update(json!({"paused": false}));
     update(json!({"end_time": "2026-09-01T00:00:00Z"}));
     update(json!({"paused": false, "packages": [{"package_id": first, "budget": 1500}]}));

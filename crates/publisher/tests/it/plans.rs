@@ -216,7 +216,7 @@ fn a_decision_follows_from_the_plan() {
           "conditions": [
             {
               "field": "payload.total_budget.amount",
-              "required_value": 1000.0,
+              "required_value": 1000,
               "reason": "the amount is above the 1000 that the plan allows for it"
             }
           ],
@@ -309,7 +309,7 @@ fn a_decision_follows_from_the_plan() {
           "conditions": [
             {
               "field": "payload.total_budget.amount",
-              "required_value": 100.0,
+              "required_value": 100,
               "reason": "the amount is above the 100 that the plan allows for it"
             }
           ],

@@ -560,8 +560,8 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
               "currency": "USD",
               "floor_price": 15,
               "price_guidance": {
-                "p25": 15.0,
-                "p50": 18.0,
+                "p25": 15,
+                "p50": 18,
                 "p75": 22.5
               }
             }

@@ -83,9 +83,9 @@ fn a_brief_is_answered_with_proposals_whose_shares_sum_up_to_a_hundred() {
             "expires_at": "2026-06-08T12:00:00Z",
             "total_budget_guidance": {
               "currency": "USD",
-              "min": 26316.0,
-              "recommended": 50000.0,
-              "max": 60000.0
+              "min": 26316,
+              "recommended": 50000,
+              "max": 60000
             }
           },
           {
@@ -112,9 +112,9 @@ fn a_brief_is_answered_with_proposals_whose_shares_sum_up_to_a_hundred() {
             "expires_at": "2026-06-08T12:00:00Z",
             "total_budget_guidance": {
               "currency": "USD",
-              "min": 6250.0,
-              "recommended": 50000.0,
-              "max": 60000.0
+              "min": 6250,
+              "recommended": 50000,
+              "max": 60000
             }
           }
         ]"#]]

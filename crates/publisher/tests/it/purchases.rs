@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
+use tradepost_publisher::money::Amount;
 use tradepost_publisher::proposal::{Allocation, Envelope, Proposal, Status};
 use tradepost_publisher::shelf::{Kind, New};
 use tradepost_wire::adcp::Tool;
@@ -29,8 +30,8 @@ fn shop() -> Shop {
         allocations,
         envelope: Envelope {
             currency: "USD".to_owned(),
-            budget: Some(10000.0),
-            minimum: Some(2000.0),
+            budget: Some(Amount::whole(10_000)),
+            minimum: Some(Amount::whole(2000)),
             end_date: Some("2026-08-31".to_owned()),
             ..Envelope::default()
         },

@@ -300,7 +300,7 @@ fn status(shop: &Shop, id: &str) -> Value {
 
 #[test]
 fn a_buy_that_a_person_approves_is_booked_and_announced() {
-    let mut shop = Shop::funded(5000.0, 0.0);
+    let mut shop = Shop::funded(5000, 0);
     let id = waiting(&shop);
     shop.wait(24);
     assert_eq!((shop.tick(), notices(&shop).len()), (0, 0));
@@ -317,7 +317,7 @@ fn a_buy_that_a_person_approves_is_booked_and_announced() {
 
 #[test]
 fn a_buy_that_a_person_declines_comes_to_nothing_and_its_buyer_reads_why() {
-    let shop = Shop::funded(5000.0, 0.0);
+    let shop = Shop::funded(5000, 0);
     let id = waiting(&shop);
     assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 1000.0);
     let decline = decision(Matter::Task, &id, Step::Decline);

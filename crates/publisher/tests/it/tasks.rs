@@ -42,7 +42,7 @@ fn notices(shop: &Shop) -> Vec<Value> {
 
 #[test]
 fn a_buy_waits_for_approval_and_comes_about_with_it() {
-    let mut shop = Shop::funded(5000.0, 0.0);
+    let mut shop = Shop::funded(5000, 0);
     let answer = shop.create(order("soon"));
     expect![[r#"{"status":"submitted","message":"the media buy waits for the seller's approval","task_id":"task_3","context":{"trace":"t-1"},"replayed":false,"adcp_version":"3.1"}"#]].assert_eq(&answer.to_string());
     assert_eq!(shop.kept(Kind::MediaBuy), Vec::<Value>::new());
@@ -77,7 +77,7 @@ fn a_buy_waits_for_approval_and_comes_about_with_it() {
 
 #[test]
 fn what_the_seller_declines_comes_to_nothing_and_gives_the_funds_back() {
-    let mut shop = Shop::funded(5000.0, 0.0);
+    let mut shop = Shop::funded(5000, 0);
     let answer = shop.create(order("never"));
     shop.wait(1);
     assert_eq!(shop.tick(), 1);

@@ -9,6 +9,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::Value;
+use crate::decimal::Decimal;
 
 /// A JSON number as it was written: `1.0` is not `1`, and no digit is lost.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -81,6 +82,13 @@ impl Number {
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         self.text().parse::<f64>().ok().filter(|number| number.is_finite())
+    }
+
+    /// The number in units of `10^-places`, rounded half away from zero: `1.5` in cents (2) is 150.
+    /// `None` where it has no room.
+    #[must_use]
+    pub fn scaled(&self, places: u32) -> Option<i128> {
+        Decimal::of(&self.text()).scaled(places)
     }
 
     /// Whether [`as_i64`](Self::as_i64) has an answer.

@@ -12,7 +12,7 @@ use crate::buy::action::{self, Action, Refused};
 use crate::buy::{MediaBuy, Package, Status};
 use crate::catalogue::Product;
 use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
-use crate::money;
+use crate::money::Amount;
 use crate::refuse::{self, Refusal, Stop, at, invalid, with};
 
 /// Members of an update that change something.
@@ -67,7 +67,7 @@ pub(super) struct Amending<'a> {
     /// The buy as it is.
     pub before: &'a MediaBuy,
     /// What it has spent.
-    pub spent: f64,
+    pub spent: Amount,
     pub form: &'a UpdateMediaBuy,
 }
 
@@ -265,13 +265,13 @@ fn one(
             Some(product) => {
                 package::minimum(product, &before.price, budget, &field, &mut found.problems);
             }
-            None if budget <= 0.0 => {
+            None if budget <= Amount::ZERO => {
                 let message = "a budget is more than nothing";
                 found.problems.push(at(Code::BudgetTooLow, &field, message));
             }
             None => {}
         }
-        after.budget = money::tidy(budget);
+        after.budget = budget;
     }
     package::bid(&before.price, given.bid_price, place, &mut found.problems);
     schedule(given, place, &mut after, found);
@@ -427,7 +427,7 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
     // To cancel a package is an action of its own, and no change of a budget.
     let stays = |position: usize| found.buy.packages.get(position).is_some_and(Package::is_live);
     let mut raised = Vec::new();
-    let (mut lowered, mut old, mut new) = (Vec::new(), 0.0, 0.0);
+    let (mut lowered, mut old, mut new) = (Vec::new(), Amount::ZERO, Amount::ZERO);
     for (position, package) in before.packages.iter().enumerate() {
         let Some(after) = found.buy.packages.get(position).filter(|_| stays(position)) else {
             continue;
@@ -447,7 +447,6 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         old += package.budget;
         new += after.budget;
     }
-    let (old, new) = (money::tidy(old), money::tidy(new));
     let field = raised.first().or(lowered.first()).cloned();
     if let Some(field) = field {
         let action = if new > old {
@@ -465,8 +464,8 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
     {
         let message = "more than that has been spent already; see details";
         let error = at(Code::BudgetExceeded, field, message);
-        let error = with(error, "requested", money::number(total));
-        found.problems.push(with(error, "spent", money::number(amending.spent)));
+        let error = with(error, "requested", total);
+        found.problems.push(with(error, "spent", amending.spent));
     }
     if let Some(envelope) = &before.envelope
         && total > envelope.total_budget
@@ -482,16 +481,16 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         .iter()
         .find(|(action, _)| matches!(action, Action::Resume | Action::ExtendFlight));
     if let Some((_, field)) = goes_on
-        && amending.spent > 0.0
+        && amending.spent > Amount::ZERO
         && amending.spent >= total
     {
         let message = "the budget has been spent; raise it in the same request";
         found.problems.push(at(Code::BudgetExhausted, field, message));
     }
     let funds = amending.desk.account.and_then(|account| account.thing.funds.as_ref());
-    let more = money::tidy(total - before.total_budget);
+    let more = total - before.total_budget;
     if let Some(funds) = funds
-        && more > 0.0
+        && more > Amount::ZERO
     {
         let field = raised.first().map_or("new_packages", String::as_str);
         found.problems.extend(draft::afford(funds, more, &before.currency, field));

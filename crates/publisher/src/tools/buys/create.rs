@@ -12,7 +12,7 @@ use crate::buy::force::Arm;
 use crate::buy::{self, MediaBuy, action};
 use crate::catalogue::Product;
 use crate::forms::buys::CreateMediaBuy;
-use crate::money;
+use crate::money::Amount;
 use crate::publisher::Publisher;
 use crate::refuse::Stop;
 use crate::reply::Reply;
@@ -90,11 +90,11 @@ fn commit(work: &Work<'_>, buy: &MediaBuy) -> Result<(), Stop> {
 }
 
 /// Adds to what is committed of an account; takes away when it is negative.
-pub(super) fn charge(work: &Work<'_>, account: &str, more: f64) -> Result<(), Fault> {
+pub(super) fn charge(work: &Work<'_>, account: &str, more: Amount) -> Result<(), Fault> {
     if let Some(mut account) = work.shelf.find::<crate::account::Account>(account)?
         && let Some(funds) = &mut account.thing.funds
     {
-        funds.committed = money::tidy((funds.committed + more).max(0.0));
+        funds.committed = (funds.committed + more).max(Amount::ZERO);
         work.shelf.change(&mut account, work.ask.now)?;
     }
     Ok(())

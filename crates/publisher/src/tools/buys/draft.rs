@@ -11,7 +11,7 @@ use crate::buy::{Envelope, MediaBuy, Package, Status};
 use crate::catalogue::{Product, currency};
 use crate::forms::Money;
 use crate::forms::buys::{Acceptance, CreateMediaBuy, PackageRequest};
-use crate::money;
+use crate::money::Amount;
 use crate::proposal::{self, Proposal};
 use crate::refuse::{self, Refusal, Stop, at, invalid, with};
 use crate::shelf::Kept;
@@ -43,7 +43,7 @@ pub(super) fn make(
         Some(id) => proposed(desk, offer, id, form, flight, &mut problems)?,
         None => (listed(desk, offer, form, flight, &mut problems)?, None),
     };
-    let total = money::sum(bought.iter().map(|one| one.package.budget));
+    let total: Amount = bought.iter().map(|one| one.package.budget).sum();
     let currency = bought.first().map(|one| one.currency.clone()).unwrap_or_default();
     if let (None, Some(named)) = (&form.proposal_id, &form.total_budget) {
         total_budget(named, total, &currency, &mut problems);
@@ -197,7 +197,7 @@ fn proposed(
     };
     // The schema demands it beside a proposal.
     let total = form.total_budget.as_ref();
-    let amount = total.map_or(0.0, |total| total.amount);
+    let amount = total.map_or(Amount::ZERO, |total| total.amount);
     let named = total.map_or("", |total| total.currency.as_str());
     let proposal = &kept.thing;
     order(proposal, form.io_acceptance.as_ref(), problems);
@@ -222,7 +222,7 @@ fn proposed(
             package_id: String::new(),
             product_id: part.product_id.clone(),
             pricing_option_id: part.pricing_option_id.clone(),
-            budget: money::tidy(share),
+            budget: share,
             start_time: None,
             end_time: None,
             paused: false,
@@ -269,44 +269,44 @@ pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> Error {
 }
 
 /// What a buy of a proposal may become without another quote: what was bought.
-fn envelope(proposal: &Kept<Proposal>, amount: f64, flight: Flight) -> Envelope {
+fn envelope(proposal: &Kept<Proposal>, amount: Amount, flight: Flight) -> Envelope {
     let most = proposal.thing.envelope.budget.unwrap_or(amount);
     Envelope { total_budget: amount.max(most), start_time: flight.start, end_time: flight.end }
 }
 
 /// Whether the packages keep to the total that the request names.
-fn total_budget(named: &Money, total: f64, currency: &str, problems: &mut Vec<Error>) {
+fn total_budget(named: &Money, total: Amount, currency: &str, problems: &mut Vec<Error>) {
     if !currency.is_empty() && named.currency != currency {
         let message = "the packages are priced in another currency";
         let error = invalid("total_budget.currency", message);
         problems.push(with(error, "accepted_values", json!([currency])));
     }
     let amount = named.amount;
-    if total > money::tidy(amount) {
+    if total > amount {
         let message = "the packages cost more than total_budget; see details";
         let error = at(Code::BudgetExceeded, "total_budget.amount", message);
-        let error = with(error, "requested", money::number(total));
-        problems.push(with(error, "available", money::number(amount)));
+        let error = with(error, "requested", total);
+        problems.push(with(error, "available", amount));
     }
 }
 
 /// Whether an account can pay for more.
-pub(super) fn afford(funds: &Funds, more: f64, currency: &str, field: &str) -> Option<Error> {
+pub(super) fn afford(funds: &Funds, more: Amount, currency: &str, field: &str) -> Option<Error> {
     if funds.currency != currency {
         let message = "the account is kept in another currency; details.accepted_values has it";
         let error = invalid(field, message);
         return Some(with(error, "accepted_values", json!([funds.currency])));
     }
-    let left = money::tidy((funds.limit - funds.committed).max(0.0));
-    if left <= 0.0 && more > 0.0 {
+    let left = (funds.limit - funds.committed).max(Amount::ZERO);
+    if left <= Amount::ZERO && more > Amount::ZERO {
         let message = "the account has nothing left to spend; the buyer has to add funds";
         return Some(at(Code::BudgetExhausted, field, message));
     }
     if more > left {
         let message = "the account has less left to spend than this costs; see details";
         let error = at(Code::BudgetExceeded, field, message);
-        let error = with(error, "requested", money::number(more));
-        let error = with(error, "available", money::number(left));
+        let error = with(error, "requested", more);
+        let error = with(error, "available", left);
         return Some(with(error, "currency", currency));
     }
     None

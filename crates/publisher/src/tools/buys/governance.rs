@@ -94,7 +94,7 @@ fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
     let mut planned = json!({
         "start_time": buy.start_time,
         "end_time": buy.end_time,
-        "total_budget": money::number(buy.total_budget),
+        "total_budget": buy.total_budget,
         "currency": buy.currency,
     });
     if let Some(members) = planned.as_object_mut() {
@@ -224,9 +224,8 @@ impl Condition {
         let found = field.replace('[', ".").replace(']', "");
         let pointer: String = found.split('.').flat_map(|part| ["/", part]).collect();
         let request = Value::Object(request.clone());
-        request.pointer(&pointer).is_some_and(|found| {
-            found == wanted || (found.is_number() && found.as_f64() == wanted.as_f64())
-        })
+        let found = request.pointer(&pointer);
+        found.is_some_and(|found| found == wanted || money::same(found, wanted))
     }
 }
 

@@ -12,7 +12,6 @@ use crate::buy::report::{self, Delivery, Period};
 use crate::buy::{self, MediaBuy, Package, Status, action};
 use crate::creative::{Creative, Status as Review};
 use crate::forms::buys::GetMediaBuys;
-use crate::money;
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::shelf::{Kept, Query};
@@ -167,7 +166,7 @@ fn packages(
             }
             if let Some(reports) = snapshots.get(position) {
                 let metrics = report::metrics(reports);
-                let none = || money::number(0.0);
+                let none = || Value::from(0);
                 let figure = |name: &str| metrics.get(name).cloned();
                 let mut snapshot = json!({
                     "as_of": now,

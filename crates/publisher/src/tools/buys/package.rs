@@ -9,7 +9,7 @@ use super::{Desk, aim, all_not_done, not_done, scrubbed_members, terms};
 use crate::buy::Package;
 use crate::catalogue::{Price, Product, currency, maps, same_format, text};
 use crate::forms::buys::PackageRequest;
-use crate::money;
+use crate::money::Amount;
 use crate::refuse::{self, at, invalid, with};
 
 /// From when until when a buy runs.
@@ -73,7 +73,7 @@ pub(super) fn bought(
         package_id: String::new(),
         product_id: given.product_id.clone(),
         pricing_option_id: given.pricing_option_id.clone(),
-        budget: money::tidy(given.budget),
+        budget: given.budget,
         start_time: given.start_time,
         end_time: given.end_time,
         paused: given.paused,
@@ -101,43 +101,43 @@ fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<
 }
 
 /// Whether a bid is at least what the price asks for. On a fixed price a bid decides nothing.
-pub(super) fn bid(option: &Map, bid: Option<f64>, place: &str, problems: &mut Vec<Error>) {
+pub(super) fn bid(option: &Map, bid: Option<Amount>, place: &str, problems: &mut Vec<Error>) {
     let (Some(bid), Price::Auction(Some(floor))) = (bid, Price::of(option)) else {
         return;
     };
     if bid < floor {
         let message = "the bid is below the floor of this price, which details.minimum has";
         let error = invalid(&format!("{place}.bid_price"), message);
-        let error = with(error, "minimum", money::number(floor));
+        let error = with(error, "minimum", floor);
         problems.push(with(error, "currency", currency(option)));
     }
 }
 
 /// The least that a package of a product may cost at a price.
-fn least(product: &Product, option: &Map) -> Option<f64> {
+fn least(product: &Product, option: &Map) -> Option<Amount> {
     let flat = match Price::of(option) {
         Price::Fixed(price) if text(option, "pricing_model") == "flat_rate" => Some(price),
         Price::Fixed(_) | Price::Auction(_) => None,
     };
-    product.minimum(option).into_iter().chain(flat).reduce(f64::max)
+    product.minimum(option).into_iter().chain(flat).reduce(Ord::max)
 }
 
 /// Whether a package may cost so little.
 pub(super) fn minimum(
     product: &Product,
     option: &Map,
-    budget: f64,
+    budget: Amount,
     field: &str,
     problems: &mut Vec<Error>,
 ) {
     let least = least(product, option);
-    if budget >= least.unwrap_or_default() && budget > 0.0 {
+    if budget >= least.unwrap_or_default() && budget > Amount::ZERO {
         return;
     }
     let message = "the budget is below the least that a package of this product may cost";
     let mut error = at(Code::BudgetTooLow, field, message);
     if let Some(least) = least {
-        error = with(error, "minimum_budget", money::number(least));
+        error = with(error, "minimum_budget", least);
     }
     problems.push(with(error, "currency", currency(option)));
 }

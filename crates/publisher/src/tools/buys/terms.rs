@@ -9,12 +9,12 @@ use crate::catalogue::{Product, maps, number, text};
 use crate::forms::buys::{
     CommittedMetric, Goal, GoalKind, MeasurementTerms, MetricScope, PackageRequest, Standard,
 };
-use crate::money;
+use crate::money::{self, Amount};
 use crate::refuse::{at, invalid, with};
 
 /// The least variance between two counts that is accepted where a product says nothing, in percent: no
 /// two vendors ever count the same.
-const LEAST_VARIANCE: f64 = 5.0;
+const LEAST_VARIANCE: Amount = Amount::whole(5);
 
 /// Looks at the terms of a package.
 pub(super) fn check(
@@ -51,7 +51,7 @@ fn measurement(
     if variance.is_some_and(|asked| asked < least) {
         let field = format!("{place}.billing_measurement.max_variance_percent");
         let message = "the counts of two vendors differ by more than that";
-        let accepted = json!({"minimum": money::number(least)});
+        let accepted = json!({"minimum": least});
         problems.push(rejected(&field, message, accepted));
     }
     let reported = product.published.get("reporting_capabilities");
@@ -90,10 +90,8 @@ fn standards(product: &Product, given: &[Standard], place: &str, problems: &mut 
             let field = format!("{place}.performance_standards[{index}]");
             let message =
                 "the product does not promise that; its performance_standards says what it does";
-            let accepted = promised.map_or(
-                json!([]),
-                |promised| json!([{"metric": metric, "threshold": money::number(promised)}]),
-            );
+            let accepted = promised
+                .map_or(json!([]), |promised| json!([{"metric": metric, "threshold": promised}]));
             problems.push(rejected(&field, message, accepted));
         }
     }
@@ -136,9 +134,7 @@ fn metric_goal(declared: Option<&Map>, goal: &Goal, place: &str, problems: &mut 
     let one_of = |list: &str, member: &str, asked: &Option<Value>| -> Option<Error> {
         let known = declared?.get(list)?.as_array()?;
         let asked = asked.as_ref()?;
-        let same =
-            |one: &Value| one == asked || (one.is_number() && one.as_f64() == asked.as_f64());
-        if known.iter().any(same) {
+        if known.iter().any(|one| one == asked || money::same(one, asked)) {
             return None;
         }
         let message =

@@ -12,6 +12,7 @@ use crate::buy::report::Delivery;
 use crate::buy::{self, MediaBuy, action, force};
 use crate::catalogue::Product;
 use crate::forms::buys::UpdateMediaBuy;
+use crate::money::Amount;
 use crate::refuse::{Stop, at, with};
 use crate::reply::Reply;
 use crate::shelf::Kept;
@@ -23,7 +24,7 @@ struct Found {
     account: Option<Kept<Account>>,
     offer: Vec<Product>,
     products: Vec<Product>,
-    spent: f64,
+    spent: Amount,
 }
 
 /// What the governance agent has to be asked, once nothing else speaks against the request.
@@ -84,7 +85,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Resul
 }
 
 /// What an account is bound to by a buy: its budget, or what it has spent when it came to a stop.
-fn committed(buy: &MediaBuy, spent: f64) -> f64 {
+fn committed(buy: &MediaBuy, spent: Amount) -> Amount {
     if buy.cancellation.is_some() { spent } else { buy.total_budget.max(spent) }
 }
 
@@ -101,7 +102,7 @@ fn find(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Found, Stop> {
     let mut products = offer.clone();
     products.retain(|product| kept.thing.has(product));
     let delivery = desk.shelf.find::<Delivery>(&kept.record.id)?;
-    let spent = delivery.map_or(0.0, |delivery| delivery.thing.spent());
+    let spent = delivery.map_or(Amount::ZERO, |delivery| delivery.thing.spent());
     Ok(Found { kept, account, offer, products, spent })
 }
 

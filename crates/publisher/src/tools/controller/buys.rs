@@ -91,8 +91,8 @@ pub(super) fn spend(at: &At<'_>) -> Result<Done, Failed> {
     };
     let simulated = json!({
         "spend_percentage": share,
-        "computed_spend": crate::money::number(spent),
-        "budget": crate::money::number(budget),
+        "computed_spend": spent,
+        "budget": budget,
     });
     Ok(Done::Simulated { simulated, cumulative: None })
 }

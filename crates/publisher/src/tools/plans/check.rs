@@ -8,6 +8,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::plans::{Allocation, CheckGovernance, Delegation, KeptPlan};
+use crate::money::Amount;
 use crate::plan::{CATEGORIES, Plan, UNJUDGED};
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
@@ -113,26 +114,26 @@ impl Check<'_> {
             self.found.push(Finding::new("budget_authority", text));
         } else if amount.is_some_and(|amount| amount > limit) {
             let text = format!("the amount is above the {limit} that the plan allows for it");
-            let cure = cure.filter(|_| limit > 0.0);
+            let cure = cure.filter(|_| limit > Amount::ZERO);
             self.found.push(Finding { cure, ..Finding::new("budget_authority", text) });
         }
     }
 
     /// The most that an action may cost: the plan's total, what is set apart for its kind, and one
     /// seller's share.
-    fn limit(&self) -> Option<f64> {
+    fn limit(&self) -> Option<Amount> {
         let budget = self.plan.budget.as_ref()?;
         let total = budget.total?;
         let kind = self.form.purchase_type.as_deref().unwrap_or("media_buy");
         let all = budget.allocations.as_ref();
         let apart = all.and_then(|all| Allocation::read(all.by_purchase.get(kind)?));
-        let share = |percent: f64| total * percent / 100.0;
+        let share = |percent| total.percent(percent);
         let limits = [
             apart.as_ref().and_then(|apart| apart.amount),
             apart.as_ref().and_then(|apart| apart.max_pct).map(share),
             budget.per_seller_max_pct.map(share),
         ];
-        Some(limits.into_iter().flatten().fold(total, f64::min))
+        Some(limits.into_iter().flatten().fold(total, Ord::min))
     }
 
     fn time(&mut self) {
@@ -246,7 +247,7 @@ impl Check<'_> {
 
 /// Where delivery has really gone: what has a share.
 fn shares(distribution: &Map) -> Vec<Value> {
-    let some = |share: &Value| share.as_f64().is_some_and(|share| share > 0.0);
+    let some = |share: &Value| Amount::read(share).is_some_and(|share| share > Amount::ZERO);
     distribution.iter().filter(|(_, share)| some(share)).map(|(key, _)| json!(key)).collect()
 }
 

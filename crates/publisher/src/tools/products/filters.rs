@@ -10,6 +10,7 @@ use tradepost_wire::json::{Map, Value, json};
 use crate::account::Account;
 use crate::catalogue::{Price, Product, currency, maps, same_format};
 use crate::forms::products::{BudgetRange, Filters, RequiredStandard};
+use crate::money::Amount;
 use crate::refuse;
 use crate::tools::capabilities;
 
@@ -199,9 +200,10 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
         "min_exposures",
         filters.min_exposures.map(|wanted| {
             let forecast = published.get("forecast").and_then(|forecast| forecast.get("points"));
-            let most = maps(forecast)
-                .filter_map(|point| point.get("metrics")?.get("impressions")?.get("mid")?.as_f64());
-            most.fold(0.0, f64::max) >= wanted
+            let most = maps(forecast).filter_map(|point| {
+                point.get("metrics")?.get("impressions")?.get("mid").and_then(Amount::read)
+            });
+            most.fold(Amount::ZERO, Ord::max) >= wanted
         }),
     );
     against

@@ -7,6 +7,7 @@ use tradepost_wire::json::Map;
 use super::rank::{self, Fit};
 use crate::account::Account;
 use crate::catalogue::{Price, Product, currency, text, words};
+use crate::money::Amount;
 use crate::proposal::{Allocation, Envelope};
 
 /// How many products a plan has at most.
@@ -49,8 +50,8 @@ impl Choice {
         Some(Self { product: product.clone(), fit: fit.clone(), why, option: option.clone() })
     }
 
-    fn minimum(&self) -> f64 {
-        self.product.minimum(&self.option).unwrap_or(0.0)
+    fn minimum(&self) -> Amount {
+        self.product.minimum(&self.option).unwrap_or_default()
     }
 }
 
@@ -61,7 +62,7 @@ pub(super) struct Plan(Vec<(Choice, f64)>);
 impl Plan {
     /// The best of several choices, weighed by how well they fit; fewer when the budget does not
     /// give each what it costs at least.
-    pub(super) fn balanced(choices: &[Choice], budget: Option<f64>) -> Option<Self> {
+    pub(super) fn balanced(choices: &[Choice], budget: Option<Amount>) -> Option<Self> {
         let mut chosen: Vec<_> = choices
             .iter()
             .filter(|choice| !choice.fit.shared.is_empty())
@@ -81,7 +82,7 @@ impl Plan {
     }
 
     /// The best two of them, sixty to forty.
-    pub(super) fn focused(choices: &[Choice], budget: Option<f64>) -> Option<Self> {
+    pub(super) fn focused(choices: &[Choice], budget: Option<Amount>) -> Option<Self> {
         let two: Vec<_> =
             choices.iter().filter(|choice| !choice.fit.shared.is_empty()).take(2).collect();
         let [first, second] = two.as_slice() else {
@@ -113,20 +114,22 @@ impl Plan {
     }
 
     /// The least budget with which every product gets what it costs at least.
-    pub(super) fn minimum(&self) -> f64 {
-        let needs = self
-            .percentages()
-            .into_iter()
-            .zip(&self.0)
-            .map(|(percent, (choice, _))| choice.minimum() * 100.0 / f64::from(percent.max(1)));
-        needs.fold(0.0, f64::max).ceil()
+    pub(super) fn minimum(&self) -> Amount {
+        let needs = self.percentages().into_iter().zip(&self.0).map(|(percent, (choice, _))| {
+            choice.minimum().share(Amount::whole(100), Amount::whole(percent.max(1)))
+        });
+        needs.max().unwrap_or_default().ceil()
     }
 
     fn dearest(&self) -> usize {
-        let need = |share: &(Choice, f64)| share.0.minimum() / share.1.max(1.0);
+        // Shares are weights in a hundredth of a percent here, so that money stays exact.
+        let need = |(choice, share): &(Choice, f64)| {
+            let weight = Amount::whole(hundredths(*share));
+            choice.minimum().share(Amount::whole(10_000), weight)
+        };
         let places = 0..self.0.len();
         let needs = places.zip(self.0.iter().map(need));
-        needs.max_by(|one, other| one.1.total_cmp(&other.1)).map_or(0, |(place, _)| place)
+        needs.max_by_key(|(_, need)| *need).map_or(0, |(place, _)| place)
     }
 
     /// Its allocations.
@@ -145,7 +148,7 @@ impl Plan {
 
     /// The envelope of a proposal of it.
     pub(super) fn envelope(&self, wanted: Envelope) -> Envelope {
-        Envelope { minimum: Some(self.minimum()).filter(|least| *least > 0.0), ..wanted }
+        Envelope { minimum: Some(self.minimum()).filter(|least| *least > Amount::ZERO), ..wanted }
     }
 
     /// The shares in whole percent that sum up to 100: rounded down, and what is lost goes to the
@@ -266,6 +269,11 @@ fn has(clause: &[String], words: &[&str]) -> bool {
 /// A share in percent, rounded down. Shares are from 0 to 100.
 fn whole(share: f64) -> u32 {
     (0..=100_u32).rev().find(|percent| f64::from(*percent) <= share + 1e-9).unwrap_or(0)
+}
+
+/// A share in hundredths of a percent, of one percent at least.
+fn hundredths(share: f64) -> u32 {
+    (share.clamp(1.0, 100.0) * 100.0).round() as u32
 }
 
 /// How much of what was asked was done.

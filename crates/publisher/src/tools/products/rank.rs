@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use tradepost_wire::json::Value;
 
 use crate::catalogue::{Product, maps, text, words};
+use crate::money::Amount;
 
 /// Words that say nothing about what is wanted.
 const EMPTY: [&str; 50] = [
@@ -169,7 +170,7 @@ pub(super) fn is_channel(word: &str) -> bool {
 
 /// The first amount of money in a text: `$50K`, `€ 20,000`, `£1.5m`. Only amounts with a sign in
 /// front are read.
-pub(super) fn money(text: &str) -> Option<(f64, &'static str)> {
+pub(super) fn money(text: &str) -> Option<(Amount, &'static str)> {
     const SIGNS: [(char, &str); 3] = [('$', "USD"), ('€', "EUR"), ('£', "GBP")];
     let (at, sign) = text.char_indices().find_map(|(at, letter)| {
         let sign = SIGNS.iter().find(|(sign, _)| *sign == letter)?;
@@ -182,30 +183,31 @@ pub(super) fn money(text: &str) -> Option<(f64, &'static str)> {
         .collect();
     let unit = rest.chars().nth(digits.chars().count());
     let plain: String = digits.trim_end_matches(['.', ',']).replace(',', "");
-    let amount: f64 = plain.parse().ok()?;
+    let amount = plain.parse().ok().and_then(|number| Amount::of(&number))?;
     let factor = match unit {
-        Some('k' | 'K') => 1_000.0,
-        Some('m' | 'M') => 1_000_000.0,
-        Some(_) | None => 1.0,
+        Some('k' | 'K') => 1_000,
+        Some('m' | 'M') => 1_000_000,
+        Some(_) | None => 1,
     };
-    Some((amount * factor, sign))
+    Some((amount.share(Amount::whole(factor), Amount::whole(1)), sign))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{money, telling};
+    use super::{Amount, money, telling};
 
     #[test]
     fn money_is_read_with_its_sign_in_front() {
         let table = [
-            ("Q2 flight, $50K budget", Some((50_000.0, "USD"))),
-            ("about €20,000.", Some((20_000.0, "EUR"))),
-            ("£1.5m in all", Some((1_500_000.0, "GBP"))),
-            ("$ 900, then $5", Some((900.0, "USD"))),
+            ("Q2 flight, $50K budget", Some((50_000, "USD"))),
+            ("about €20,000.", Some((20_000, "EUR"))),
+            ("£1.5m in all", Some((1_500_000, "GBP"))),
+            ("$ 900, then $5", Some((900, "USD"))),
             ("50K dollars", None),
             ("a $ign", None),
         ];
         for (text, expected) in table {
+            let expected = expected.map(|(amount, currency)| (Amount::whole(amount), currency));
             assert_eq!(money(text), expected, "{text}");
         }
     }

@@ -8,6 +8,7 @@ use tradepost_wire::json::{Value, json};
 use super::{deployment, is_here};
 use crate::catalogue::{Signal, maps, number, text, words};
 use crate::forms::signals::{GetSignals, SignalId, SignalRef, Source};
+use crate::money::Amount;
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::supply::Outage;
@@ -166,7 +167,7 @@ fn fits(work: &Work<'_>, signal: &Signal, form: &GetSignals) -> bool {
     };
     let prices = || maps(published.get("pricing_options"));
     // A limit on one model of prices says nothing about the others.
-    let within = |model: &str, member: &str, most: Option<f64>| {
+    let within = |model: &str, member: &str, most: Option<Amount>| {
         let mut of_model = prices().filter(|price| text(price, "model") == model).peekable();
         let none = of_model.peek().is_none();
         most.is_none_or(|most| {

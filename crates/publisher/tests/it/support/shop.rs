@@ -5,6 +5,7 @@ use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::MediaBuy;
 use tradepost_publisher::catalogue::{Catalogue, Product, Terms};
 use tradepost_publisher::creative::{Creative, Status};
+use tradepost_publisher::money::Amount;
 use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::shelf::{Kept, Kind, New, Query, own_id};
 use tradepost_wire::adcp::Tool;
@@ -167,7 +168,8 @@ impl Shop {
     }
 
     /// One whose account has so much to spend.
-    pub(crate) fn funded(limit: f64, committed: f64) -> Self {
+    pub(crate) fn funded(limit: u32, committed: u32) -> Self {
+        let (limit, committed) = (Amount::whole(limit), Amount::whole(committed));
         let currency = "USD".to_owned();
         Self::with(|account| account.funds = Some(Funds { limit, committed, currency }))
     }

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use tradepost_publisher::account::{self, Account, Grant};
 use tradepost_publisher::agent::Authorization;
 use tradepost_publisher::creative::{self, Creative};
-use tradepost_publisher::money;
 use tradepost_publisher::shelf::{Kept, Query, Shelf, Vault};
 use tradepost_publisher::task::Task;
 use tradepost_server::clock::Clock;
@@ -191,7 +190,7 @@ fn rows(
             let row = |kept: Kept<Task>| {
                 let task = kept.thing;
                 let draft = task.draft.as_ref();
-                let budget = draft.map(|buy| money::number(buy.total_budget));
+                let budget = draft.map(|buy| buy.total_budget);
                 let decided = match (draft, task.due_at) {
                     (None, _) => None,
                     (Some(_), Some(due)) => Some(format!("by itself at {due}")),
@@ -200,7 +199,7 @@ fn rows(
                 let packages = draft.map(|buy| {
                     let packages = buy.packages.iter();
                     let packages = packages
-                        .map(|one| json!({"product_id": one.product_id, "budget": money::number(one.budget)}));
+                        .map(|one| json!({"product_id": one.product_id, "budget": one.budget}));
                     packages.collect::<Vec<_>>()
                 });
                 json!({
