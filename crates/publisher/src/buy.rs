@@ -7,6 +7,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
+use crate::catalogue::PricingOption;
 use crate::money::Amount;
 use crate::shelf::{Kept, Kind, Thing};
 
@@ -130,9 +131,9 @@ pub struct Package {
     /// The creatives that are assigned to it (`core/creative-assignment.json`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub creative_assignments: Vec<Value>,
-    /// What its price is: `model`, `rate` per unit and so on, as the pricing option had it.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub price: Map,
+    /// Its price, as the pricing option had it.
+    #[serde(default, skip_serializing_if = "PricingOption::is_empty")]
+    pub price: PricingOption,
     /// Members of the request that are shown again as they came (`targeting_overlay`, `bid_price`).
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub shown: Map,

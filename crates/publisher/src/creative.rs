@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use tradepost_wire::json::{Map, Value};
 
 use crate::shelf::{Kind, Thing};
 
+mod asset;
 pub mod policy;
 
 pub(crate) mod judge;
+
+pub use asset::Given;
 
 /// A creative.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +30,7 @@ pub struct Creative {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_ends_at: Option<Timestamp>,
     /// As it was given (`core/creative-asset.json`): name, `format_id`, `assets` and so on.
-    pub given: Map,
+    pub given: Given,
     /// When `sync_creatives` assigned it to packages, by the id of the package.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub assigned: BTreeMap<String, Timestamp>,
@@ -93,7 +95,7 @@ impl Creative {
     /// Its name for people.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.given.get("name").and_then(Value::as_str).unwrap_or_default()
+        self.given.name.as_deref().unwrap_or_default()
     }
 }
 

@@ -14,10 +14,9 @@ pub fn catalogue() -> Catalogue {
 #[must_use]
 pub fn trial() -> Product {
     let published = tradepost_wire::json::from_str(include_str!("demo/trial.json"));
-    Product {
-        published: published.expect("the trial product is an object, as a test shows"),
-        terms: Terms { approval: true, approval_seconds: Some(1), ..Terms::default() },
-    }
+    let published = published.expect("the trial product is an object, as a test shows");
+    let terms = Terms { approval: true, approval_seconds: Some(1), ..Terms::default() };
+    Product::new(published, terms)
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //! more; what a published product or format has to have besides is filled in here.
 
 use jiff::Timestamp;
+use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
-use crate::catalogue::{CHANNELS, Catalogue, Format, Price, Product, Terms, maps, text};
+use crate::catalogue::{CHANNELS, Catalogue, Format, Price, PricingOption, Product, Terms, maps};
 use crate::money::Amount;
 use crate::profile::Profile;
 use crate::publisher::Publisher;
@@ -47,7 +48,7 @@ impl Product {
         let prices: Vec<_> = maps(published.get("pricing_options")).cloned().collect();
         let prices = prices.into_iter().map(priced).map(Value::Object).collect();
         published.insert("pricing_options".to_owned(), prices);
-        Self { published, terms: Terms::default() }
+        Self::new(published, Terms::default())
     }
 }
 
@@ -59,8 +60,10 @@ impl Catalogue {
     }
 
     fn any_format(&self) -> Value {
-        let known = self.formats.first().and_then(|format| format.get("format_id")).cloned();
-        known.unwrap_or_else(|| json!({"agent_url": self.agent_url, "id": "display_300x250"}))
+        let known = self.formats.first().and_then(|format| format.format_id.as_ref());
+        known
+            .map(|id| id.given.clone().into())
+            .unwrap_or_else(|| json!({"agent_url": self.agent_url, "id": "display_300x250"}))
     }
 }
 
@@ -72,7 +75,8 @@ fn priced(partial: Map) -> Map {
     price.insert("pricing_model".to_owned(), "cpm".into());
     price.insert("currency".to_owned(), "USD".into());
     price.extend(partial);
-    if let Price::Auction(Some(floor)) = Price::of(&price) {
+    let read: PricingOption = typed::read(price.clone()).unwrap_or_default();
+    if let Price::Auction(Some(floor)) = read.price() {
         let guidance = json!({
             "p25": floor,
             "p50": floor.percent(Amount::whole(120)),
@@ -126,14 +130,14 @@ impl Publisher {
         let mut product = Product::completed(id, partial, &self.profile);
         if !partial.contains_key("pricing_options")
             && let Some(known) = self.product(shelf, id)?
-            && let Some(prices) = known.published.get("pricing_options")
         {
-            product.published.insert("pricing_options".to_owned(), prices.clone());
+            product = product.at(&known.prices().iter().collect::<Vec<_>>());
         }
         for format in product.formats() {
-            let ours = text(format, "agent_url") == self.profile.catalogue.agent_url;
+            let ours = format.agent_url.as_ref() == Some(&self.profile.catalogue.agent_url);
             if ours && self.format(shelf, format)?.is_none() {
-                self.seed_format(shelf, text(format, "id"), &Map::new(), now)?;
+                let id = format.id.as_deref().unwrap_or_default();
+                self.seed_format(shelf, id, &Map::new(), now)?;
             }
         }
         lay(shelf, id, &product, now)
@@ -151,22 +155,19 @@ impl Publisher {
         partial: &Map,
         now: Timestamp,
     ) -> Result<bool, Fault> {
-        let Some(mut product) = self.product(shelf, product_id)? else {
+        let Some(product) = self.product(shelf, product_id)? else {
             return Ok(false);
         };
         let mut price = partial.clone();
         price.insert("pricing_option_id".to_owned(), option_id.into());
-        let price = Value::Object(priced(price));
-        let mut prices: Vec<Value> = product.prices().cloned().map(Value::Object).collect();
-        let same = |known: &&mut Value| {
-            known.get("pricing_option_id").and_then(Value::as_str) == Some(option_id)
-        };
-        match prices.iter_mut().find(same) {
-            Some(known) => *known = price,
-            None => prices.push(price),
+        let price: PricingOption = typed::read(priced(price)).unwrap_or_default();
+        let mut prices: Vec<_> = product.prices().iter().collect();
+        match prices.iter_mut().find(|known| known.id() == option_id) {
+            Some(known) => *known = &price,
+            None => prices.push(&price),
         }
-        product.published.insert("pricing_options".to_owned(), prices.into());
-        lay(shelf, product_id, &product, now)?;
+        let prices: Value = prices.into_iter().map(|price| price.given.clone()).collect();
+        lay(shelf, product_id, &product.with("pricing_options", prices), now)?;
         Ok(true)
     }
 
@@ -189,7 +190,8 @@ impl Publisher {
         format.insert("name".to_owned(), title(id).into());
         let rest = partial.iter().filter(|(name, _)| *name != "format_id");
         format.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
-        lay(shelf, id, &Format(format), now)
+        let unread = || Fault::new("putting a format there", "it is not in the form that it has");
+        lay(shelf, id, &typed::read::<Format>(format).ok_or_else(unread)?, now)
     }
 }
 

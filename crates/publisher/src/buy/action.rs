@@ -107,19 +107,17 @@ impl Action {
     /// carries changes out at once or not at all.
     #[must_use]
     pub fn permitted_by(self, product: &Product, status: Status) -> bool {
-        let Some(allowed) = product.published.get("allowed_actions").and_then(Value::as_array)
-        else {
+        let Some(allowed) = &product.published.allowed_actions else {
             return true;
         };
-        let has = |entry: &Value, list: &str, word: &str| {
-            let words = entry.get(list).and_then(Value::as_array);
-            words.is_none_or(|words| words.iter().any(|known| known.as_str() == Some(word)))
+        let has = |words: &Option<Vec<Value>>, word: &str| {
+            words.as_ref().is_none_or(|words| words.iter().any(|known| known == word))
         };
-        allowed.iter().any(|entry| {
-            let action = entry.get("action").and_then(Value::as_str);
+        allowed.iter().flatten().any(|entry| {
+            let action = entry.action.as_deref();
             (action == Some(self.name()) || (action.is_some() && action == self.coarse()))
-                && has(entry, "modes", "self_serve")
-                && has(entry, "allowed_statuses", status.name())
+                && has(&entry.modes, "self_serve")
+                && has(&entry.allowed_statuses, status.name())
         })
     }
 }

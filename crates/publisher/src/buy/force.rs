@@ -13,6 +13,7 @@ use tradepost_wire::json::{Map, Value, json};
 use super::report::{ADDITIVE, Delivery, Report};
 use super::{MediaBuy, Package, Status};
 use crate::account::Account;
+use crate::catalogue::PricingOption;
 use crate::money::Amount;
 use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
 
@@ -257,7 +258,7 @@ pub fn seed(
             paused: given.get("paused").and_then(Value::as_bool).unwrap_or_default(),
             cancellation: None,
             creative_assignments: assigned.cloned().unwrap_or_default(),
-            price: Map::new(),
+            price: PricingOption::default(),
             shown,
         }
     };

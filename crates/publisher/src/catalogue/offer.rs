@@ -2,9 +2,8 @@
 //! the publisher's own, so that every caller sees the same.
 
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value};
 
-use super::{Catalogue, Format, Product, same_format};
+use super::{Catalogue, Format, FormatId, Product};
 use crate::publisher::Publisher;
 use crate::shelf::{Query, Shelf};
 
@@ -41,14 +40,11 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Map>, Fault> {
+    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Format>, Fault> {
         let mut formats = self.profile.catalogue.formats.clone();
-        for Format(laid) in shelf.all(&Query::default())?.into_iter().map(|kept| kept.thing) {
-            let id = laid.get("format_id").and_then(Value::as_object);
-            let same = |format: &&mut Map| {
-                let known = format.get("format_id").and_then(Value::as_object);
-                known.zip(id).is_some_and(|(one, other)| same_format(one, other))
-            };
+        for laid in shelf.all::<Format>(&Query::default())?.into_iter().map(|kept| kept.thing) {
+            let same =
+                |format: &&mut Format| laid.format_id.as_ref().is_some_and(|id| format.is(id));
             match formats.iter_mut().find(same) {
                 Some(format) => *format = laid,
                 None => formats.push(laid),
@@ -61,12 +57,8 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn format(&self, shelf: &dyn Shelf, id: &Map) -> Result<Option<Map>, Fault> {
-        let means = |format: &Map| {
-            let known = format.get("format_id").and_then(Value::as_object);
-            known.is_some_and(|known| same_format(known, id))
-        };
-        Ok(self.formats(shelf)?.into_iter().find(means))
+    pub fn format(&self, shelf: &dyn Shelf, id: &FormatId) -> Result<Option<Format>, Fault> {
+        Ok(self.formats(shelf)?.into_iter().find(|format| format.is(id)))
     }
 }
 

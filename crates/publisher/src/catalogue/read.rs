@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
+use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{CHANNELS, Catalogue, Product, Signal, maps, same_format, text};
+use super::{CHANNELS, Catalogue, Format, FormatId, Product, Signal, maps, text};
 use crate::money::Amount;
 
 /// A mistake in a catalogue.
@@ -124,26 +125,24 @@ impl Reader {
         catalogue
     }
 
-    fn formats(&mut self, members: &Map, agent: &str) -> Vec<Map> {
-        let mut formats: Vec<Map> = Vec::new();
+    fn formats(&mut self, members: &Map, agent: &str) -> Vec<Format> {
+        let mut formats: Vec<Format> = Vec::new();
         for (at, mut format) in self.list(members, "formats") {
             self.text(&format, "name", &at);
             let pointer = format!("{at}/format_id");
             if let Some(id) = self.format_id(format.get("format_id"), &pointer, agent) {
-                let known =
-                    |known: &Map| known.get("format_id").and_then(Value::as_object) == Some(&id);
-                if formats.iter().any(known) {
+                if formats.iter().any(|known| known.format_id.as_ref() == Some(&id)) {
                     self.mistake(&pointer, "is the id of another format too");
                 }
-                format.insert("format_id".to_owned(), id.into());
+                format.insert("format_id".to_owned(), id.given.into());
             }
-            formats.push(format);
+            formats.extend(typed::read::<Format>(format));
         }
         formats
     }
 
     /// A format id with its agent.
-    fn format_id(&mut self, id: Option<&Value>, at: &str, agent: &str) -> Option<Map> {
+    fn format_id(&mut self, id: Option<&Value>, at: &str, agent: &str) -> Option<FormatId> {
         let Some(Value::Object(id)) = id else {
             self.mistake(at, "must be an object with an id");
             return None;
@@ -153,7 +152,7 @@ impl Reader {
             return None;
         }
         id.entry("agent_url").or_insert_with(|| agent.into());
-        Some(id)
+        typed::read(id)
     }
 
     fn products(&mut self, members: &Map, catalogue: &Catalogue) -> Vec<Product> {
@@ -184,12 +183,15 @@ impl Reader {
             }
             self.reporting(&published, &at);
             self.product_formats(&mut published, &at, catalogue);
-            let product = Product { published, terms };
-            self.prices(&product.published, &at);
+            let listed = self.items(&published, "pricing_options", &at);
+            self.prices(listed, &at);
+            let product = Product::new(published, terms);
             for (index, rate) in product.terms.rates.iter().enumerate() {
                 let at = format!("{at}/terms/rates/{index}");
-                let prices = json!({"pricing_options": rate.pricing_options});
-                self.prices(prices.as_object().unwrap_or(&Map::new()), &at);
+                let prices = rate.pricing_options.iter().enumerate();
+                let place = |index| format!("{at}/pricing_options/{index}");
+                let prices = prices.map(|(index, price)| (place(index), price.given.clone()));
+                self.prices(prices.collect(), &at);
             }
             products.push(product);
         }
@@ -222,22 +224,21 @@ impl Reader {
             let Some(id) = self.format_id(Some(id), &at, &catalogue.agent_url) else {
                 continue;
             };
-            let known = catalogue.formats.iter().filter_map(|format| format.get("format_id"));
-            let mut known = known.filter_map(Value::as_object);
-            let ours = text(&id, "agent_url") == catalogue.agent_url;
-            if ours && !known.any(|known| same_format(known, &id)) {
+            let ours = id.agent_url.as_ref() == Some(&catalogue.agent_url);
+            if ours && !catalogue.formats.iter().any(|known| known.is(&id)) {
                 self.mistake(&at, "is no format of this catalogue");
             }
-            formats.push(Value::Object(id));
+            formats.push(Value::Object(id.given));
         }
         published.insert("format_ids".to_owned(), formats.into());
     }
 
-    fn prices(&mut self, members: &Map, at: &str) {
+    fn prices(&mut self, prices: Vec<(String, Map)>, at: &str) {
         let mut ids = BTreeSet::new();
-        let mut any = false;
-        for (at, price) in self.items(members, "pricing_options", at) {
-            any = true;
+        if prices.is_empty() {
+            self.mistake(&format!("{at}/pricing_options"), "must have at least one price");
+        }
+        for (at, price) in prices {
             let id = self.text(&price, "pricing_option_id", &at).to_owned();
             if !id.is_empty() && !ids.insert(id) {
                 self.mistake(&format!("{at}/pricing_option_id"), "is the id of another price too");
@@ -263,9 +264,6 @@ impl Reader {
                     "has fixed_price and floor_price; a price is fixed or found by bidding",
                 );
             }
-        }
-        if !any {
-            self.mistake(&format!("{at}/pricing_options"), "must have at least one price");
         }
     }
 

@@ -2,11 +2,14 @@
 //! contains, and what has to be shown with it. Every problem is found, not the first.
 
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::json;
 
+use super::asset::{Asset, Declared, Given, Placed};
 use super::policy::{Forbidden, Provenance};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Format, FormatId, Place, Requirements};
+use crate::money::Amount;
 use crate::publisher::Publisher;
 use crate::refuse;
 use crate::shelf::Shelf;
@@ -14,56 +17,50 @@ use crate::shelf::Shelf;
 /// The formats that a publisher takes.
 #[derive(Debug, Default)]
 pub(crate) struct Formats {
-    /// As they are published.
-    defined: Vec<Map>,
-    /// Those that products name without a definition here, with the declarations of
-    /// `format_options`.
-    named: Vec<Value>,
+    defined: Vec<Format>,
+    /// Those that products name without a definition here.
+    named: Vec<FormatId>,
+    /// And those of AdCP itself.
+    kinds: Vec<String>,
     by_id: bool,
 }
 
 impl Formats {
     /// Those of the catalogue, and those that were put beside it.
     pub(crate) fn of(publisher: &Publisher, shelf: &dyn Shelf) -> Result<Self, Fault> {
-        let mut named = Vec::new();
+        let (mut named, mut kinds) = (Vec::new(), Vec::new());
         for product in publisher.products(shelf)? {
-            for list in ["format_ids", "format_options"] {
-                let list = product.published.get(list).and_then(Value::as_array);
-                named.extend(list.cloned().unwrap_or_default());
-            }
+            named.extend_from_slice(product.formats());
+            let options = product.published.format_options.iter();
+            kinds.extend(options.filter_map(|option| option.format_kind.clone()));
         }
         let by_id = publisher.profile.catalogue.creatives.formats_by_id;
-        Ok(Self { defined: publisher.formats(shelf)?, named, by_id })
+        Ok(Self { defined: publisher.formats(shelf)?, named, kinds, by_id })
     }
 
     /// The format that a creative names: `None` when it is not taken, and `Some(None)` when it is
     /// taken and nothing more is known of it.
-    fn find(&self, creative: &Map) -> Option<Option<&Map>> {
-        if let Some(kind) = creative.get("format_kind") {
-            let projects = |format: &&Map| {
-                format.get("canonical").and_then(|canonical| canonical.get("kind")) == Some(kind)
+    fn find(&self, creative: &Given) -> Option<Option<&Format>> {
+        let defined = |is: &dyn Fn(&Format) -> bool| self.defined.iter().find(|format| is(format));
+        if let Some(kind) = &creative.format_kind {
+            let projects = |format: &Format| {
+                format.canonical.as_ref().is_some_and(|own| own.kind.as_ref() == Some(kind))
             };
-            let is = |option: &&Value| option.get("format_kind") == Some(kind);
-            return match self.defined.iter().find(projects) {
-                Some(format) => Some(Some(format)),
-                None => self.named.iter().find(is).map(|_| None),
-            };
+            let known = defined(&projects).map(Some);
+            return known.or_else(|| self.kinds.contains(kind).then_some(None));
         }
-        let wanted = creative.get("format_id")?;
-        let same = |id: &Value| self.same(id, wanted);
-        let defined = |format: &&Map| format.get("format_id").is_some_and(same);
-        match self.defined.iter().find(defined) {
-            Some(format) => Some(Some(format)),
-            None => self.named.iter().find(|id| same(id)).map(|_| None),
-        }
+        let wanted = creative.format_id.as_ref()?;
+        let is =
+            |format: &Format| format.format_id.as_ref().is_some_and(|id| self.same(id, wanted));
+        let known = defined(&is).map(Some);
+        known.or_else(|| self.named.iter().any(|id| self.same(id, wanted)).then_some(None))
     }
 
-    fn same(&self, known: &Value, wanted: &Value) -> bool {
-        let part = |id: &Value, name: &str| id.get(name).and_then(Value::as_str).map(str::to_owned);
-        let agent = |id: &Value| part(id, "agent_url").map(|url| canonical(&url));
-        part(known, "id").is_some()
-            && part(known, "id") == part(wanted, "id")
-            && (self.by_id || part(known, "agent_url").is_none() || agent(known) == agent(wanted))
+    fn same(&self, known: &FormatId, wanted: &FormatId) -> bool {
+        let agent = |id: &FormatId| id.agent_url.as_deref().map(canonical);
+        known.id.is_some()
+            && known.id == wanted.id
+            && (self.by_id || known.agent_url.is_none() || agent(known) == agent(wanted))
     }
 }
 
@@ -81,12 +78,12 @@ pub(crate) struct Judge<'a> {
 
 impl Judge<'_> {
     /// Every reason not to take a creative; `at` is its path in the request (`creatives[0]`).
-    pub(crate) fn judge(&self, creative: &Map, at: &str) -> Vec<Error> {
+    pub(crate) fn judge(&self, creative: &Given, at: &str) -> Vec<Error> {
         let mut errors = Vec::new();
-        let assets = assets(creative, at);
+        let assets = creative.placed(at);
         let taken = self.formats.find(creative);
         if taken.is_none() {
-            let named = creative.contains_key("format_id");
+            let named = creative.format_id.is_some();
             let member = if named { "format_id" } else { "format_kind" };
             errors.push(unsupported_format(&format!("{at}.{member}")));
         }
@@ -107,12 +104,10 @@ impl Judge<'_> {
     }
 
     /// Whether its texts say what may not be advertised.
-    fn said(&self, creative: &Map, assets: &[Asset<'_>], at: &str, errors: &mut Vec<Error>) {
-        let name = creative.get("name").and_then(Value::as_str);
-        let name = name.map(|name| (format!("{at}.name"), name));
-        let texts = assets.iter().filter_map(|asset| {
-            asset.text("content").map(|text| (format!("{}.content", asset.at), text))
-        });
+    fn said(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<Error>) {
+        let name = creative.name.as_deref().map(|name| (format!("{at}.name"), name));
+        let text = |placed: &'_ Placed<'_>| format!("{}.content", placed.at);
+        let texts = assets.iter().filter_map(|it| it.asset.text().map(|said| (text(it), said)));
         for (place, text) in name.into_iter().chain(texts) {
             for policy in self.catalogue.forbids(text) {
                 let url = policy.policy_url.as_deref();
@@ -122,14 +117,12 @@ impl Judge<'_> {
     }
 
     /// Whether what is known of its making is enough (`PROVENANCE_*`).
-    fn made(&self, creative: &Map, assets: &[Asset<'_>], at: &str, errors: &mut Vec<Error>) {
-        let own = creative.get("provenance").filter(|value| value.is_object());
-        let mut declared: Vec<(String, &Value)> = Vec::new();
-        declared.extend(own.map(|own| (format!("{at}.provenance"), own)));
-        for asset in assets {
-            let own = asset.value.get("provenance").filter(|value| value.is_object());
-            declared.extend(own.map(|own| (format!("{}.provenance", asset.at), own)));
-        }
+    fn made(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<Error>) {
+        let own = creative.provenance.iter().map(|own| (format!("{at}.provenance"), own));
+        let of_assets = assets.iter().filter_map(|it| {
+            it.asset.provenance.as_ref().map(|own| (format!("{}.provenance", it.at), own))
+        });
+        let declared: Vec<(String, &Declared)> = own.chain(of_assets).collect();
         if declared.is_empty() && self.provenance.required {
             let message = "this seller takes no creative without a provenance object";
             errors.push(refuse::at(Code::ProvenanceRequired, at, message));
@@ -139,21 +132,19 @@ impl Judge<'_> {
         }
     }
 
-    fn declared(&self, at: &str, declaration: &Value, errors: &mut Vec<Error>) {
+    fn declared(&self, at: &str, declaration: &Declared, errors: &mut Vec<Error>) {
         let demands = &self.provenance;
         let mut missing = |code: Code, member: &str, message: &str| {
             errors.push(refuse::at(code, &format!("{at}.{member}"), message));
         };
-        let source = declaration.get("digital_source_type").and_then(Value::as_str);
-        if demands.digital_source_type && source.is_none() {
+        if demands.digital_source_type && declaration.digital_source_type.is_none() {
             let message = "the provenance does not say by what kind of source the content was made";
             missing(Code::ProvenanceDigitalSourceTypeMissing, "digital_source_type", message);
         }
-        let disclosure = declaration.get("disclosure");
-        let required = disclosure.and_then(|disclosure| disclosure.get("required"));
-        let places = disclosure.and_then(|disclosure| disclosure.get("jurisdictions"));
-        let said = match required.and_then(Value::as_bool) {
-            Some(true) => places.and_then(Value::as_array).is_some_and(|list| !list.is_empty()),
+        let disclosure = declaration.disclosure.as_ref();
+        let places = disclosure.and_then(|disclosure| disclosure.jurisdictions.as_ref());
+        let said = match disclosure.and_then(|disclosure| disclosure.required) {
+            Some(true) => places.is_some_and(|places| !places.is_empty()),
             Some(false) => true,
             None => false,
         };
@@ -161,18 +152,20 @@ impl Judge<'_> {
             let message = "the provenance does not say whether a disclosure is required, and where";
             missing(Code::ProvenanceDisclosureMissing, "disclosure", message);
         }
-        let list = |name: &str| declaration.get(name).and_then(Value::as_array);
-        if demands.embedded && list("embedded_provenance").is_none_or(Vec::is_empty) {
+        let embedded = &declaration.embedded_provenance;
+        if demands.embedded && embedded.as_ref().is_none_or(Vec::is_empty) {
             let message = "the provenance has to be embedded in the content as well";
             missing(Code::ProvenanceEmbeddedMissing, "embedded_provenance", message);
         }
         let Some(verifiers) = &demands.verifiers else {
             return;
         };
-        for name in ["embedded_provenance", "watermarks"] {
-            for (index, layer) in list(name).into_iter().flatten().enumerate() {
-                let url = layer.get("verify_agent").and_then(|agent| agent.get("agent_url"));
-                let Some(url) = url.and_then(Value::as_str).map(canonical) else {
+        let layers = [("embedded_provenance", embedded), ("watermarks", &declaration.watermarks)];
+        for (name, list) in layers {
+            for (index, layer) in list.iter().flatten().enumerate() {
+                let agent = layer.as_ref().and_then(|layer| layer.verify_agent.as_ref());
+                let url = agent.and_then(|agent| agent.agent_url.as_deref()).map(canonical);
+                let Some(url) = url else {
                     continue;
                 };
                 if !verifiers.iter().any(|known| canonical(known) == url) {
@@ -184,37 +177,6 @@ impl Judge<'_> {
             }
         }
     }
-}
-
-/// An asset with its place in the request.
-#[derive(Debug)]
-struct Asset<'a> {
-    slot: &'a str,
-    at: String,
-    value: &'a Value,
-}
-
-impl Asset<'_> {
-    fn text(&self, name: &str) -> Option<&str> {
-        self.value.get(name).and_then(Value::as_str)
-    }
-}
-
-fn assets<'a>(creative: &'a Map, at: &str) -> Vec<Asset<'a>> {
-    let mut found = Vec::new();
-    let slots = creative.get("assets").and_then(Value::as_object);
-    for (slot, value) in slots.into_iter().flatten() {
-        let at = format!("{at}.assets.{slot}");
-        match value.as_array() {
-            None => found.push(Asset { slot, at, value }),
-            Some(items) => found.extend(items.iter().enumerate().map(|(index, value)| Asset {
-                slot,
-                at: format!("{at}[{index}]"),
-                value,
-            })),
-        }
-    }
-    found
 }
 
 fn unsupported_format(field: &str) -> Error {
@@ -232,33 +194,31 @@ fn unfit(field: &str, message: &str) -> Error {
     error
 }
 
-/// The slots of a format that a single asset fills.
-fn slots(format: &Map) -> impl Iterator<Item = (&str, &Value)> {
-    let slots = format.get("assets").and_then(Value::as_array);
-    slots.into_iter().flatten().filter_map(|slot| {
-        let name = slot.get("asset_id").or_else(|| slot.get("asset_group_id"));
-        name.and_then(Value::as_str).map(|name| (name, slot))
+/// The places of a format, with their names.
+fn slots(format: &Format) -> impl Iterator<Item = (&str, &Place)> {
+    format.assets.iter().filter_map(|slot| {
+        let name = slot.asset_id.as_ref().or(slot.asset_group_id.as_ref());
+        name.map(|name| (name.as_str(), slot))
     })
 }
 
 /// Whether what the format requires is there, and of the right kind.
-fn required(format: &Map, creative: &Map, at: &str, errors: &mut Vec<Error>) {
-    let given = creative.get("assets").and_then(Value::as_object);
+fn required(format: &Format, creative: &Given, at: &str, errors: &mut Vec<Error>) {
     for (name, slot) in slots(format) {
-        let alias = slot.get("asset_group_id").and_then(Value::as_str).unwrap_or(name);
-        let asset = given.and_then(|given| given.get(name).or_else(|| given.get(alias)));
+        let alias = slot.asset_group_id.as_deref().unwrap_or(name);
+        let asset = creative.assets.get(name).or_else(|| creative.assets.get(alias));
         let field = format!("{at}.assets.{name}");
-        let kind = slot.get("asset_type").and_then(Value::as_str);
         match asset {
-            None if slot.get("required").and_then(Value::as_bool).unwrap_or(false) => {
+            None if slot.required.unwrap_or(false) => {
                 let message = "the format requires this asset";
                 errors.push(unfit(&field, message));
             }
             None => {}
             Some(asset) => {
                 let first = asset.as_array().and_then(|list| list.first()).unwrap_or(asset);
-                let found = first.get("asset_type").and_then(Value::as_str);
-                if kind.is_some() && found.is_some() && kind != found {
+                let found = Asset::read(first).and_then(|asset| asset.asset_type);
+                let kind = &slot.asset_type;
+                if kind.is_some() && found.is_some() && *kind != found {
                     let message = "the format takes another type of asset here";
                     let error = unfit(&field, message);
                     errors.push(refuse::with(error, "accepted_values", json!([kind])));
@@ -268,47 +228,48 @@ fn required(format: &Map, creative: &Map, at: &str, errors: &mut Vec<Error>) {
     }
 }
 
-/// Measures of an asset, with the names of the least and the most that a format can demand.
-const MEASURES: [(&str, &str, &str); 4] = [
-    ("width", "min_width", "max_width"),
-    ("height", "min_height", "max_height"),
-    ("duration_ms", "min_duration_ms", "max_duration_ms"),
-    ("content", "min_length", "max_length"),
-];
+/// A measure of an asset by its name, with what it has to be, at least and at most.
+type Measure = (&'static str, Option<Amount>, [Option<Amount>; 3]);
+
+fn measures(asset: &Asset, demands: &Requirements) -> [Measure; 4] {
+    let length =
+        |text: &str| Amount::whole(u32::try_from(text.chars().count()).unwrap_or(u32::MAX));
+    let letters = asset.text().map(length);
+    [
+        ("width", asset.width, [demands.width, demands.min_width, demands.max_width]),
+        ("height", asset.height, [demands.height, demands.min_height, demands.max_height]),
+        (
+            "duration_ms",
+            asset.duration_ms,
+            [demands.duration_ms, demands.min_duration_ms, demands.max_duration_ms],
+        ),
+        ("content", letters, [None, demands.min_length, demands.max_length]),
+    ]
+}
 
 /// Whether assets have the measures and the values that the format demands.
-fn fitting(format: &Map, assets: &[Asset<'_>], errors: &mut Vec<Error>) {
-    for asset in assets {
-        let slot = slots(format).find(|(name, _)| *name == asset.slot);
-        let Some(requirements) = slot.and_then(|(_, slot)| slot.get("requirements")) else {
+fn fitting(format: &Format, assets: &[Placed<'_>], errors: &mut Vec<Error>) {
+    for Placed { slot, at, asset } in assets {
+        let slot = slots(format).find(|(name, _)| name == slot);
+        let Some(demands) = slot.and_then(|(_, slot)| slot.requirements.as_ref()) else {
             continue;
         };
-        for (measure, least, most) in MEASURES {
-            let value = match asset.value.get(measure) {
-                Some(Value::String(text)) => {
-                    f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX))
-                }
-                Some(number) => number.as_f64().unwrap_or(f64::NAN),
-                None => continue,
-            };
-            let bound = |name: &str| requirements.get(name).and_then(Value::as_f64);
-            let other = bound(measure).is_some_and(|exact| (value - exact).abs() > f64::EPSILON);
-            if other
-                || bound(least).is_some_and(|least| value < least)
-                || bound(most).is_some_and(|most| value > most)
+        for (measure, value, [exact, least, most]) in measures(asset, demands) {
+            let Some(value) = value else { continue };
+            if exact.is_some_and(|exact| value != exact)
+                || least.is_some_and(|least| value < least)
+                || most.is_some_and(|most| value > most)
             {
-                let field = format!("{}.{measure}", asset.at);
                 let message = "the format takes no asset of this size";
-                errors.push(unfit(&field, message));
+                errors.push(unfit(&format!("{at}.{measure}"), message));
             }
         }
-        let allowed = requirements.get("allowed_values").and_then(Value::as_array);
-        if let (Some(allowed), Some(content)) = (allowed, asset.value.get("content"))
+        if let (Some(allowed), Some(content)) = (&demands.allowed_values, &asset.content)
             && !allowed.contains(content)
         {
             let message = "the format lists the values that this asset can have; see details";
-            let field = format!("{}.content", asset.at);
-            let error = refuse::at(Code::CreativeValueNotAllowed, &field, message);
+            let error =
+                refuse::at(Code::CreativeValueNotAllowed, &format!("{at}.content"), message);
             errors.push(refuse::with(error, "allowed_values", json!(allowed)));
         }
     }
@@ -317,25 +278,22 @@ fn fitting(format: &Map, assets: &[Asset<'_>], errors: &mut Vec<Error>) {
 /// Whether a creative contains what is forbidden.
 fn contains(
     forbidden: &Forbidden,
-    creative: &Map,
-    assets: &[Asset<'_>],
+    creative: &Given,
+    assets: &[Placed<'_>],
     at: &str,
     errors: &mut Vec<Error>,
 ) {
     let mut places = Vec::new();
-    let tags = creative.get("tags").and_then(Value::as_array);
-    for (index, tag) in tags.into_iter().flatten().enumerate() {
-        let tag = tag.as_str().unwrap_or_default();
+    for (index, tag) in creative.tags.iter().flatten().enumerate() {
+        let tag = tag.as_deref().unwrap_or_default();
         if forbidden.categories.iter().any(|category| category.eq_ignore_ascii_case(tag)) {
             places.push(format!("{at}.tags[{index}]"));
         }
     }
-    for asset in assets.iter().filter(|asset| asset.text("asset_type") == Some("url")) {
-        let Some(host) = asset.text("url").map(host) else {
-            continue;
-        };
+    let links = assets.iter().filter(|it| it.asset.asset_type.as_deref() == Some("url"));
+    for (at, host) in links.filter_map(|it| Some((&it.at, host(it.asset.url.as_deref()?)))) {
         if forbidden.landing_domains.iter().any(|domain| below(&host, domain)) {
-            places.push(format!("{}.url", asset.at));
+            places.push(format!("{at}.url"));
         }
     }
     let url = forbidden.policy_url.as_deref();
@@ -356,9 +314,9 @@ fn rejected(field: &str, policy_id: &str, policy_url: Option<&str>, reason: &str
 /// Whether every disclosure that has to be shown with a creative can be shown by its format. A
 /// format that says nothing promises nothing.
 fn disclosures(
-    format: Option<&Map>,
-    creative: &Map,
-    assets: &[Asset<'_>],
+    format: Option<&Format>,
+    creative: &Given,
+    assets: &[Placed<'_>],
     at: &str,
     errors: &mut Vec<Error>,
 ) {
@@ -366,46 +324,48 @@ fn disclosures(
         let message = "a disclosure that this creative requires cannot be shown by its format";
         errors.push(refuse::at(Code::ComplianceUnsatisfied, &field, message));
     };
-    let disclosure = creative.get("provenance").and_then(|made| made.get("disclosure"));
-    let due = disclosure.and_then(|it| it.get("required")).and_then(Value::as_bool) == Some(true);
-    let places = disclosure.and_then(|disclosure| disclosure.get("jurisdictions"));
-    for (index, place) in places.and_then(Value::as_array).into_iter().flatten().enumerate() {
-        let guidance = place.get("render_guidance");
-        let positions = guidance.and_then(|guidance| guidance.get("positions"));
-        let Some(positions) = positions.and_then(Value::as_array) else {
+    let disclosure = creative.provenance.as_ref().and_then(|made| made.disclosure.as_ref());
+    let due = disclosure.is_some_and(|disclosure| disclosure.required == Some(true));
+    let places = disclosure.and_then(|disclosure| disclosure.jurisdictions.as_ref());
+    for (index, place) in places.into_iter().flatten().enumerate() {
+        let guidance = place.as_ref().and_then(|place| place.render_guidance.as_ref());
+        let Some((guidance, positions)) =
+            guidance.and_then(|it| Some((it, it.positions.as_ref()?)))
+        else {
             continue;
         };
-        let lasting = guidance.and_then(|guidance| guidance.get("persistence"));
+        let lasting = guidance.persistence.as_ref();
         if due && !positions.iter().any(|position| shows(format, position, lasting)) {
             let field =
                 format!("{at}.provenance.disclosure.jurisdictions[{index}].render_guidance");
             unmet(field);
         }
     }
-    for asset in assets {
-        let wanted =
-            asset.value.get("compliance").and_then(|rules| rules.get("required_disclosures"));
-        for (index, wanted) in wanted.and_then(Value::as_array).into_iter().flatten().enumerate() {
-            let (position, lasting) = (wanted.get("position"), wanted.get("persistence"));
+    for Placed { at, asset, .. } in assets {
+        let rules = asset.compliance.as_ref();
+        let wanted = rules.and_then(|rules| rules.required_disclosures.as_ref());
+        for (index, wanted) in wanted.into_iter().flatten().enumerate() {
+            let position = wanted.as_ref().and_then(|wanted| wanted.position.as_ref());
+            let lasting = wanted.as_ref().and_then(|wanted| wanted.persistence.as_ref());
             if position.is_some_and(|position| !shows(format, position, lasting)) {
-                unmet(format!("{}.compliance.required_disclosures[{index}]", asset.at));
+                unmet(format!("{at}.compliance.required_disclosures[{index}]"));
             }
         }
     }
 }
 
 /// Whether a format can show a disclosure in a position, for as long as it has to last.
-fn shows(format: Option<&Map>, position: &Value, lasting: Option<&Value>) -> bool {
-    let list = |name: &str| format.and_then(|it| it.get(name)).and_then(Value::as_array);
-    if let Some(able) = list("disclosure_capabilities") {
-        let held = able.iter().find(|ability| ability.get("position") == Some(position));
-        let lasts = |modes: Option<&Value>| match lasting {
-            None => true,
-            Some(wanted) => modes.and_then(Value::as_array).is_some_and(|all| all.contains(wanted)),
-        };
-        return held.is_some_and(|ability| lasts(ability.get("persistence")));
+fn shows(format: Option<&Format>, position: &String, lasting: Option<&String>) -> bool {
+    let Some(format) = format else {
+        return false;
+    };
+    match format.abilities() {
+        None => format.supported_disclosure_positions.contains(position),
+        Some(mut able) => {
+            let held = able.find(|ability| ability.position.as_ref() == Some(position));
+            held.is_some_and(|able| lasting.is_none_or(|wanted| able.persistence.contains(wanted)))
+        }
     }
-    list("supported_disclosure_positions").is_some_and(|all| all.contains(position))
 }
 
 /// The host of an address, in lower case, without user and port.

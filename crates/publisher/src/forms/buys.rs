@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 use tradepost_wire::adcp::rules::typed::{Kind, OneOrMore, Typed};
 use tradepost_wire::form;
-use tradepost_wire::json::{Map, Value};
+use tradepost_wire::json::Value;
 
 use super::{Money, Pagination};
 use crate::buy::Status;
+use crate::catalogue::FormatId;
 use crate::money::Amount;
 
 form! {
@@ -40,7 +41,7 @@ form! {
     /// `media-buy/package-request.json`.
     pub(crate) struct PackageRequest {
         product_id: String,
-        format_ids: Vec<Map>,
+        format_ids: Vec<FormatId>,
         format_option_refs: Vec<FormatOption>,
         format_kind: Option<String>,
         budget: Amount,

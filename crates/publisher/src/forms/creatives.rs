@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 use tradepost_wire::form;
-
-use crate::money::Amount;
-use tradepost_wire::json::{Map, Value};
+use tradepost_wire::json::Value;
 
 use super::{Direction, Pagination};
+use crate::catalogue::FormatId;
 use crate::creative::Status;
+use crate::money::Amount;
 use crate::resolve::Reference;
 
 form! {
@@ -66,7 +66,7 @@ form! {
         unassigned: Option<bool>,
         has_served: Option<bool>,
         concept_ids: Option<Vec<String>>,
-        format_ids: Option<Vec<Value>>,
+        format_ids: Option<Vec<FormatId>>,
         has_variables: Option<bool>;
         whole sent
     }
@@ -79,7 +79,7 @@ form! {
 
     /// `media-buy/list-creative-formats-request.json`.
     pub(crate) struct ListCreativeFormats {
-        format_ids: Option<Vec<Map>>,
+        format_ids: Option<Vec<FormatId>>,
         asset_types: Option<Vec<String>>,
         min_width: Option<Amount>,
         max_width: Option<Amount>,
@@ -92,8 +92,8 @@ form! {
         wcag_level: Option<WcagLevel>,
         disclosure_positions: Vec<String>,
         disclosure_persistence: Vec<String>,
-        output_format_ids: Option<Vec<Map>>,
-        input_format_ids: Option<Vec<Map>>,
+        output_format_ids: Option<Vec<FormatId>>,
+        input_format_ids: Option<Vec<FormatId>>,
         pagination: Option<Pagination>,
     }
 }

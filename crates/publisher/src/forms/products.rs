@@ -6,6 +6,7 @@ use tradepost_wire::json::{Map, Value};
 
 use super::Pagination;
 use super::buys::ListReference;
+use crate::catalogue::FormatId;
 use crate::money::Amount;
 
 form! {
@@ -43,7 +44,7 @@ form! {
         exclusivity: Option<String>,
         is_fixed_price: Option<bool>,
         pricing_currencies: Option<Vec<String>>,
-        format_ids: Option<Vec<Map>>,
+        format_ids: Option<Vec<FormatId>>,
         min_exposures: Option<Amount>,
         start_date: Option<String>,
         end_date: Option<String>,

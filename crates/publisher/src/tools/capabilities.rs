@@ -9,7 +9,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::controller;
-use crate::catalogue::{Product, text};
+use crate::catalogue::Product;
 use crate::creative::policy::Review;
 use crate::forms::products::GetCapabilities;
 use crate::profile::Profile;
@@ -146,7 +146,7 @@ fn media_buy(profile: &Profile) -> Value {
     let mut section = Map::new();
     let mut add = |name: &str, value: Value| section.insert(name.to_owned(), value);
     let models = rolled(products, |product| {
-        product.prices().map(|price| text(price, "pricing_model").to_owned()).collect()
+        product.prices().iter().filter_map(|price| price.pricing_model.clone()).collect()
     });
     if !models.is_empty() {
         add("supported_pricing_models", json!(models));
@@ -162,9 +162,8 @@ fn media_buy(profile: &Profile) -> Value {
     add("features", FEATURES.iter().map(|(name, has)| ((*name).to_owned(), json!(has))).collect());
     add("execution", json!({"targeting": {"geo_countries": true}}));
     let metrics = rolled(products, |product| {
-        let metrics = product.published.get("metric_optimization");
-        let metrics = metrics.and_then(|metrics| metrics.get("supported_metrics"));
-        let metrics = metrics.and_then(Value::as_array).into_iter().flatten();
+        let metrics = product.published.metric_optimization.iter();
+        let metrics = metrics.flat_map(|metrics| metrics.supported_metrics.iter().flatten());
         metrics.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
     });
     if !metrics.is_empty() {
@@ -178,8 +177,7 @@ fn portfolio(profile: &Profile) -> Value {
     let catalogue = &profile.catalogue;
     let said = &catalogue.portfolio;
     let mut portfolio = json!({"publisher_domains": [profile.domain]});
-    let channels =
-        rolled(&catalogue.products, |product| product.channels().map(ToOwned::to_owned).collect());
+    let channels = rolled(&catalogue.products, |product| product.channels().to_vec());
     let optional = [
         ("primary_channels", json!(channels)),
         ("primary_countries", json!(said.primary_countries)),

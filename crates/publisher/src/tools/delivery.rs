@@ -14,7 +14,7 @@ use super::buys;
 use crate::account::Account;
 use crate::buy::report::{self, Delivery, Period, Report};
 use crate::buy::{MediaBuy, Package, Status};
-use crate::catalogue::{Product, currency};
+use crate::catalogue::{PricingOption, Product};
 use crate::forms::buys::GetMediaBuyDelivery;
 use crate::money::Amount;
 use crate::refuse::{Refusal, Stop, at, invalid, with};
@@ -28,7 +28,8 @@ pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Rep
     let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
     let buys = buys::list::chosen(work, ids, filter, None)?;
     let mut products = work.publisher.products(work.shelf)?;
-    let house = products.first().and_then(|product| product.prices().next()).map(currency);
+    let house = products.first().and_then(|product| product.prices().first());
+    let house = house.map(PricingOption::currency);
     let house = house.unwrap_or("USD").to_owned();
     products.retain(|product| buys.iter().any(|kept| kept.thing.has(product)));
     capable(form, &products)?;
@@ -98,13 +99,12 @@ fn range(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, 
 
 /// Whether what was bought is reported as it is asked for.
 fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), Stop> {
-    let reporting = |product: &Product, name: &str| {
-        product.published.get("reporting_capabilities").and_then(|can| can.get(name)).cloned()
-    };
     let mut problems: Vec<Error> = Vec::new();
     for (name, asked) in [("start_date", &form.start_date), ("end_date", &form.end_date)] {
         let lifetime_only = |product: &Product| {
-            reporting(product, "date_range_support").is_some_and(|can| can == "lifetime_only")
+            let reporting = product.published.reporting_capabilities.as_ref();
+            let support = reporting.and_then(|reporting| reporting.date_range_support.as_deref());
+            support == Some("lifetime_only")
         };
         if asked.is_some() && products.iter().any(lifetime_only) {
             let message = "a product of these media buys is reported over its lifetime alone; leave the \
@@ -113,18 +113,15 @@ fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), Stop>
         }
     }
     if let Some(granularity) = &form.time_granularity {
-        let windows = |product: &Product| -> Vec<Value> {
-            let known = reporting(product, "windowed_pull_granularities");
-            known.and_then(|known| known.as_array().cloned()).unwrap_or_default()
+        let windowed = |product: &Product, word: &str| {
+            let mut reporting = product.published.reporting_capabilities.iter();
+            reporting.any(|it| it.windowed_pull_granularities.iter().any(|known| known == word))
         };
-        let daily = granularity == "daily";
-        let reported =
-            |product: &Product| windows(product).iter().any(|known| known == granularity);
-        if !daily || !products.iter().all(reported) {
+        let daily = products.iter().all(|product| windowed(product, "daily"));
+        if granularity != "daily" || !daily {
             let message = "these media buys are not reported in such windows";
             let error = at(Code::UnsupportedGranularity, "time_granularity", message);
-            let known = products.iter().all(|product| windows(product).contains(&"daily".into()));
-            let known: &[&str] = if known && !products.is_empty() { &["daily"] } else { &[] };
+            let known: &[&str] = if daily && !products.is_empty() { &["daily"] } else { &[] };
             problems.push(with(error, "accepted_values", json!(known)));
         }
     }
@@ -179,15 +176,13 @@ fn row(
 }
 
 fn model(package: &Package) -> Option<&str> {
-    package.price.get("pricing_model").and_then(Value::as_str)
+    package.price.pricing_model.as_deref()
 }
 
 /// What a package costs.
 fn priced(buy: &MediaBuy, package: &Package) -> Map {
-    let number = |members: &Map, name: &str| members.get(name).and_then(Amount::read);
-    let bid = number(&package.shown, "bid_price");
-    let rate = number(&package.price, "fixed_price").or(bid);
-    let rate = rate.or_else(|| number(&package.price, "floor_price")).unwrap_or_default();
+    let bid = package.shown.get("bid_price").and_then(Amount::read);
+    let rate = package.price.fixed_price.or(bid).or(package.price.floor_price).unwrap_or_default();
     let mut row = Map::new();
     row.insert("package_id".to_owned(), package.package_id.clone().into());
     row.insert("pricing_model".to_owned(), model(package).unwrap_or("cpm").into());

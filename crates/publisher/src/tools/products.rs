@@ -4,7 +4,6 @@
 
 use tradepost_wire::adcp::error::Error;
 use tradepost_wire::adcp::rules::typed::Typed as _;
-use tradepost_wire::canonical;
 use tradepost_wire::json::{Value, json};
 
 use super::page;
@@ -79,7 +78,7 @@ pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop
         Mode::Wholesale => wholesale(work, form, &offer)?,
         Mode::Refine => {
             let refined = refine::refine(work, form, &offer)?;
-            answer(work, form, &offer, refined)?
+            answer(work, form, &offer, refined, version(work, &offer))?
         }
     };
     reply.warnings.extend(work.prepared.supply.as_ref().and_then(supply::warning));
@@ -143,22 +142,19 @@ fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<Error> {
     problems
 }
 
-fn brief(work: &Work<'_>, form: &GetProducts, offer: &Offer) -> Result<Reply, Stop> {
+fn brief(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply, Stop> {
     let wanted = rank::telling(form.brief.as_deref().unwrap_or_default());
     let brand = form.brand.as_ref().map(brand_words).unwrap_or_default();
-    let ranked = offer.ranked(&wanted, &brand).into_iter().map(|(mut product, fit)| {
-        product.published.insert("brief_relevance".to_owned(), fit.relevance().into());
-        product
-    });
+    let ranked = offer.ranked(&wanted, &brand).into_iter();
     let found = Refined {
-        products: ranked.collect(),
+        products: ranked.map(|(product, fit)| (product, Some(fit.relevance()))).collect(),
         proposals: propose::for_brief(work, form, offer, &wanted)?,
         applied: Vec::new(),
     };
-    answer(work, form, offer, found)
+    answer(work, form, offer, found, version(work, offer))
 }
 
-fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer) -> Result<Reply, Stop> {
+fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply, Stop> {
     let version = version(work, offer);
     if form.if_wholesale_feed_version.as_ref() == Some(&version) {
         let body = json!({
@@ -168,36 +164,39 @@ fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer) -> Result<Reply
         });
         return Ok(Reply::completed("nothing has changed since that version", body));
     }
-    answer(work, form, offer, Refined { products: offer.fitting.clone(), ..Refined::default() })
+    let products = offer.fitting.iter().map(|product| (product.clone(), None)).collect();
+    answer(work, form, offer, Refined { products, ..Refined::default() }, version)
 }
 
 /// The version of what fits, whatever its order and the page.
-fn version(work: &Work<'_>, offer: &Offer) -> String {
-    let shown: Vec<Value> = offer.fitting.iter().map(shown).collect();
-    page::mark(&format!("{}\n{}", scope(work, offer), canonical::to_string(&shown.into())))
+fn version(work: &Work<'_>, offer: &Offer<'_>) -> String {
+    let shown: Vec<&str> = offer.fitting.iter().map(Product::canonical).collect();
+    page::mark(&format!("{}\n[{}]", scope(work, offer), shown.join(",")))
 }
 
 /// The answer with a page of products.
 fn answer(
     work: &Work<'_>,
     form: &GetProducts,
-    offer: &Offer,
+    offer: &Offer<'_>,
     found: Refined,
+    version: String,
 ) -> Result<Reply, Stop> {
     let total = found.products.len();
     let page = page::of(found.products, form.pagination.as_ref(), &scope(work, offer))?;
-    let products: Vec<Value> = page
-        .items
-        .iter()
-        .map(|product| projected(shown(product), form.fields.as_deref()))
-        .collect();
+    let wanted = |name: &str| {
+        let mut fields = form.fields.iter().flatten();
+        form.fields.is_none() || ALWAYS.contains(&name) || fields.any(|field| field == name)
+    };
+    let products = page.items.into_iter().map(|(product, fit)| product.shown(fit, wanted));
     let message = match total {
         0 => "no product fits".to_owned(),
         1 => "1 product fits".to_owned(),
         _ => format!("{total} products fit"),
     };
-    let mut reply = Reply::completed(message, json!({"products": products}));
+    let mut reply = Reply::completed(message, json!({}));
     let mut add = |name: &str, value: Value| reply.body.insert(name.to_owned(), value);
+    add("products", products.collect());
     if !found.proposals.is_empty() {
         add("proposals", found.proposals.into());
     }
@@ -213,39 +212,20 @@ fn answer(
     }
     add("pagination", page.pagination);
     add("cache_scope", cache_scope(offer).into());
-    add("wholesale_feed_version", version(work, offer).into());
+    add("wholesale_feed_version", version.into());
     if work.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox) {
         add("sandbox", true.into());
     }
     Ok(reply)
 }
 
-/// A product as it is shown: as it is published, and when it leaves the offer.
-fn shown(product: &Product) -> Value {
-    let mut shown = product.published.clone();
-    if let Some(moment) = product.expires_at() {
-        shown.insert("expires_at".to_owned(), moment.to_string().into());
-    }
-    shown.into()
-}
-
-/// Only the members that were asked for, and those without which it is no product.
-fn projected(mut product: Value, fields: Option<&[String]>) -> Value {
-    if let (Some(fields), Some(members)) = (fields, product.as_object_mut()) {
-        members.retain(|name, _| {
-            ALWAYS.contains(&name.as_str()) || fields.iter().any(|field| field == name)
-        });
-    }
-    product
-}
-
-fn cache_scope(offer: &Offer) -> &'static str {
+fn cache_scope(offer: &Offer<'_>) -> &'static str {
     if offer.own_prices { "account" } else { "public" }
 }
 
 /// What decides about the list of products. An account with the public prices sees the public
 /// list.
-fn scope(work: &Work<'_>, offer: &Offer) -> String {
+fn scope(work: &Work<'_>, offer: &Offer<'_>) -> String {
     let account = work.admitted.account.as_ref().filter(|_| offer.own_prices);
     page::scope(&work.ask.arguments, account.map(|account| account.record.id.as_str()))
 }

@@ -40,9 +40,9 @@ fn catalogue(product: &Value) -> Value {
 fn a_small_catalogue_is_read_with_the_addresses_of_its_formats() {
     let read = Catalogue::parse(&catalogue(&product()).to_string()).unwrap();
     let product = read.product("one").unwrap();
-    let format = product.formats().next().unwrap();
-    assert_eq!(format["agent_url"], "https://ads.gazette.example");
-    assert_eq!(Price::of(product.pricing("cpm").unwrap()), Price::Fixed(Amount::whole(5)));
+    let format = &product.formats()[0];
+    assert_eq!(format.agent_url.as_deref(), Some("https://ads.gazette.example"));
+    assert_eq!(product.pricing("cpm").unwrap().price(), Price::Fixed(Amount::whole(5)));
     assert!(product.is_guaranteed() && read.product("two").is_none());
 }
 

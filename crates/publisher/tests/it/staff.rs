@@ -5,14 +5,14 @@ use std::sync::mpsc;
 use expect_test::{Expect, expect};
 use tradepost_publisher::account::{Account, Status as Standing};
 use tradepost_publisher::agent::{Authorization, Billing};
-use tradepost_publisher::creative::{Creative, Status as Review};
+use tradepost_publisher::creative::{Creative, Given, Status as Review};
 use tradepost_publisher::shelf::{Kind, New, Query, own_id};
 use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
 use tradepost_publisher::task::Task;
 use tradepost_publisher::task::end::{Office, record_id};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::support::Desk;
 use crate::support::shop::{ACCOUNT, Shop, errors, package};
@@ -80,7 +80,7 @@ fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
         status,
         rejection_reason: None,
         review_ends_at: None,
-        given: Map::new(),
+        given: Given::default(),
         assigned: Default::default(),
     };
     let (account, now) = (account.to_owned(), desk.now);

@@ -8,7 +8,7 @@ use super::package::{self, Bought, Flight};
 use super::{Desk, all_not_done, scrubbed_members};
 use crate::account::Funds;
 use crate::buy::{Envelope, MediaBuy, Package, Status};
-use crate::catalogue::{Product, currency};
+use crate::catalogue::Product;
 use crate::forms::Money;
 use crate::forms::buys::{Acceptance, CreateMediaBuy, PackageRequest};
 use crate::money::Amount;
@@ -231,7 +231,7 @@ fn proposed(
             price: option.clone(),
             shown: Map::new(),
         };
-        let currency = currency(option).to_owned();
+        let currency = option.currency().to_owned();
         bought.push(Bought { package, product: product.clone(), currency });
     }
     Ok((bought, Some(envelope(&kept, amount, flight))))

@@ -79,7 +79,8 @@ fn is_token(text: &str) -> bool {
 
 /// What would be delivered (`core/planned-delivery.json`).
 fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
-    let mut channels: Vec<&str> = products.iter().flat_map(Product::channels).collect();
+    let mut channels: Vec<&str> =
+        products.iter().flat_map(Product::channels).map(String::as_str).collect();
     channels.sort_unstable();
     channels.dedup();
     let overlay = |package: &crate::buy::Package, name: &str| {

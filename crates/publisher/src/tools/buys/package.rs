@@ -3,11 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::{Desk, aim, all_not_done, not_done, scrubbed_members, terms};
 use crate::buy::Package;
-use crate::catalogue::{Price, Product, currency, maps, same_format, text};
+use crate::catalogue::{Price, PricingOption, Product};
 use crate::forms::buys::PackageRequest;
 use crate::money::Amount;
 use crate::refuse::{self, at, invalid, with};
@@ -47,15 +47,14 @@ pub(super) fn bought(
     on_offer(desk, product, place, problems);
     let account = desk.account.map(|account| &account.thing);
     let Some(option) = product.price_for(account, &given.pricing_option_id) else {
-        let options = product.prices_for(account).into_iter();
-        let known = options.filter_map(|one| one.get("pricing_option_id"));
+        let known = product.prices_for(account).iter().map(PricingOption::id);
         let field = format!("{place}.pricing_option_id");
         let message = "the product has no such price; details.accepted_values lists its prices";
         let error = invalid(&field, message);
-        problems.push(with(error, "accepted_values", known.cloned().collect::<Value>()));
+        problems.push(with(error, "accepted_values", known.collect::<Value>()));
         return Ok(None);
     };
-    let currency = currency(option).to_owned();
+    let currency = option.currency().to_owned();
     bid(option, given.bid_price, place, problems);
     minimum(product, option, given.budget, &format!("{place}.budget"), problems);
     dates(given.start_time, given.end_time, flight, place, problems);
@@ -101,22 +100,27 @@ fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<
 }
 
 /// Whether a bid is at least what the price asks for. On a fixed price a bid decides nothing.
-pub(super) fn bid(option: &Map, bid: Option<Amount>, place: &str, problems: &mut Vec<Error>) {
-    let (Some(bid), Price::Auction(Some(floor))) = (bid, Price::of(option)) else {
+pub(super) fn bid(
+    option: &PricingOption,
+    bid: Option<Amount>,
+    place: &str,
+    problems: &mut Vec<Error>,
+) {
+    let (Some(bid), Price::Auction(Some(floor))) = (bid, option.price()) else {
         return;
     };
     if bid < floor {
         let message = "the bid is below the floor of this price, which details.minimum has";
         let error = invalid(&format!("{place}.bid_price"), message);
         let error = with(error, "minimum", floor);
-        problems.push(with(error, "currency", currency(option)));
+        problems.push(with(error, "currency", option.currency()));
     }
 }
 
 /// The least that a package of a product may cost at a price.
-fn least(product: &Product, option: &Map) -> Option<Amount> {
-    let flat = match Price::of(option) {
-        Price::Fixed(price) if text(option, "pricing_model") == "flat_rate" => Some(price),
+fn least(product: &Product, option: &PricingOption) -> Option<Amount> {
+    let flat = match option.price() {
+        Price::Fixed(price) if option.pricing_model.as_deref() == Some("flat_rate") => Some(price),
         Price::Fixed(_) | Price::Auction(_) => None,
     };
     product.minimum(option).into_iter().chain(flat).reduce(Ord::max)
@@ -125,7 +129,7 @@ fn least(product: &Product, option: &Map) -> Option<Amount> {
 /// Whether a package may cost so little.
 pub(super) fn minimum(
     product: &Product,
-    option: &Map,
+    option: &PricingOption,
     budget: Amount,
     field: &str,
     problems: &mut Vec<Error>,
@@ -139,7 +143,7 @@ pub(super) fn minimum(
     if let Some(least) = least {
         error = with(error, "minimum_budget", least);
     }
-    problems.push(with(error, "currency", currency(option)));
+    problems.push(with(error, "currency", option.currency()));
 }
 
 /// Whether a package runs while its buy runs.
@@ -166,23 +170,23 @@ pub(super) fn dates(
 /// Whether a product can be had in the formats that were chosen.
 fn formats(product: &Product, given: &PackageRequest, place: &str, problems: &mut Vec<Error>) {
     for (index, format) in given.format_ids.iter().enumerate() {
-        if !product.formats().any(|one| same_format(one, format)) {
+        if !product.formats().iter().any(|one| one.means(format)) {
             let field = format!("{place}.format_ids[{index}]");
             let message = "the product does not come in this format; its format_ids says in which";
             problems.push(invalid(&field, message));
         }
     }
-    let known = || maps(product.published.get("format_options"));
+    let known = &product.published.format_options;
     for (index, chosen) in given.format_option_refs.iter().enumerate() {
         let id = chosen.format_option_id.as_str();
-        if !known().any(|option| text(option, "format_option_id") == id) {
+        if !known.iter().any(|option| option.format_option_id.as_deref() == Some(id)) {
             let field = format!("{place}.format_option_refs[{index}]");
             let message = "the product has no such format option; its format_options lists them";
             problems.push(invalid(&field, message));
         }
     }
     if let Some(kind) = &given.format_kind
-        && !known().any(|option| text(option, "format_kind") == kind)
+        && !known.iter().any(|option| option.format_kind.as_ref() == Some(kind))
     {
         problems.push(not_done(&format!("{place}.format_kind")));
     }

@@ -2,10 +2,9 @@
 //! reported, and what is optimized.
 
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::adcp::rules::typed::Typed as _;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
-use crate::catalogue::{Product, maps, number, text};
+use crate::catalogue::{Optimization, Product};
 use crate::forms::buys::{
     CommittedMetric, Goal, GoalKind, MeasurementTerms, MetricScope, PackageRequest, Standard,
 };
@@ -44,8 +43,8 @@ fn measurement(
 ) {
     let billing = terms.billing_measurement.as_ref();
     // The product says its terms in the words in which a buyer asks for others.
-    let ours = product.published.get("measurement_terms").and_then(MeasurementTerms::read);
-    let own = ours.as_ref().and_then(|ours| ours.billing_measurement.as_ref());
+    let ours = product.published.measurement_terms.as_ref();
+    let own = ours.and_then(|ours| ours.billing_measurement.as_ref());
     let least = own.and_then(|own| own.max_variance_percent).unwrap_or(LEAST_VARIANCE);
     let variance = billing.and_then(|billing| billing.max_variance_percent);
     if variance.is_some_and(|asked| asked < least) {
@@ -54,9 +53,9 @@ fn measurement(
         let accepted = json!({"minimum": least});
         problems.push(rejected(&field, message, accepted));
     }
-    let reported = product.published.get("reporting_capabilities");
-    let windows = maps(reported.and_then(|reported| reported.get("measurement_windows")));
-    let windows: Vec<&str> = windows.map(|window| text(window, "window_id")).collect();
+    let reported = product.published.reporting_capabilities.iter();
+    let windows = reported.flat_map(|reported| reported.measurement_windows.iter());
+    let windows: Vec<_> = windows.filter_map(|window| window.window_id.as_deref()).collect();
     if let Some(window) = billing.and_then(|billing| billing.measurement_window.as_deref())
         && !windows.is_empty()
         && !windows.contains(&window)
@@ -65,7 +64,7 @@ fn measurement(
         let message = "the product is not measured over this window";
         problems.push(rejected(&field, message, json!(windows)));
     }
-    let offered = ours.as_ref().and_then(|ours| ours.makegood_policy.as_ref());
+    let offered = ours.and_then(|ours| ours.makegood_policy.as_ref());
     if let (Some(offered), Some(asked)) = (offered, &terms.makegood_policy)
         && !asked.available_remedies.iter().any(|one| offered.available_remedies.contains(one))
     {
@@ -78,9 +77,9 @@ fn measurement(
 /// A product promises its own standards, and no stricter ones.
 fn standards(product: &Product, given: &[Standard], place: &str, problems: &mut Vec<Error>) {
     for (index, Standard { metric, threshold }) in given.iter().enumerate() {
-        let ours = maps(product.published.get("performance_standards"))
-            .find(|ours| text(ours, "metric") == metric);
-        let promised = ours.and_then(|ours| number(ours, "threshold"));
+        let mut ours = product.published.performance_standards.iter();
+        let ours = ours.find(|ours| ours.metric.as_ref() == Some(metric));
+        let promised = ours.and_then(|ours| ours.threshold);
         let threshold = *threshold;
         let fits = promised.is_some_and(|promised| {
             // Invalid traffic is a ceiling; everything else is a floor.
@@ -99,9 +98,7 @@ fn standards(product: &Product, given: &[Standard], place: &str, problems: &mut 
 
 /// What is reported is what the product reports.
 fn metrics(product: &Product, given: &[CommittedMetric], place: &str, problems: &mut Vec<Error>) {
-    let reported = product.published.get("reporting_capabilities");
-    let known = reported.and_then(|reported| reported.get("available_metrics")?.as_array());
-    let known = known.map(Vec::as_slice).unwrap_or_default();
+    let known = product.metrics();
     for (index, asked) in given.iter().enumerate() {
         let is_known = known.iter().any(|known| *known == asked.metric_id);
         if asked.scope != MetricScope::Standard || !is_known {
@@ -115,7 +112,7 @@ fn metrics(product: &Product, given: &[CommittedMetric], place: &str, problems: 
 /// What a package is optimized for. A product that declares what it can be optimized for takes nothing
 /// else; one that declares nothing takes a goal as a wish.
 pub(super) fn goals(product: &Product, given: &[Goal], place: &str, problems: &mut Vec<Error>) {
-    let declared = product.published.get("metric_optimization").and_then(Value::as_object);
+    let declared = product.published.metric_optimization.as_ref();
     for (index, goal) in given.iter().enumerate() {
         let place = format!("{place}.optimization_goals[{index}]");
         match goal.kind {
@@ -130,10 +127,15 @@ pub(super) fn goals(product: &Product, given: &[Goal], place: &str, problems: &m
     }
 }
 
-fn metric_goal(declared: Option<&Map>, goal: &Goal, place: &str, problems: &mut Vec<Error>) {
-    let one_of = |list: &str, member: &str, asked: &Option<Value>| -> Option<Error> {
-        let known = declared?.get(list)?.as_array()?;
-        let asked = asked.as_ref()?;
+fn metric_goal(
+    declared: Option<&Optimization>,
+    goal: &Goal,
+    place: &str,
+    problems: &mut Vec<Error>,
+) {
+    type List = fn(&Optimization) -> &Option<Vec<Value>>;
+    let one_of = |list: List, member: &str, asked: &Option<Value>| -> Option<Error> {
+        let (known, asked) = (list(declared?).as_ref()?, asked.as_ref()?);
         if known.iter().any(|one| one == asked || money::same(one, asked)) {
             return None;
         }
@@ -142,11 +144,11 @@ fn metric_goal(declared: Option<&Map>, goal: &Goal, place: &str, problems: &mut 
         let error = invalid(&format!("{place}.{member}"), message);
         Some(with(error, "accepted_values", json!(known)))
     };
-    problems.extend(one_of("supported_metrics", "metric", &goal.metric));
+    problems.extend(one_of(|it| &it.supported_metrics, "metric", &goal.metric));
     let seconds = &goal.view_duration_seconds;
-    problems.extend(one_of("supported_view_durations", "view_duration_seconds", seconds));
-    problems.extend(one_of("supported_reach_units", "reach_unit", &goal.reach_unit));
-    let known = declared.and_then(|declared| declared.get("supported_targets")?.as_array());
+    problems.extend(one_of(|it| &it.supported_view_durations, "view_duration_seconds", seconds));
+    problems.extend(one_of(|it| &it.supported_reach_units, "reach_unit", &goal.reach_unit));
+    let known = declared.and_then(|declared| declared.supported_targets.as_ref());
     if let (Some(target), Some(known)) = (&goal.target, known)
         && !known.iter().any(|known| *known == target.kind)
     {

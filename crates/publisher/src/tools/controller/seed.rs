@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tradepost_wire::adcp::rules::typed::Typed;
+use tradepost_wire::adcp::rules::typed::{self, Typed};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
@@ -158,16 +158,17 @@ fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
     given.entry("assets").or_insert_with(|| json!({}));
     if !given.contains_key("format_id") && !given.contains_key("format_kind") {
         let formats = work.publisher.formats(work.shelf)?;
-        let format = formats.first().and_then(|format| format.get("format_id")).cloned();
+        let format = formats.into_iter().next().and_then(|format| format.format_id);
         let absent = || Failed::InvalidParams("params.fixture has to name a format_id".into());
-        given.insert("format_id".to_owned(), format.ok_or_else(absent)?);
+        given.insert("format_id".to_owned(), format.ok_or_else(absent)?.given.into());
     }
     let creative = Creative {
         creative_id: id.to_owned(),
         status: status.unwrap_or(Status::Approved),
         rejection_reason,
         review_ends_at: None,
-        given,
+        given: typed::read(given)
+            .ok_or_else(|| Fault::new("reading a fixture", "it is no creative"))?,
         assigned: BTreeMap::new(),
     };
     let new = New { id: &place, owner, account: Some(of), state: "", now: work.ask.now };

@@ -98,13 +98,9 @@ fn rows(work: &Work<'_>) -> Result<Vec<Row>, Stop> {
 impl Filters {
     fn admit(&self, row: &Row) -> bool {
         let (creative, record) = (&row.kept.thing, &row.kept.record);
-        let given = |name: &str| creative.given.get(name);
-        let tags: BTreeSet<&str> = given("tags")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let given = &creative.given;
+        let tags: BTreeSet<&str> =
+            given.tags.iter().flatten().flatten().map(String::as_str).collect();
         let listed = |list: &Option<Vec<String>>, id: &str| {
             list.as_ref().is_none_or(|list| list.iter().any(|known| known == id))
         };
@@ -113,8 +109,8 @@ impl Filters {
         };
         let packages: Vec<&str> = row.packages.iter().map(|(id, _, _)| id.as_str()).collect();
         let buys: Vec<&str> = row.packages.iter().map(|(_, id, _)| id.as_str()).collect();
-        let concept = given("concept_id").and_then(Value::as_str).unwrap_or_default();
-        let varies = given("variables").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+        let concept = given.concept_id.as_deref().unwrap_or_default();
+        let varies = given.variables.as_ref().is_some_and(|it| !it.is_empty());
         let part = self.name_contains.as_ref().map(|part| part.to_lowercase());
         self.accounts.as_ref().is_none_or(|refs| refs.iter().any(|it| row.is_of(it)))
             && self.tags.iter().all(|tag| tags.contains(tag.as_str()))
@@ -136,7 +132,7 @@ impl Filters {
             && self
                 .format_ids
                 .as_ref()
-                .is_none_or(|ids| given("format_id").is_some_and(|id| ids.contains(id)))
+                .is_none_or(|ids| given.format_id.as_ref().is_some_and(|id| ids.contains(id)))
     }
 }
 
@@ -202,7 +198,7 @@ impl ListCreatives {
         let mut add = |name: &str, value: Option<Value>| {
             shown.extend(value.map(|value| (name.to_owned(), value)));
         };
-        let given = |name: &str| creative.given.get(name).cloned();
+        let given = |name: &str| creative.given.sent.get(name).cloned();
         // The schema demands these, whatever fields are asked for.
         add("creative_id", Some(json!(creative.creative_id)));
         add("name", Some(json!(creative.name())));
@@ -253,9 +249,8 @@ fn summary(rows: &[Row]) -> Map {
     for row in rows {
         *statuses.entry(row.status.name()).or_insert(0_u32) += 1;
         let given = &row.kept.thing.given;
-        let format = given.get("format_id").and_then(|id| id.get("id"));
-        let format = format.or_else(|| given.get("format_kind")).and_then(Value::as_str);
-        if let Some(format) = format {
+        let format = given.format_id.as_ref().and_then(|id| id.id.as_deref());
+        if let Some(format) = format.or(given.format_kind.as_deref()) {
             *formats.entry(format).or_insert(0_u32) += 1;
         }
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ use crate::account::Account;
 use crate::buy;
 use crate::creative::judge::{Formats, Judge};
 use crate::creative::policy::{Policy, Provenance};
-use crate::creative::{Creative, Status};
+use crate::creative::{Creative, Given, Status};
 use crate::forms::creatives::{Assignment, CreativeAsset, Mode, SyncCreatives};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
@@ -143,13 +144,15 @@ impl Sync<'_> {
         let id = given.creative_id.as_str();
         let known = self.library.get(id);
         // What is left out stays as it is, except that a creative has one kind of format.
-        let mut whole = known.map(|known| known.thing.given.clone()).unwrap_or_default();
+        let mut whole = known.map(|known| known.thing.given.sent.clone()).unwrap_or_default();
         whole.retain(|name, _| !given.replaces(name));
         whole.extend(given.sent.clone());
         // These say what to do with a creative, and not what it is.
         for member in ["status", "weight", "placement_ids", "placement_refs"] {
             whole.swap_remove(member);
         }
+        let unread = || Fault::new("reading a creative", "it is not in the form that it has");
+        let whole: Given = typed::read(whole).ok_or_else(unread)?;
         let provenance = self.policy.provenance.clone().and(self.products_demand(id, form)?);
         let catalogue = &self.work.publisher.profile.catalogue;
         let judge = Judge { formats: &self.formats, catalogue, provenance };
@@ -169,8 +172,9 @@ impl Sync<'_> {
             }));
         };
         let mut changes: Vec<String> = whole
+            .sent
             .iter()
-            .filter(|(name, value)| known.thing.given.get(*name) != Some(*value))
+            .filter(|(name, value)| known.thing.given.sent.get(*name) != Some(*value))
             .map(|(name, _)| name.clone())
             .collect();
         let now = self.now();
@@ -257,8 +261,8 @@ impl Sync<'_> {
                 continue;
             }
             let product = self.work.publisher.product(self.work.shelf, &package.product_id)?;
-            let policy = product.as_ref().and_then(|it| it.published.get("creative_policy"));
-            if let Some(policy) = policy.and_then(Value::as_object) {
+            let policy = product.as_ref().and_then(|it| it.published.creative_policy.as_ref());
+            if let Some(policy) = policy {
                 demand = demand.and(Provenance::of(policy));
             }
         }

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
-use crate::catalogue::{Price, Product, currency, maps, same_format};
+use crate::catalogue::{Price, PricingOption, Product};
 use crate::forms::products::{BudgetRange, Filters, RequiredStandard};
 use crate::money::Amount;
 use crate::refuse;
@@ -57,21 +56,22 @@ pub(super) fn apply(
     let total = products.len();
     let mut excluded: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut fitting = Vec::new();
-    for mut product in products {
+    for product in products {
         let against = filters.map(|filters| against(&product, filters, account));
         let against = against.unwrap_or_default();
         for name in &against {
             *excluded.entry(name).or_default() += 1;
         }
         if against.is_empty() {
-            let prices = product.prices_for(account).into_iter();
-            let prices =
-                prices.filter(|price| filters.is_none_or(|filters| fits_price(price, filters)));
-            let prices = prices.cloned().map(Value::Object).collect();
-            product.published.insert("pricing_options".to_owned(), prices);
-            // They are in their place now.
-            product.terms.rates.clear();
-            fitting.push(product);
+            let prices = product.prices_for(account).iter();
+            let fits = |price: &&PricingOption| filters.is_none_or(|it| fits_price(price, it));
+            let prices: Vec<_> = prices.filter(fits).collect();
+            let published = !account.is_some_and(|account| product.has_rate(account));
+            if published && prices.len() == product.prices().len() {
+                fitting.push(product);
+            } else {
+                fitting.push(product.at(&prices));
+            }
         }
     }
     let count = |(name, count): (&'static str, usize)| (name.to_owned(), json!({"count": count}));
@@ -101,13 +101,14 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
         filters
             .delivery_type
             .as_ref()
-            .map(|wanted| published.get("delivery_type").is_some_and(|known| known == wanted)),
+            .map(|wanted| published.delivery_type.as_ref() == Some(wanted)),
     );
     check(
         "exclusivity",
-        filters.exclusivity.as_ref().map(|wanted| {
-            published.get("exclusivity").and_then(Value::as_str).unwrap_or("none") == wanted
-        }),
+        filters
+            .exclusivity
+            .as_ref()
+            .map(|wanted| published.exclusivity.as_deref().unwrap_or("none") == wanted),
     );
     check(
         "is_fixed_price",
@@ -118,13 +119,13 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
     check(
         "pricing_currencies",
         filters.pricing_currencies.as_ref().map(|wanted| {
-            prices.iter().any(|price| lists(wanted, currency(price))) && !fitting.is_empty()
+            prices.iter().any(|price| lists(wanted, price.currency())) && !fitting.is_empty()
         }),
     );
     check(
         "format_ids",
         filters.format_ids.as_ref().map(|wanted| {
-            wanted.iter().any(|wanted| product.formats().any(|known| same_format(known, wanted)))
+            wanted.iter().any(|wanted| product.formats().iter().any(|known| known.means(wanted)))
         }),
     );
     check(
@@ -132,20 +133,28 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
         filters
             .channels
             .as_ref()
-            .map(|wanted| product.channels().any(|channel| lists(wanted, channel))),
+            .map(|wanted| product.channels().iter().any(|channel| wanted.contains(channel))),
     );
-    for (name, wanted) in [
-        ("video_placement_types", &filters.video_placement_types),
-        ("audio_distribution_types", &filters.audio_distribution_types),
-        ("sponsored_placement_types", &filters.sponsored_placement_types),
-        ("social_placement_surfaces", &filters.social_placement_surfaces),
+    for (name, wanted, known) in [
+        ("video_placement_types", &filters.video_placement_types, &published.video_placement_types),
+        (
+            "audio_distribution_types",
+            &filters.audio_distribution_types,
+            &published.audio_distribution_types,
+        ),
+        (
+            "sponsored_placement_types",
+            &filters.sponsored_placement_types,
+            &published.sponsored_placement_types,
+        ),
+        (
+            "social_placement_surfaces",
+            &filters.social_placement_surfaces,
+            &published.social_placement_surfaces,
+        ),
     ] {
-        check(
-            name,
-            wanted
-                .as_ref()
-                .map(|wanted| words(published.get(name)).any(|word| lists(wanted, word))),
-        );
+        let wanted = wanted.as_ref();
+        check(name, wanted.map(|wanted| known.iter().any(|word| wanted.contains(word))));
     }
     check(
         "countries",
@@ -164,7 +173,8 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
     check(
         "budget_range",
         filters.budget_range.as_ref().map(|wanted| {
-            let mut of_currency = fitting.iter().filter(|price| currency(price) == wanted.currency);
+            let mut of_currency =
+                fitting.iter().filter(|price| price.currency() == wanted.currency);
             of_currency.any(|price| {
                 wanted.max.zip(product.minimum(price)).is_none_or(|(most, least)| least <= most)
             })
@@ -173,18 +183,15 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
     check(
         "required_metrics",
         filters.required_metrics.as_ref().map(|wanted| {
-            let reporting = published.get("reporting_capabilities");
-            let known = reporting.and_then(|reporting| reporting.get("available_metrics"));
-            wanted.iter().all(|metric| words(known).any(|known| known == metric))
+            let known = product.metrics();
+            wanted.iter().all(|metric| known.iter().any(|known| known == metric))
         }),
     );
     let standards = filters.required_performance_standards.as_ref();
     check(
         "required_performance_standards",
         standards.map(|wanted| {
-            let known: Vec<_> = maps(published.get("performance_standards"))
-                .filter_map(|known| RequiredStandard::read(&known.clone().into()))
-                .collect();
+            let known = &published.performance_standards;
             wanted.iter().all(|wanted| known.iter().any(|known| meets(known, wanted)))
         }),
     );
@@ -199,10 +206,8 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
     check(
         "min_exposures",
         filters.min_exposures.map(|wanted| {
-            let forecast = published.get("forecast").and_then(|forecast| forecast.get("points"));
-            let most = maps(forecast).filter_map(|point| {
-                point.get("metrics")?.get("impressions")?.get("mid").and_then(Amount::read)
-            });
+            let points = published.forecast.iter().flat_map(|forecast| forecast.points.iter());
+            let most = points.filter_map(|it| it.metrics.as_ref()?.impressions.as_ref()?.mid);
             most.fold(Amount::ZERO, Ord::max) >= wanted
         }),
     );
@@ -210,14 +215,14 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
 }
 
 /// Whether a price fits the filters on prices.
-fn fits_price(price: &Map, filters: &Filters) -> bool {
+fn fits_price(price: &PricingOption, filters: &Filters) -> bool {
     let currencies = filters.pricing_currencies.as_ref();
     filters.is_fixed_price.is_none_or(|fixed| is_fixed(price) == fixed)
-        && currencies.is_none_or(|known| lists(known, currency(price)))
+        && currencies.is_none_or(|known| lists(known, price.currency()))
 }
 
-fn is_fixed(price: &Map) -> bool {
-    match Price::of(price) {
+fn is_fixed(price: &PricingOption) -> bool {
+    match price.price() {
         Price::Fixed(_) => true,
         Price::Auction(_) => false,
     }
@@ -242,11 +247,6 @@ fn meets(known: &RequiredStandard, wanted: &RequiredStandard) -> bool {
         && agrees(known.metric.as_ref(), wanted.metric.as_ref())
         && agrees(known.standard.as_ref(), wanted.standard.as_ref())
         && enough
-}
-
-/// The words of a list.
-fn words(list: Option<&Value>) -> impl Iterator<Item = &str> {
-    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 fn lists(list: &[String], word: &str) -> bool {

@@ -7,7 +7,7 @@ use super::filters;
 use super::plan::Choice;
 use super::rank::{self, Fit};
 use crate::account::Account;
-use crate::catalogue::{Product, maps, text};
+use crate::catalogue::Product;
 use crate::forms::products::GetProducts;
 use crate::property::PropertyList;
 use crate::refuse::Stop;
@@ -16,7 +16,7 @@ use crate::work::Work;
 
 /// What is on offer.
 #[derive(Debug)]
-pub(super) struct Offer {
+pub(super) struct Offer<'a> {
     /// What can be bought now.
     available: Vec<Product>,
     /// What of it fits the filters, with the caller's prices.
@@ -25,14 +25,14 @@ pub(super) struct Offer {
     pub diagnostics: Option<Value>,
     /// Whether prices are the account's own.
     pub own_prices: bool,
-    account: Option<Account>,
-    preferred: Vec<String>,
+    account: Option<&'a Account>,
+    preferred: Option<&'a str>,
 }
 
-impl Offer {
+impl<'a> Offer<'a> {
     /// Finds out.
-    pub(super) fn open(work: &Work<'_>, form: &GetProducts) -> Result<Self, Stop> {
-        let account = work.admitted.account.as_ref().map(|kept| kept.thing.clone());
+    pub(super) fn open(work: &'a Work<'_>, form: &'a GetProducts) -> Result<Self, Stop> {
+        let account = work.admitted.account.as_ref().map(|kept| &kept.thing);
         let sold_out = work.prepared.supply.as_ref().map(|supply| supply.sold_out.as_slice());
         let sold_out = sold_out.unwrap_or_default();
         let mut available = work.publisher.products(work.shelf)?;
@@ -40,22 +40,22 @@ impl Offer {
             !product.terms.sold_out
                 && !sold_out.iter().any(|id| id == product.id())
                 && !product.is_expired(work.ask.now)
-                && !product.prices_for(account.as_ref()).is_empty()
+                && !product.prices_for(account).is_empty()
                 && form.required_policies.iter().all(|id| enforces(product, id))
         });
         if let Some(domains) = listed(work, form)? {
             available.retain(|product| is_on(product, &domains));
         }
-        let own = |product: &Product| account.as_ref().is_some_and(|a| product.has_rate(a));
+        let own = |product: &Product| account.is_some_and(|account| product.has_rate(account));
         let own_prices = available.iter().any(own);
-        let filtered = filters::apply(available.clone(), form.filters.as_ref(), account.as_ref());
+        let filtered = filters::apply(available.clone(), form.filters.as_ref(), account);
         Ok(Self {
             available,
             fitting: filtered.products,
             diagnostics: filtered.diagnostics,
             own_prices,
             account,
-            preferred: form.preferred_delivery_types.clone(),
+            preferred: form.preferred_delivery_types.first().map(String::as_str),
         })
     }
 
@@ -91,24 +91,21 @@ impl Offer {
 
     /// What the buyer's preference for a delivery type adds; it decides among what fits alike.
     fn preference(&self, product: &Product) -> u32 {
-        let delivery = product.published.get("delivery_type").and_then(Value::as_str);
-        u32::from(self.preferred.first().map(String::as_str) == delivery && delivery.is_some())
+        let delivery = product.published.delivery_type.as_deref();
+        u32::from(self.preferred == delivery && delivery.is_some())
     }
 
     /// What can stand in a plan in a currency, the best first.
     pub(super) fn choices(&self, words: &[String], currency: &str) -> Vec<Choice> {
-        let ranked = self.ranked(words, &[]);
-        let account = self.account.as_ref();
+        let ranked = self.ranked(words, &[]).into_iter();
         ranked
-            .iter()
-            .filter_map(|(product, fit)| Choice::of(product, fit, account, currency))
+            .filter_map(|(product, fit)| Choice::of(product, fit, self.account, currency))
             .collect()
     }
 }
 
 fn enforces(product: &Product, policy: &str) -> bool {
-    let known = product.published.get("enforced_policies").and_then(Value::as_array);
-    known.into_iter().flatten().any(|known| known.as_str() == Some(policy))
+    product.published.enforced_policies.iter().any(|known| known == policy)
 }
 
 /// The domains that the list of properties in a request comes to; `None` when it names none. The
@@ -129,11 +126,8 @@ fn listed(work: &Work<'_>, form: &GetProducts) -> Result<Option<Vec<String>>, St
 
 /// Whether a product runs on any of these domains.
 fn is_on(product: &Product, domains: &[String]) -> bool {
-    let mut properties = maps(product.published.get("publisher_properties"));
-    properties.any(|properties| {
-        let several = properties.get("publisher_domains").and_then(Value::as_array);
-        let several = several.into_iter().flatten().filter_map(Value::as_str);
-        let mut own = several.chain([text(properties, "publisher_domain")]);
-        own.any(|own| domains.iter().any(|domain| domain == own))
+    product.published.publisher_properties.iter().any(|properties| {
+        let mut own = properties.publisher_domains.iter().chain(&properties.publisher_domain);
+        own.any(|own| domains.contains(own))
     })
 }

@@ -2,11 +2,9 @@
 //! that a person can foresee: shares in percent, more, less, without, each with the name of a
 //! channel. What is not understood is said to be not done.
 
-use tradepost_wire::json::Map;
-
 use super::rank::{self, Fit};
 use crate::account::Account;
-use crate::catalogue::{Price, Product, currency, text, words};
+use crate::catalogue::{Price, PricingOption, Product, words};
 use crate::money::Amount;
 use crate::proposal::{Allocation, Envelope};
 
@@ -29,25 +27,25 @@ pub(super) struct Choice {
     /// Why it stands in the plan.
     why: String,
     /// Its price.
-    option: Map,
+    option: PricingOption,
 }
 
 impl Choice {
     /// The product with its first fixed price in a currency.
     pub(super) fn of(
-        product: &Product,
-        fit: &Fit,
+        product: Product,
+        fit: Fit,
         account: Option<&Account>,
         wanted: &str,
     ) -> Option<Self> {
-        let option = product.prices_for(account).into_iter().find(|option| {
-            matches!(Price::of(option), Price::Fixed(_)) && currency(option) == wanted
+        let option = product.prices_for(account).iter().find(|option| {
+            matches!(option.price(), Price::Fixed(_)) && option.currency() == wanted
         })?;
         if product.terms.approval {
             return None;
         }
-        let why = fit.rationale();
-        Some(Self { product: product.clone(), fit: fit.clone(), why, option: option.clone() })
+        let (why, option) = (fit.rationale(), option.clone());
+        Some(Self { product, fit, why, option })
     }
 
     fn minimum(&self) -> Amount {
@@ -139,7 +137,7 @@ impl Plan {
             .filter(|(percentage, _)| *percentage > 0)
             .map(|(percentage, (choice, _))| Allocation {
                 product_id: choice.product.id().to_owned(),
-                pricing_option_id: text(&choice.option, "pricing_option_id").to_owned(),
+                pricing_option_id: choice.option.id().to_owned(),
                 percentage,
                 rationale: choice.why.clone(),
             })

@@ -26,7 +26,7 @@ const COMMITTED: &str = "committed";
 pub(super) fn for_brief(
     work: &Work<'_>,
     form: &GetProducts,
-    offer: &Offer,
+    offer: &Offer<'_>,
     words: &[String],
 ) -> Result<Vec<Value>, Stop> {
     let Some(terms) = work.publisher.profile.catalogue.proposals else {

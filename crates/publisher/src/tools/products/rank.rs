@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tradepost_wire::json::Value;
-
-use crate::catalogue::{Product, maps, text, words};
+use crate::catalogue::{Product, words};
 use crate::money::Amount;
 
 /// Words that say nothing about what is wanted.
@@ -116,7 +114,7 @@ pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
 
 /// How well a product fits the words of a text.
 pub(super) fn fit(product: &Product, wanted: &[String]) -> Fit {
-    let weights = weights(product);
+    let weights = product.weights(weights);
     let mut fit = Fit::default();
     for word in wanted {
         if let Some(weight) = weights.get(word) {
@@ -134,21 +132,20 @@ fn weights(product: &Product) -> BTreeMap<String, u32> {
         let known = weights.entry(word).or_insert(0);
         *known = weight.max(*known);
     };
-    words(text(&product.published, "name")).for_each(|word| add(word, 3));
+    words(product.published.name.as_deref().unwrap_or_default()).for_each(|word| add(word, 3));
     for channel in product.channels() {
         words(channel).for_each(|word| add(word, 3));
         channel_words(channel).iter().for_each(|word| add((*word).to_owned(), 3));
     }
-    for properties in maps(product.published.get("publisher_properties")) {
-        let tags = properties.get("property_tags").and_then(Value::as_array);
-        let tags = tags.into_iter().flatten().filter_map(Value::as_str);
-        tags.flat_map(words).for_each(|word| add(word, 2));
-    }
+    let properties = product.published.publisher_properties.iter();
+    let tags = properties.flat_map(|properties| properties.property_tags.iter());
+    tags.flat_map(|tag| words(tag)).for_each(|word| add(word, 2));
     product.terms.keywords.iter().flat_map(|word| words(word)).for_each(|word| add(word, 2));
     let delivery: &[&str] =
         if product.is_guaranteed() { &["guaranteed"] } else { &["auction", "auctions"] };
     delivery.iter().for_each(|word| add((*word).to_owned(), 2));
-    words(text(&product.published, "description")).for_each(|word| add(word, 1));
+    let description = product.published.description.as_deref().unwrap_or_default();
+    words(description).for_each(|word| add(word, 1));
     weights
 }
 
@@ -160,7 +157,10 @@ fn channel_words(channel: &str) -> &'static [&'static str] {
 
 /// Whether a word names one of a product's channels.
 pub(super) fn names_channel(word: &str, product: &Product) -> bool {
-    product.channels().any(|channel| channel == word || channel_words(channel).contains(&word))
+    product
+        .channels()
+        .iter()
+        .any(|channel| channel == word || channel_words(channel).contains(&word))
 }
 
 /// Whether a word names any channel.

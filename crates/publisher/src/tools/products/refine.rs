@@ -39,8 +39,8 @@ enum Found {
 /// What came of refining.
 #[derive(Debug, Default)]
 pub(super) struct Refined {
-    /// The products, in the order in which they are shown.
-    pub products: Vec<Product>,
+    /// The products, in the order in which they are shown, and why each fits a brief.
+    pub products: Vec<(Product, Option<String>)>,
     /// The proposals, as they are published.
     pub proposals: Vec<Value>,
     /// `refinement_applied`.
@@ -48,7 +48,11 @@ pub(super) struct Refined {
 }
 
 /// Refines.
-pub(super) fn refine(work: &Work<'_>, form: &GetProducts, offer: &Offer) -> Result<Refined, Stop> {
+pub(super) fn refine(
+    work: &Work<'_>,
+    form: &GetProducts,
+    offer: &Offer<'_>,
+) -> Result<Refined, Stop> {
     let entries = form.refine.as_deref().unwrap_or_default();
     let found = find(work, entries)?;
     let finalizes =
@@ -105,9 +109,9 @@ pub(super) fn refine(work: &Work<'_>, form: &GetProducts, offer: &Offer) -> Resu
     if !named {
         let words: Vec<_> = overall.iter().flat_map(|ask| rank::telling(ask)).collect();
         refined.products =
-            offer.ranked(&words, &[]).into_iter().map(|(product, _)| product).collect();
+            offer.ranked(&words, &[]).into_iter().map(|(product, _)| (product, None)).collect();
     }
-    refined.products.retain(|product| !omitted.iter().any(|id| id == product.id()));
+    refined.products.retain(|(product, _)| !omitted.iter().any(|id| id == product.id()));
     let planned = !refined.proposals.is_empty();
     let mut of_request = of_request.into_iter();
     for (entry, applied) in entries.iter().zip(&mut refined.applied) {
@@ -168,7 +172,7 @@ fn include(
     action: Action,
     ask: Option<&str>,
     product: &Product,
-    offer: &Offer,
+    offer: &Offer<'_>,
 ) -> Value {
     let Some(offered) = offer.find(product.id()) else {
         let notes = "the product is sold out, or a filter of this request leaves it out";
@@ -179,7 +183,7 @@ fn include(
         let words: Vec<_> = ask.map(rank::telling).unwrap_or_default();
         let like = |other: &Product| {
             other.id() != product.id()
-                && other.channels().any(|channel| product.channels().any(|known| known == channel))
+                && other.channels().iter().any(|channel| product.channels().contains(channel))
         };
         let ranked = offer.ranked(&words, &[]).into_iter().map(|(other, _)| other);
         let mut any = false;
@@ -202,9 +206,9 @@ fn include(
     }
 }
 
-fn push(products: &mut Vec<Product>, product: &Product) {
-    if !products.iter().any(|known| known.id() == product.id()) {
-        products.push(product.clone());
+fn push(products: &mut Vec<(Product, Option<String>)>, product: &Product) {
+    if !products.iter().any(|(known, _)| known.id() == product.id()) {
+        products.push((product.clone(), None));
     }
 }
 
@@ -213,7 +217,7 @@ fn push(products: &mut Vec<Product>, product: &Product) {
 fn replan(
     work: &Work<'_>,
     form: &GetProducts,
-    offer: &Offer,
+    offer: &Offer<'_>,
     kept: Kept<Proposal>,
     entry: &Entry,
     overall: &[&str],
@@ -253,7 +257,7 @@ fn replan(
 fn finalize(
     work: &Work<'_>,
     entries: &[Entry],
-    offer: &Offer,
+    offer: &Offer<'_>,
     found: Vec<Found>,
 ) -> Result<Refined, Stop> {
     let mut kept: Vec<Kept<Proposal>> = found
@@ -283,7 +287,7 @@ fn finalize(
     Ok(refined)
 }
 
-fn finalize_problems(work: &Work<'_>, offer: &Offer, kept: &[Kept<Proposal>]) -> Vec<Error> {
+fn finalize_problems(work: &Work<'_>, offer: &Offer<'_>, kept: &[Kept<Proposal>]) -> Vec<Error> {
     let mut problems = Vec::new();
     let granted = work.admitted.reach.rights().of(work.admitted.account_id());
     if granted.is_some_and(|granted| granted.read_only) {

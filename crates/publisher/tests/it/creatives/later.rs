@@ -127,7 +127,7 @@ fn a_text_that_the_format_does_not_list_is_told_what_it_lists() {
              "requirements": {"max_length": 10}},
         ],
     });
-    catalogue.formats.push(format.as_object().unwrap().clone());
+    catalogue.formats.push(tradepost_wire::json::from_value(format.clone()).unwrap());
     let mut script = Script::of(catalogue);
     let text = |text: &str| json!({"asset_type": "text", "content": text});
     let ad = json!({

@@ -4,12 +4,12 @@ use tradepost_publisher::account::{Account, Funds, Governance};
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::MediaBuy;
 use tradepost_publisher::catalogue::{Catalogue, Product, Terms};
-use tradepost_publisher::creative::{Creative, Status};
+use tradepost_publisher::creative::{Creative, Given, Status};
 use tradepost_publisher::money::Amount;
 use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::shelf::{Kept, Kind, New, Query, own_id};
 use tradepost_wire::adcp::Tool;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::{Desk, profile};
 
@@ -45,7 +45,7 @@ pub(crate) fn product(id: &str, price: Value, published: Value, terms: Terms) ->
     });
     let members = all.as_object_mut().unwrap();
     members.extend(published.as_object().unwrap().clone());
-    Product { published: members.clone(), terms }
+    Product::new(members.clone(), terms)
 }
 
 /// A fixed price per thousand impressions.
@@ -155,7 +155,7 @@ impl Shop {
                     status,
                     rejection_reason: reason,
                     review_ends_at: None,
-                    given: Map::new(),
+                    given: Given::default(),
                     assigned: Default::default(),
                 };
                 let record = own_id(owner, ACCOUNT, id);

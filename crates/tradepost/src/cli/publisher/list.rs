@@ -174,7 +174,7 @@ fn rows(
                 let creative = kept.thing;
                 json!({
                     "publisher": publisher, "id": creative.creative_id, "account": kept.record.account,
-                    "name": creative.name(), "format": creative.given.get("format_id")
+                    "name": creative.name(), "format": creative.given.format_id.as_ref()
                         .and_then(|format| format.get("id")),
                     "state": creative.status_at(now).name(),
                     "reason": creative.rejection_reason,

@@ -122,6 +122,33 @@ macro_rules! form {
     )+};
 }
 
+/// Lets forms be kept: each is written as the whole object that it was read from, so that members
+/// which it does not know stay.
+#[macro_export]
+macro_rules! kept_whole {
+    ($($form:ident . $whole:ident),+ $(,)?) => {$(
+        impl ::serde::Serialize for $form {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.$whole.serialize(serializer)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $form {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let members = <$crate::json::Map as ::serde::Deserialize>::deserialize(deserializer)?;
+                $crate::adcp::rules::typed::read(members)
+                    .ok_or_else(|| ::serde::de::Error::custom("it lacks a member, or has another in its place"))
+            }
+        }
+    )+};
+}
+
+/// Reads an object; `None` when it is nothing of this kind.
+#[must_use]
+pub fn read<T: Typed>(members: Map) -> Option<T> {
+    T::read(&Value::Object(members))
+}
+
 /// A member of an object as a type; `None` when it is none of it.
 #[must_use]
 pub fn member<T: Typed>(members: &Map, name: &str) -> Option<T> {
@@ -278,6 +305,39 @@ impl<T: Typed> Typed for OneOrMore<T> {
             | Value::String(_)
             | Value::Object(_) => T::read(value).map(|one| Self(vec![one])),
         }
+    }
+}
+
+/// What of a list can be read, in documents that nobody has checked: what cannot is as if it were not
+/// there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Each<T>(pub Vec<T>);
+
+impl<T> Default for Each<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> std::ops::Deref for Each<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: Typed> Typed for Each<T> {
+    fn kind() -> Kind {
+        Kind::Any
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        Some(Self(value.as_array().into_iter().flatten().filter_map(T::read).collect()))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use expect_test::{Expect, expect};
 use tradepost_publisher::creative::policy::Provenance;
-use tradepost_wire::json::{Value, json};
+use tradepost_wire::json::{Value, from_value, json, to_value};
 
 use super::buys::{ACCOUNT, KEYS, order, sold};
 use super::check;
@@ -146,7 +146,9 @@ fn creative_value_not_allowed() {
         let mut catalogue = super::shop::catalogue();
         let listed = json!({"asset_id": "label", "asset_type": "text", "item_type": "individual",
             "required": false, "requirements": {"allowed_values": ["Buy now", "Read on"]}});
-        catalogue.formats[0]["assets"].as_array_mut().unwrap().push(listed);
+        let mut format = to_value(&catalogue.formats[0]).unwrap();
+        format["assets"].as_array_mut().unwrap().push(listed);
+        catalogue.formats[0] = from_value(format).unwrap();
         config.publishers[0].profile.catalogue = catalogue;
     });
     let label = json!({"asset_type": "text", "content": "Hurry"});

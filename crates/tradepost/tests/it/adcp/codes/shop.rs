@@ -24,7 +24,7 @@ fn product(id: &str, terms: Terms) -> Product {
             "expected_delay_minutes": 60, "timezone": "UTC", "supports_webhooks": false,
             "available_metrics": ["impressions", "spend"], "date_range_support": "date_range"},
     });
-    Product { published: published.as_object().unwrap().clone(), terms }
+    Product::new(published.as_object().unwrap().clone(), terms)
 }
 
 /// What is sold.
@@ -32,9 +32,8 @@ pub fn catalogue() -> Catalogue {
     let mut catalogue = demo::catalogue();
     let usual = Terms::default;
     let past = Some("2026-04-01T00:00:00Z".parse().unwrap());
-    let mut strict = product("strict", usual());
     let actions = json!([{"action": "pause", "modes": ["self_serve"]}]);
-    strict.published.insert("allowed_actions".to_owned(), actions);
+    let strict = product("strict", usual()).with("allowed_actions", actions);
     catalogue.products.extend([
         product("plain", usual()),
         strict,

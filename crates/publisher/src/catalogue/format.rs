@@ -1,0 +1,147 @@
+//! Creative formats: what a creative has to be made of.
+
+use tradepost_wire::adcp::rules::typed::Each;
+use tradepost_wire::json::Value;
+use tradepost_wire::{form, kept_whole};
+
+use super::product::FormatId;
+use crate::money::Amount;
+use crate::shelf::{Kind, Thing};
+
+form! {
+    /// A creative format (`core/format.json`), as far as it is read. Nothing of it has to be there.
+    pub struct Format {
+        /// Its id.
+        format_id: Option<FormatId>,
+        /// Its name for people.
+        name: Option<String>,
+        /// The format of AdCP that it is a case of.
+        canonical: Option<Canonical>,
+        /// What it is made of.
+        assets: Each<Place>,
+        /// What it is shown as.
+        renders: Each<Render>,
+        /// How accessible it is.
+        accessibility: Option<Accessibility>,
+        /// Where it shows disclosures, and for how long.
+        disclosure_capabilities: Option<Vec<Option<Ability>>>,
+        /// Where it shows them, when the capabilities say nothing.
+        supported_disclosure_positions: Each<String>,
+        /// On which properties alone it is accepted.
+        applies_to_property_ids: Option<Value>,
+        /// What comes out of a format that makes creatives.
+        output_format_ids: Each<FormatId>,
+        /// And what goes in.
+        input_format_ids: Each<FormatId>;
+        /// As it is published.
+        whole published
+    }
+
+    /// A format of AdCP itself.
+    pub struct Canonical {
+        /// Its kind.
+        kind: Option<String>,
+    }
+
+    /// A place in a format for an asset, or for a group of them.
+    pub struct Place {
+        /// Its name.
+        asset_id: Option<String>,
+        /// Its name, when it is for a group.
+        asset_group_id: Option<String>,
+        /// What it takes.
+        asset_type: Option<String>,
+        /// Whether there is no creative without it.
+        required: Option<bool>,
+        /// Which measures and values it takes.
+        requirements: Option<Requirements>,
+        /// The places in a group.
+        assets: Each<Inner>,
+    }
+
+    /// A place in a group.
+    pub struct Inner {
+        /// What it takes.
+        asset_type: Option<String>,
+    }
+
+    /// Which measures and values a place takes.
+    pub struct Requirements {
+        /// In pixels.
+        width: Option<Amount>,
+        /// The least.
+        min_width: Option<Amount>,
+        /// The most.
+        max_width: Option<Amount>,
+        /// In pixels.
+        height: Option<Amount>,
+        /// The least.
+        min_height: Option<Amount>,
+        /// The most.
+        max_height: Option<Amount>,
+        /// In milliseconds.
+        duration_ms: Option<Amount>,
+        /// The least.
+        min_duration_ms: Option<Amount>,
+        /// The most.
+        max_duration_ms: Option<Amount>,
+        /// The fewest letters.
+        min_length: Option<Amount>,
+        /// The most letters.
+        max_length: Option<Amount>,
+        /// The values that it can have.
+        allowed_values: Option<Vec<Value>>,
+    }
+
+    /// What a format is shown as.
+    pub struct Render {
+        /// How large.
+        dimensions: Option<Dimensions>,
+    }
+
+    /// How large; what is not said adapts itself.
+    pub struct Dimensions {
+        /// In pixels.
+        width: Option<Amount>,
+        /// In pixels.
+        height: Option<Amount>,
+    }
+
+    /// How accessible a format is.
+    pub struct Accessibility {
+        /// The level of WCAG.
+        wcag_level: Option<String>,
+    }
+
+    /// Where a format shows disclosures.
+    pub struct Ability {
+        /// The position.
+        position: Option<String>,
+        /// For how long.
+        persistence: Each<String>,
+    }
+}
+
+kept_whole!(Format.published);
+
+impl Thing for Format {
+    const KIND: Kind = Kind::Format;
+}
+
+impl Format {
+    /// Whether a format id means it.
+    #[must_use]
+    pub fn is(&self, id: &FormatId) -> bool {
+        self.format_id.as_ref().is_some_and(|own| own.means(id))
+    }
+
+    /// How large it is shown.
+    pub(crate) fn dimensions(&self) -> impl Iterator<Item = &Dimensions> {
+        self.renders.iter().filter_map(|render| render.dimensions.as_ref())
+    }
+
+    /// Where it shows disclosures and for how long, when it says so.
+    pub(crate) fn abilities(&self) -> Option<impl Iterator<Item = &Ability>> {
+        self.disclosure_capabilities.as_ref().map(|all| all.iter().flatten())
+    }
+}

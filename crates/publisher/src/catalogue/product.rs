@@ -1,0 +1,465 @@
+//! Products and their prices. A product is read once: what the seller looks at is typed, the document
+//! is sent as it stands there, and what is worked out from both is kept beside them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+use tradepost_wire::adcp::rules::typed::{self, Each};
+use tradepost_wire::json::{Map, Value};
+use tradepost_wire::{canonical, form, kept_whole};
+
+use crate::account::Account;
+use crate::forms::buys::MeasurementTerms;
+use crate::forms::products::RequiredStandard;
+use crate::money::Amount;
+use crate::shelf::{Kind, Thing};
+
+/// A product. Copies share what it consists of.
+#[derive(Debug, Clone, Serialize)]
+pub struct Product {
+    pub(crate) published: Arc<Published>,
+    /// What only the publisher knows.
+    pub terms: Arc<Terms>,
+    #[serde(skip)]
+    worked_out: Arc<WorkedOut>,
+}
+
+/// What follows from a product, worked out when somebody asks first.
+#[derive(Debug, Default)]
+struct WorkedOut {
+    canonical: OnceLock<String>,
+    weights: OnceLock<BTreeMap<String, u32>>,
+}
+
+/// What only the publisher knows of a product.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Terms {
+    /// Whether nothing is left of it.
+    pub sold_out: bool,
+    /// When it leaves the offer.
+    pub expires_at: Option<Timestamp>,
+    /// Whether each buy of it has to be approved.
+    pub approval: bool,
+    /// After how many seconds the publisher approves by itself, if nothing speaks against it by then; a
+    /// person does when `None`.
+    pub approval_seconds: Option<u32>,
+    /// Whether such an approval is always denied.
+    pub declines: bool,
+    /// Industries of advertisers that it is not sold to, with all that is below them (`alcohol`).
+    pub refused_industries: Vec<String>,
+    /// How many hours before a flight its creatives have to be there.
+    pub creative_lead_hours: Option<u32>,
+    /// The least that a package of it may cost, where its prices do not say.
+    pub minimum_budget: Option<Amount>,
+    /// Where it can run (ISO 3166-1 alpha-2); everywhere when empty.
+    pub countries: Vec<String>,
+    /// Words by which a brief finds it, besides those of its name and description.
+    pub keywords: Vec<String>,
+    /// Prices for some accounts, in place of the published ones; the first that fits holds.
+    pub rates: Vec<Rate>,
+}
+
+/// Prices for some accounts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rate {
+    /// The domain of who buys; anybody when `None`.
+    pub operator: Option<String>,
+    /// The domain of the brand; any when `None`.
+    pub brand: Option<String>,
+    /// The prices (`core/pricing-option.json`).
+    pub pricing_options: Vec<PricingOption>,
+}
+
+form! {
+    /// A product as it is published (`core/product.json`), as far as it is read. Fixtures of tests
+    /// have whatever they have, so that nothing of it has to be there.
+    pub(crate) struct Published {
+        product_id: Option<String>,
+        name: Option<String>,
+        description: Option<String>,
+        delivery_type: Option<String>,
+        exclusivity: Option<String>,
+        expires_at: Option<Timestamp>,
+        channels: Each<String>,
+        format_ids: Each<FormatId>,
+        format_options: Each<FormatOption>,
+        pricing_options: Each<PricingOption>,
+        publisher_properties: Each<Properties>,
+        enforced_policies: Each<String>,
+        video_placement_types: Each<String>,
+        audio_distribution_types: Each<String>,
+        sponsored_placement_types: Each<String>,
+        social_placement_surfaces: Each<String>,
+        reporting_capabilities: Option<Reporting>,
+        performance_standards: Each<RequiredStandard>,
+        measurement_terms: Option<MeasurementTerms>,
+        metric_optimization: Option<Optimization>,
+        forecast: Option<Forecast>,
+        allowed_actions: Option<Vec<Option<AllowedAction>>>,
+        creative_policy: Option<Map>;
+        whole document
+    }
+
+    /// Where a product runs.
+    pub(crate) struct Properties {
+        publisher_domain: Option<String>,
+        publisher_domains: Each<String>,
+        property_tags: Each<String>,
+    }
+
+    /// A format with the choices in it.
+    pub(crate) struct FormatOption {
+        format_option_id: Option<String>,
+        format_kind: Option<String>,
+    }
+
+    /// What is reported, and how (`core/reporting-capabilities.json`). Words are repeated as they stand
+    /// there.
+    pub(crate) struct Reporting {
+        available_metrics: Each<Value>,
+        measurement_windows: Each<Window>,
+        windowed_pull_granularities: Each<Value>,
+        date_range_support: Option<String>,
+    }
+
+    /// Over which a product is measured.
+    pub(crate) struct Window {
+        window_id: Option<String>,
+    }
+
+    /// What a product can be optimized for, as it stands there.
+    pub(crate) struct Optimization {
+        supported_metrics: Option<Vec<Value>>,
+        supported_view_durations: Option<Vec<Value>>,
+        supported_reach_units: Option<Vec<Value>>,
+        supported_targets: Option<Vec<Value>>,
+    }
+
+    /// What a product is expected to deliver.
+    pub(crate) struct Forecast {
+        points: Each<Point>,
+    }
+
+    /// At one budget.
+    pub(crate) struct Point {
+        metrics: Option<Forecasts>,
+    }
+
+    /// Of each figure.
+    pub(crate) struct Forecasts {
+        impressions: Option<Range>,
+    }
+
+    /// From low to high.
+    pub(crate) struct Range {
+        mid: Option<Amount>,
+    }
+
+    /// What may be done with a buy of it, when and by whom.
+    pub(crate) struct AllowedAction {
+        action: Option<String>,
+        modes: Option<Vec<Value>>,
+        allowed_statuses: Option<Vec<Value>>,
+    }
+
+    /// A price (`core/pricing-option.json`), as far as it is read.
+    #[derive(Default)]
+    pub struct PricingOption {
+        /// Its id, unique in the product.
+        pricing_option_id: Option<String>,
+        /// For what is paid (`enums/pricing-model.json`).
+        pricing_model: Option<String>,
+        /// ISO 4217.
+        currency: Option<String>,
+        /// The price, when it is fixed.
+        fixed_price: Option<Amount>,
+        /// The least that can be bid.
+        floor_price: Option<Amount>,
+        /// The least that a package may cost.
+        min_spend_per_package: Option<Amount>;
+        /// As it is published.
+        whole given
+    }
+
+    /// Which format is meant (`core/format-id.json`).
+    pub struct FormatId {
+        /// The agent that defines it.
+        agent_url: Option<String>,
+        /// Its id there.
+        id: Option<String>,
+        /// In pixels.
+        width: Option<Amount>,
+        /// In pixels.
+        height: Option<Amount>,
+        /// In milliseconds.
+        duration_ms: Option<Amount>;
+        /// As it was given.
+        whole given
+    }
+}
+
+kept_whole!(Published.document, PricingOption.given, FormatId.given);
+
+impl Thing for Product {
+    const KIND: Kind = Kind::Product;
+}
+
+impl PartialEq for Product {
+    fn eq(&self, other: &Self) -> bool {
+        self.published == other.published && self.terms == other.terms
+    }
+}
+
+impl<'de> Deserialize<'de> for Product {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Both {
+            published: Map,
+            #[serde(default)]
+            terms: Terms,
+        }
+        let Both { published, terms } = Both::deserialize(deserializer)?;
+        Ok(Self::new(published, terms))
+    }
+}
+
+impl Product {
+    /// A product as it is published (`core/product.json`), and what only the publisher knows of it.
+    #[must_use]
+    pub fn new(published: Map, terms: Terms) -> Self {
+        let Some(published) = typed::read(published) else {
+            unreachable!("whatever a product lacks, it can be read");
+        };
+        Self { published: Arc::new(published), terms: Arc::new(terms), worked_out: Arc::default() }
+    }
+
+    /// The same with another member, or with a member in place of the one of its name.
+    #[must_use]
+    pub fn with(&self, name: &str, value: impl Into<Value>) -> Self {
+        let mut document = self.published.document.clone();
+        document.insert(name.to_owned(), value.into());
+        Self::new(document, Terms::clone(&self.terms))
+    }
+
+    /// The same at these prices, whoever buys.
+    #[must_use]
+    pub(crate) fn at(&self, prices: &[&PricingOption]) -> Self {
+        let prices: Value = prices.iter().map(|price| price.given.clone()).collect();
+        let mut product = self.with("pricing_options", prices);
+        Arc::make_mut(&mut product.terms).rates.clear();
+        product
+    }
+
+    /// As it is shown: the wanted members of what is published, why it fits a brief, and when it leaves
+    /// the offer.
+    #[must_use]
+    pub(crate) fn shown(&self, relevance: Option<String>, wanted: impl Fn(&str) -> bool) -> Map {
+        let document = self.published.document.iter().filter(|(name, _)| wanted(name));
+        let mut shown: Map = document.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let expires_at = self.expires_at().map(|moment| moment.to_string());
+        for (name, value) in [("brief_relevance", relevance), ("expires_at", expires_at)] {
+            if let Some(value) = value.filter(|_| wanted(name)) {
+                shown.insert(name.to_owned(), value.into());
+            }
+        }
+        shown
+    }
+
+    /// The canonical text of what is shown to everybody.
+    pub(crate) fn canonical(&self) -> &str {
+        let text = || canonical::to_string(&self.shown(None, |_| true).into());
+        self.worked_out.canonical.get_or_init(text)
+    }
+
+    /// What its words count, as `of` works it out when nobody has asked before.
+    pub(crate) fn weights(
+        &self,
+        of: impl FnOnce(&Self) -> BTreeMap<String, u32>,
+    ) -> &BTreeMap<String, u32> {
+        self.worked_out.weights.get_or_init(|| of(self))
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.published.product_id.as_deref().unwrap_or_default()
+    }
+
+    /// The published prices.
+    #[must_use]
+    pub fn prices(&self) -> &[PricingOption] {
+        &self.published.pricing_options
+    }
+
+    /// The published price with this id.
+    #[must_use]
+    pub fn pricing(&self, id: &str) -> Option<&PricingOption> {
+        self.prices().iter().find(|option| option.id() == id)
+    }
+
+    /// The prices that hold for an account: its own, or the published ones.
+    #[must_use]
+    pub fn prices_for(&self, account: Option<&Account>) -> &[PricingOption] {
+        match account.and_then(|account| self.rate(account)) {
+            Some(rate) => &rate.pricing_options,
+            None => self.prices(),
+        }
+    }
+
+    /// The price with this id that holds for an account.
+    #[must_use]
+    pub fn price_for(&self, account: Option<&Account>, id: &str) -> Option<&PricingOption> {
+        self.prices_for(account).iter().find(|option| option.id() == id)
+    }
+
+    /// Whether an account has prices of its own.
+    #[must_use]
+    pub fn has_rate(&self, account: &Account) -> bool {
+        self.rate(account).is_some()
+    }
+
+    fn rate(&self, account: &Account) -> Option<&Rate> {
+        let brand = account.brand.get("domain").and_then(Value::as_str);
+        self.terms.rates.iter().find(|rate| {
+            rate.operator.as_ref().is_none_or(|operator| *operator == account.operator)
+                && rate.brand.as_deref().is_none_or(|domain| Some(domain) == brand)
+        })
+    }
+
+    /// The least that a package of it may cost at a price, in the price's currency.
+    #[must_use]
+    pub fn minimum(&self, price: &PricingOption) -> Option<Amount> {
+        price.min_spend_per_package.or(self.terms.minimum_budget)
+    }
+
+    /// Whether delivery is guaranteed.
+    #[must_use]
+    pub fn is_guaranteed(&self) -> bool {
+        self.published.delivery_type.as_deref() == Some("guaranteed")
+    }
+
+    /// When it leaves the offer.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.terms.expires_at.or(self.published.expires_at)
+    }
+
+    /// Whether it has left the offer.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at().is_some_and(|moment| moment <= now)
+    }
+
+    /// The formats that it accepts.
+    #[must_use]
+    pub fn formats(&self) -> &[FormatId] {
+        &self.published.format_ids
+    }
+
+    /// Its channels (`enums/channels.json`).
+    #[must_use]
+    pub fn channels(&self) -> &[String] {
+        &self.published.channels
+    }
+
+    /// The metrics that are reported of it, as they stand there.
+    pub(crate) fn metrics(&self) -> &[Value] {
+        let reporting = self.published.reporting_capabilities.as_ref();
+        reporting.map(|reporting| &*reporting.available_metrics).unwrap_or_default()
+    }
+}
+
+impl PricingOption {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.pricing_option_id.as_deref().unwrap_or_default()
+    }
+
+    /// Its currency (ISO 4217).
+    #[must_use]
+    pub fn currency(&self) -> &str {
+        self.currency.as_deref().unwrap_or_default()
+    }
+
+    /// What it comes to: fixed, or the floor of an auction.
+    #[must_use]
+    pub fn price(&self) -> Price {
+        match self.fixed_price {
+            Some(price) => Price::Fixed(price),
+            None => Price::Auction(self.floor_price),
+        }
+    }
+
+    /// Whether nothing is known of it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+}
+
+/// What a price says: fixed, or the floor of an auction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Price {
+    /// It is this.
+    Fixed(Amount),
+    /// It is found by bidding, from this up when there is a floor.
+    Auction(Option<Amount>),
+}
+
+impl FormatId {
+    /// Whether two mean the same: agent, id and whatever parameters both name. A trailing slash of the
+    /// agent's address means nothing.
+    #[must_use]
+    pub fn means(&self, other: &Self) -> bool {
+        let agent = |format: &Self| {
+            let address = format.agent_url.as_deref().unwrap_or_default();
+            address.trim_end_matches('/').to_ascii_lowercase()
+        };
+        let parameters = |format: &Self| [format.width, format.height, format.duration_ms];
+        let mut both = parameters(self).into_iter().zip(parameters(other));
+        agent(self) == agent(other)
+            && self.id.as_deref().unwrap_or_default() == other.id.as_deref().unwrap_or_default()
+            && both.all(|(one, other)| one.zip(other).is_none_or(|(one, other)| one == other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradepost_wire::json::{from_str, json, to_string};
+
+    use super::*;
+
+    #[test]
+    fn whatever_a_document_has_it_can_be_read_and_is_kept_as_it_was() {
+        let text = r#"{"published":{"product_id":5,"name":null,"channels":["ctv",3],"pricing_options":[1,{"currency":"EUR","fixed_price":5.50,"x":1}],"format_ids":{},"allowed_actions":"all","z":[2.0]},"terms":{"sold_out":true,"expires_at":null,"approval":false,"approval_seconds":null,"declines":false,"refused_industries":[],"creative_lead_hours":null,"minimum_budget":1.5,"countries":[],"keywords":[],"rates":[]}}"#;
+        let product: Product = from_str(text).unwrap();
+        assert_eq!((product.id(), product.channels()), ("", ["ctv".to_owned()].as_slice()));
+        assert_eq!(product.prices().len(), 1);
+        assert_eq!((product.prices()[0].id(), product.prices()[0].currency()), ("", "EUR"));
+        assert_eq!(to_string(&product).unwrap(), text);
+        assert_eq!(from_str::<Product>(text).unwrap(), product);
+    }
+
+    #[test]
+    fn what_is_worked_out_follows_from_what_a_product_is_now() {
+        let published = json!({"product_id": "p", "b": 1, "a": 2.0});
+        let product = Product::new(published.as_object().unwrap().clone(), Terms::default());
+        assert_eq!(product.canonical(), r#"{"a":2,"b":1,"product_id":"p"}"#);
+        let priced = product.with("pricing_options", json!([{"pricing_option_id": "o"}]));
+        assert_eq!(
+            priced.at(&[]).canonical(),
+            r#"{"a":2,"b":1,"pricing_options":[],"product_id":"p"}"#,
+        );
+        let until = Terms { expires_at: "2026-07-01T00:00:00Z".parse().ok(), ..Terms::default() };
+        let leaving = Product::new(priced.published.document.clone(), until);
+        let shown = leaving.shown(Some("why".to_owned()), |name| name != "b");
+        assert_eq!(
+            to_string(&shown).unwrap(),
+            r#"{"product_id":"p","a":2.0,"pricing_options":[{"pricing_option_id":"o"}],"brief_relevance":"why","expires_at":"2026-07-01T00:00:00Z"}"#,
+        );
+    }
+}
