@@ -3,12 +3,15 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use tradepost_wire::adcp::rules::typed::{self, Each};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::{form, kept_whole};
 
 use crate::account::Account;
 use crate::catalogue::PricingOption;
 use crate::money::Amount;
+use crate::reply::object;
 use crate::shelf::{Kept, Kind, Thing};
 
 pub mod action;
@@ -44,9 +47,9 @@ pub struct MediaBuy {
     /// What the proposal was priced for; changes beyond it need another quote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envelope: Option<Envelope>,
-    /// When and by whom it was canceled, and why (`cancellation`).
+    /// When and by whom it was canceled, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cancellation: Option<Value>,
+    pub cancellation: Option<Cancellation>,
     /// Why it was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejection_reason: Option<String>,
@@ -63,7 +66,42 @@ pub struct MediaBuy {
     pub shown: Map,
     /// What became of it, the oldest first (`history` of `get_media_buys`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub history: Vec<Value>,
+    pub history: Vec<Change>,
+}
+
+/// When and by whom something was canceled, and why (`cancellation`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancellation {
+    /// When.
+    pub canceled_at: Timestamp,
+    /// By whom.
+    pub canceled_by: Party,
+    /// Why, when that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+tradepost_wire::words! {
+    /// Who cancels (`enums/canceled-by.json`).
+    pub enum Party {
+        /// Who bought.
+        Buyer = "buyer",
+        /// Who sold.
+        Seller = "seller",
+    }
+}
+
+/// What was done to a buy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The revision that came of it.
+    pub revision: u64,
+    /// When.
+    pub timestamp: Timestamp,
+    /// What.
+    pub action: String,
+    /// The same for people.
+    pub summary: String,
 }
 
 /// What a proposal was priced for.
@@ -125,18 +163,88 @@ pub struct Package {
     /// Whether it is paused.
     #[serde(default)]
     pub paused: bool,
-    /// When and by whom it was canceled (`cancellation`).
+    /// When and by whom it was canceled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cancellation: Option<Value>,
-    /// The creatives that are assigned to it (`core/creative-assignment.json`).
+    pub cancellation: Option<Cancellation>,
+    /// The creatives that are assigned to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub creative_assignments: Vec<Value>,
+    pub creative_assignments: Vec<Assigned>,
     /// Its price, as the pricing option had it.
     #[serde(default, skip_serializing_if = "PricingOption::is_empty")]
     pub price: PricingOption,
-    /// Members of the request that are shown again as they came (`targeting_overlay`, `bid_price`).
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub shown: Map,
+    /// Members of the request that are shown again as they came.
+    #[serde(default, skip_serializing_if = "Shown::is_empty")]
+    pub shown: Shown,
+}
+
+form! {
+    /// A creative of a package (`core/creative-assignment.json`).
+    pub struct Assigned {
+        /// Its id; fixtures of tests may lack it.
+        creative_id: Option<String>;
+        /// As it was assigned.
+        whole given
+    }
+
+    /// Members of a package that are shown as they came, as far as they are read.
+    #[derive(Default)]
+    pub struct Shown {
+        /// Until when its creatives can be changed.
+        creative_deadline: Option<Timestamp>,
+        /// What is bid for it.
+        bid_price: Option<Amount>,
+        /// At whom it is aimed (`core/targeting.json`).
+        targeting_overlay: Option<Map>,
+        /// What it is optimized for.
+        optimization_goals: Each<Goal>,
+        /// What is to be reported of it.
+        committed_metrics: Option<Vec<Value>>;
+        /// All of them.
+        whole members
+    }
+
+    /// What a package is optimized for.
+    pub struct Goal {
+        /// In what its reach is counted.
+        reach_unit: Option<Value>,
+    }
+}
+
+kept_whole!(Assigned.given, Shown.members);
+
+impl Cancellation {
+    /// At a moment, without a reason.
+    #[must_use]
+    pub fn by(canceled_by: Party, canceled_at: Timestamp) -> Self {
+        Self { canceled_at, canceled_by, reason: None }
+    }
+}
+
+impl Assigned {
+    /// Whether it is of this creative.
+    #[must_use]
+    pub fn is(&self, creative_id: &str) -> bool {
+        self.creative_id.as_deref() == Some(creative_id)
+    }
+}
+
+impl Shown {
+    /// These members.
+    #[must_use]
+    pub fn of(members: Map) -> Self {
+        typed::read(members).unwrap_or_default()
+    }
+
+    /// Puts a member there, in place of the one of its name.
+    pub fn set(&mut self, name: &str, value: Value) {
+        let mut members = std::mem::take(&mut self.members);
+        members.insert(name.to_owned(), value);
+        *self = Self::of(members);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
 }
 
 impl Package {
@@ -146,38 +254,33 @@ impl Package {
         self.cancellation.is_none()
     }
 
-    /// Until when its creatives can be changed (`creative_deadline` of what is shown).
+    /// Until when its creatives can be changed.
     #[must_use]
     pub fn creative_deadline(&self) -> Option<Timestamp> {
-        self.shown.get("creative_deadline").and_then(Value::as_str)?.parse().ok()
+        self.shown.creative_deadline
     }
 
     /// What others may see of it (`core/package.json`), within a buy.
     #[must_use]
     pub fn published(&self, buy: &MediaBuy) -> Value {
-        let mut shown = json!({
-            "package_id": self.package_id,
-            "product_id": self.product_id,
-            "pricing_option_id": self.pricing_option_id,
-            "budget": Value::from(self.budget),
-            "start_time": self.start_time.unwrap_or(buy.start_time),
-            "end_time": self.end_time.unwrap_or(buy.end_time),
-            "paused": self.paused,
-        });
-        if let Some(members) = shown.as_object_mut() {
-            if !self.creative_assignments.is_empty() {
-                let assigned = self.creative_assignments.clone().into();
-                members.insert("creative_assignments".to_owned(), assigned);
-            }
-            if let Some(cancellation) = &self.cancellation {
-                members.insert("canceled".to_owned(), true.into());
-                members.insert("cancellation".to_owned(), cancellation.clone());
-            }
-            for (name, value) in &self.shown {
-                members.entry(name.clone()).or_insert_with(|| value.clone());
-            }
+        let assigned = &self.creative_assignments;
+        let cancellation = self.cancellation.as_ref();
+        let mut shown = object([
+            ("package_id", Some(json!(self.package_id))),
+            ("product_id", Some(json!(self.product_id))),
+            ("pricing_option_id", Some(json!(self.pricing_option_id))),
+            ("budget", Some(self.budget.into())),
+            ("start_time", Some(json!(self.start_time.unwrap_or(buy.start_time)))),
+            ("end_time", Some(json!(self.end_time.unwrap_or(buy.end_time)))),
+            ("paused", Some(self.paused.into())),
+            ("creative_assignments", (!assigned.is_empty()).then(|| json!(assigned))),
+            ("canceled", cancellation.map(|_| true.into())),
+            ("cancellation", cancellation.map(|it| json!(it))),
+        ]);
+        for (name, value) in &self.shown.members {
+            shown.entry(name.clone()).or_insert_with(|| value.clone());
         }
-        shown
+        shown.into()
     }
 }
 
@@ -236,18 +339,19 @@ impl MediaBuy {
         self.confirmed_at = Some(now);
         self.start_time = self.start_time.max(now);
         for package in &mut self.packages {
-            let metrics = package.shown.get_mut("committed_metrics").and_then(Value::as_array_mut);
-            for metric in metrics.into_iter().flatten().filter_map(Value::as_object_mut) {
-                metric.insert("committed_at".to_owned(), now.to_string().into());
+            if let Some(mut metrics) = package.shown.committed_metrics.clone() {
+                for metric in metrics.iter_mut().filter_map(Value::as_object_mut) {
+                    metric.insert("committed_at".to_owned(), now.to_string().into());
+                }
+                package.shown.set("committed_metrics", metrics.into());
             }
         }
     }
 
     /// Adds to the history what was done to it.
     pub fn note(&mut self, revision: u64, now: Timestamp, action: &str, summary: &str) {
-        self.history.push(json!({
-            "revision": revision, "timestamp": now, "action": action, "summary": summary,
-        }));
+        let (action, summary) = (action.to_owned(), summary.to_owned());
+        self.history.push(Change { revision, timestamp: now, action, summary });
     }
 
     /// The packages as others may see them.
@@ -273,37 +377,31 @@ pub(crate) fn created(
     account: Option<&Account>,
     now: Timestamp,
 ) -> Map {
+    let sandbox = account.is_some_and(|account| account.sandbox);
     let mut body = summary(kept, actions, now);
-    let confirmed = kept.thing.confirmed_at.map(|at| at.to_string());
-    body.insert("confirmed_at".to_owned(), confirmed.into());
-    body.insert("packages".to_owned(), kept.thing.published_packages().into());
-    if let Some(proposal) = &kept.thing.proposal_id {
-        body.insert("proposal_id".to_owned(), proposal.clone().into());
-    }
-    if let Some(account) = account {
-        body.insert("account".to_owned(), account.published().into());
-        if account.sandbox {
-            body.insert("sandbox".to_owned(), true.into());
-        }
-    }
+    body.extend(object([
+        ("confirmed_at", Some(kept.thing.confirmed_at.map(|at| at.to_string()).into())),
+        ("packages", Some(kept.thing.published_packages().into())),
+        ("proposal_id", kept.thing.proposal_id.clone().map(Into::into)),
+        ("account", account.map(|account| account.published().into())),
+        ("sandbox", sandbox.then(|| true.into())),
+    ]));
     body
 }
 
 /// What every answer about one buy has: its standing, its money and what can be done with it.
 pub(crate) fn summary(kept: &Kept<MediaBuy>, actions: &[Action], now: Timestamp) -> Map {
     let buy = &kept.thing;
-    let mut shown = Map::new();
-    let mut put = |name: &str, value: Value| {
-        shown.insert(name.to_owned(), value);
-    };
-    put("media_buy_id", buy.media_buy_id.clone().into());
-    put("media_buy_status", buy.status_at(now).name().into());
-    put("revision", kept.record.revision.into());
-    put("currency", buy.currency.clone().into());
-    put("total_budget", buy.total_budget.into());
-    put("valid_actions", actions.iter().map(|action| Value::from(action.name())).collect());
-    put("available_actions", action::available(actions));
-    shown
+    let valid = actions.iter().map(|action| Value::from(action.name())).collect();
+    object([
+        ("media_buy_id", Some(buy.media_buy_id.clone().into())),
+        ("media_buy_status", Some(buy.status_at(now).name().into())),
+        ("revision", Some(kept.record.revision.into())),
+        ("currency", Some(buy.currency.clone().into())),
+        ("total_budget", Some(buy.total_budget.into())),
+        ("valid_actions", Some(valid)),
+        ("available_actions", Some(action::available(actions))),
+    ])
 }
 
 #[cfg(test)]

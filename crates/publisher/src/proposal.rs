@@ -79,6 +79,9 @@ pub struct Envelope {
 /// How much of the budget that it was priced against a proposal can carry, in percent.
 const HEADROOM: Amount = Amount::whole(120);
 
+/// Whether insertion orders have to be signed.
+pub(crate) const SIGNED: bool = false;
+
 impl Thing for Proposal {
     const KIND: Kind = Kind::Proposal;
 }
@@ -163,7 +166,7 @@ impl Proposal {
         }
         shown.insert("total_budget_guidance".to_owned(), guidance.into());
         if let Some(io_id) = &self.io_id {
-            let order = json!({"io_id": io_id, "requires_signature": false});
+            let order = json!({"io_id": io_id, "requires_signature": SIGNED});
             shown.insert("insertion_order".to_owned(), order);
         }
         shown.into()

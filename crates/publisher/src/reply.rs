@@ -21,6 +21,12 @@ pub struct Reply {
     pub replayed: bool,
 }
 
+/// An object of the members that there are, in this order.
+pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Map {
+    let there = |(name, value): (&str, Option<Value>)| Some((name.to_owned(), value?));
+    members.into_iter().filter_map(there).collect()
+}
+
 impl Reply {
     /// A completed task with a payload, which must be an object.
     #[must_use]

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use tradepost_wire::adcp::rules::typed::Typed as _;
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::form;
+use tradepost_wire::json::{Map, Value};
 
 use super::report::{ADDITIVE, Delivery, Report};
-use super::{MediaBuy, Package, Status};
+use super::{Assigned, Cancellation, MediaBuy, Package, Party, Shown, Status};
 use crate::account::Account;
 use crate::catalogue::PricingOption;
 use crate::money::Amount;
@@ -78,7 +78,7 @@ pub fn status(
     };
     match to {
         Status::Canceled => {
-            buy.cancellation = Some(json!({"canceled_at": now, "canceled_by": "seller"}));
+            buy.cancellation = Some(Cancellation::by(Party::Seller, now));
         }
         Status::Rejected => buy.rejection_reason = reason.map(ToOwned::to_owned),
         // What is to wait for its beginning must not have begun.
@@ -108,49 +108,34 @@ pub(crate) fn save(
 }
 
 /// Adds a report to what a buy has delivered (`simulate_delivery`); the metrics of all its reports.
-/// `figures` are the params of the controller.
+/// `params` are those of the controller.
 ///
 /// # Errors
 /// When the store fails.
 pub fn deliver(
     shelf: &dyn Shelf,
     buy: &Kept<MediaBuy>,
-    figures: &Map,
+    params: &Map,
     now: Timestamp,
 ) -> Result<Map, Fault> {
-    let number = |name: &str| figures.get(name).and_then(Amount::read);
-    let mut sums: BTreeMap<String, Amount> = BTreeMap::new();
-    for name in ADDITIVE {
-        if let Some(figure) = number(name) {
-            sums.insert(name.to_owned(), figure);
-        }
-    }
-    let spend = figures.get("reported_spend").and_then(|spend| spend.get("amount"));
-    if let Some(amount) = spend.and_then(Amount::read) {
-        sums.insert("spend".to_owned(), amount);
-    }
-    let mut reached = Map::new();
-    for name in ["reach", "reach_unit", "reach_window", "frequency"] {
-        if let Some(value) = figures.get(name) {
-            reached.insert(name.to_owned(), value.clone());
-        }
-    }
-    if reached.contains_key("reach") && !reached.contains_key("reach_unit") {
+    let given = Delivered::read(&params.clone().into()).unwrap_or_default();
+    let figure = |name: &str| Some((name.to_owned(), params.get(name).and_then(Amount::read)?));
+    let mut figures: BTreeMap<String, Amount> = ADDITIVE.into_iter().filter_map(figure).collect();
+    let spend = given.reported_spend.and_then(|spend| spend.amount);
+    figures.extend(spend.map(|spend| ("spend".to_owned(), spend)));
+    let mut reached = given.reached;
+    if given.reach.is_some() && given.reach_unit.is_none() {
         reached.insert("reach_unit".to_owned(), reach_unit(&buy.thing));
     }
-    let viewability = figures.get("viewability").cloned();
-    let report = Report { at: now, figures: sums, viewability, reached };
+    let report = Report { at: now, figures, viewability: given.viewability, reached };
     let total = delivery(shelf, buy, now, |delivery| delivery.reports.push(report))?;
     Ok(super::report::metrics(&total.reports))
 }
 
 /// In what the reach of a buy is counted: as its goal says.
 fn reach_unit(buy: &MediaBuy) -> Value {
-    let goals = buy.packages.iter().filter_map(|one| one.shown.get("optimization_goals"));
-    let unit = goals
-        .filter_map(Value::as_array)
-        .flatten()
-        .find_map(|goal| goal.get("reach_unit").cloned());
+    let mut goals = buy.packages.iter().flat_map(|one| one.shown.optimization_goals.iter());
+    let unit = goals.find_map(|goal| goal.reach_unit.clone());
     unit.unwrap_or_else(|| "individuals".into())
 }
 
@@ -212,6 +197,56 @@ fn delivery(
     Ok(first)
 }
 
+form! {
+    /// What a report of the controller says besides its figures.
+    #[derive(Default)]
+    struct Delivered {
+        reported_spend: Option<Spend>,
+        reach: Option<Value>,
+        reach_unit: Option<Value>,
+        viewability: Option<Value>;
+        keep reached: ["reach", "reach_unit", "reach_window", "frequency"]
+    }
+
+    struct Spend {
+        amount: Option<Amount>,
+    }
+
+    /// What a fixture may say of a buy; it is no part of the rules, and the rest is filled in.
+    #[derive(Default)]
+    struct BuyFixture {
+        media_buy_status: Option<Status>,
+        status: Option<Status>,
+        currency: Option<String>,
+        total_budget: Option<Amount>,
+        start_time: Option<Timestamp>,
+        end_time: Option<Timestamp>,
+        rejection_reason: Option<String>,
+        revision: Option<u64>,
+        packages: Each<PackageFixture>,
+    }
+
+    /// And of a package; what is not named here is shown as it is.
+    struct PackageFixture {
+        package_id: Option<String>,
+        product_id: Option<String>,
+        pricing_option_id: Option<String>,
+        budget: Option<Amount>,
+        paused: Option<bool>,
+        creative_assignments: Each<Assigned>;
+        whole members
+    }
+}
+
+/// What a package has as types.
+const TYPED: [&str; 6] =
+    ["package_id", "product_id", "pricing_option_id", "budget", "paused", "creative_assignments"];
+
+fn without(mut members: Map, names: &[&str]) -> Map {
+    members.retain(|name, _| !names.contains(&name.as_str()));
+    members
+}
+
 /// Puts a buy there (`seed_media_buy`), with what the fixture leaves open filled in. Whether it could:
 /// an id that another tenant's buy has cannot be taken.
 ///
@@ -229,56 +264,35 @@ pub fn seed(
     if whose.is_some_and(|whose| whose.owner != owner) {
         return Ok(false);
     }
-    let text = |map: &Map, name: &str| map.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-    let time = |name: &str| text(fixture, name).and_then(|time| time.parse::<Timestamp>().ok());
-    let named = text(fixture, "media_buy_status").or_else(|| text(fixture, "status"));
-    let status = named.as_deref().and_then(Status::from_name).unwrap_or(Status::Active);
-    let package = |(place, value): (usize, &Value)| {
-        let none = Map::new();
-        let given = value.as_object().unwrap_or(&none);
-        let budget = given.get("budget").and_then(Amount::read).unwrap_or_default();
-        let mut shown = given.clone();
-        let taken = [
-            "package_id",
-            "product_id",
-            "pricing_option_id",
-            "budget",
-            "paused",
-            "creative_assignments",
-        ];
-        shown.retain(|name, _| !taken.contains(&name.as_str()));
-        let assigned = given.get("creative_assignments").and_then(Value::as_array);
-        Package {
-            package_id: text(given, "package_id").unwrap_or_else(|| format!("{id}_{}", place + 1)),
-            product_id: text(given, "product_id").unwrap_or_default(),
-            pricing_option_id: text(given, "pricing_option_id").unwrap_or_default(),
-            budget,
-            start_time: None,
-            end_time: None,
-            paused: given.get("paused").and_then(Value::as_bool).unwrap_or_default(),
-            cancellation: None,
-            creative_assignments: assigned.cloned().unwrap_or_default(),
-            price: PricingOption::default(),
-            shown,
-        }
+    let given = BuyFixture::read(&fixture.clone().into()).unwrap_or_default();
+    let status = given.media_buy_status.or(given.status).unwrap_or(Status::Active);
+    let package = |(place, given): (usize, PackageFixture)| Package {
+        package_id: given.package_id.unwrap_or_else(|| format!("{id}_{}", place + 1)),
+        product_id: given.product_id.unwrap_or_default(),
+        pricing_option_id: given.pricing_option_id.unwrap_or_default(),
+        budget: given.budget.unwrap_or_default(),
+        start_time: None,
+        end_time: None,
+        paused: given.paused.unwrap_or_default(),
+        cancellation: None,
+        creative_assignments: given.creative_assignments.0,
+        price: PricingOption::default(),
+        shown: Shown::of(without(given.members, &TYPED)),
     };
-    let packages = fixture.get("packages").and_then(Value::as_array);
-    let packages: Vec<_> = packages.into_iter().flatten().enumerate().map(package).collect();
-    let total = fixture.get("total_budget").and_then(Amount::read);
+    let packages: Vec<_> = given.packages.0.into_iter().enumerate().map(package).collect();
     let mut buy = MediaBuy {
         media_buy_id: id.to_owned(),
         status: if status == Status::Paused { Status::Active } else { status },
         paused: status == Status::Paused,
-        currency: text(fixture, "currency").unwrap_or_else(|| "USD".to_owned()),
+        currency: given.currency.unwrap_or_else(|| "USD".to_owned()),
         total_budget: packages.iter().map(|package| package.budget).sum(),
-        start_time: time("start_time").unwrap_or(now),
-        end_time: time("end_time").unwrap_or(now + SignedDuration::from_hours(30 * 24)),
+        start_time: given.start_time.unwrap_or(now),
+        end_time: given.end_time.unwrap_or(now + SignedDuration::from_hours(30 * 24)),
         confirmed_at: Some(now),
         proposal_id: None,
         envelope: None,
-        cancellation: (status == Status::Canceled)
-            .then(|| json!({"canceled_at": now, "canceled_by": "seller"})),
-        rejection_reason: text(fixture, "rejection_reason"),
+        cancellation: (status == Status::Canceled).then(|| Cancellation::by(Party::Seller, now)),
+        rejection_reason: given.rejection_reason,
         plan_id: None,
         governance_context: None,
         packages,
@@ -286,11 +300,10 @@ pub fn seed(
         history: Vec::new(),
     };
     if buy.packages.is_empty() {
-        buy.total_budget = total.unwrap_or_default();
+        buy.total_budget = given.total_budget.unwrap_or_default();
     }
     buy.note(1, now, "created", "the sandbox put the buy there");
     let state = super::state(&buy);
-    let revision = fixture.get("revision").and_then(Value::as_u64);
     match shelf.find::<MediaBuy>(id)? {
         Some(mut known) => {
             known.thing = buy;
@@ -298,7 +311,7 @@ pub fn seed(
         }
         None => shelf.add(New { id, owner, account: Some(account), state, now }, &buy)?,
     }
-    if let Some(revision) = revision
+    if let Some(revision) = given.revision
         && let Some(mut known) = shelf.find::<MediaBuy>(id)?
     {
         known.record.revision = revision.max(1);

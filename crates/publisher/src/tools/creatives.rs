@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::Value;
 
 use crate::buy::{MediaBuy, Package, Status};
 use crate::shelf::{Kept, Query};
@@ -58,10 +57,7 @@ impl Buys {
 
 /// Whether a creative is assigned to a package.
 fn assigns(package: &Package, creative_id: &str) -> bool {
-    let named = |assignment: &Value| {
-        assignment.get("creative_id").and_then(Value::as_str) == Some(creative_id)
-    };
-    package.creative_assignments.iter().any(named)
+    package.creative_assignments.iter().any(|assigned| assigned.is(creative_id))
 }
 
 /// Whether a package is being delivered now.

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -181,7 +180,7 @@ fn model(package: &Package) -> Option<&str> {
 
 /// What a package costs.
 fn priced(buy: &MediaBuy, package: &Package) -> Map {
-    let bid = package.shown.get("bid_price").and_then(Amount::read);
+    let bid = package.shown.bid_price;
     let rate = package.price.fixed_price.or(bid).or(package.price.floor_price).unwrap_or_default();
     let mut row = Map::new();
     row.insert("package_id".to_owned(), package.package_id.clone().into());

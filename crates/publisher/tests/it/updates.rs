@@ -112,7 +112,7 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
     let history: Vec<_> = buy
         .history
         .iter()
-        .map(|entry| format!("{} {}", entry["revision"], entry["summary"]))
+        .map(|entry| format!("{} {:?}", entry.revision, entry.summary))
         .collect();
     expect![[r#"
         [
@@ -161,7 +161,7 @@ fn what_is_over_is_neither_changed_nor_canceled() {
     );
     let shown = shop.buy(&id).thing.cancellation.unwrap();
     expect![[r#"{"canceled_at":"2026-06-01T12:00:00Z","canceled_by":"buyer","reason":"no need"}"#]]
-        .assert_eq(&shown.to_string());
+        .assert_eq(&json!(shown).to_string());
 }
 
 /// JSON Schema has `2.0` and `2e0` be integers, so that they lock as `2` does.

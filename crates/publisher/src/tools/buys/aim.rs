@@ -4,10 +4,10 @@
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::Value;
 
 use super::{Desk, all_not_done};
 use crate::audience::{Audience, Status as AudienceStatus};
+use crate::buy::Assigned;
 use crate::catalogue::{Product, Signal};
 use crate::creative::{Creative, Status};
 use crate::forms::buys::{AimedSignal, Assignment, PackageRequest, Targeting};
@@ -136,7 +136,7 @@ pub(super) fn creatives(
     given: &PackageRequest,
     place: &str,
     problems: &mut Vec<Error>,
-) -> Result<Vec<Value>, Fault> {
+) -> Result<Vec<Assigned>, Fault> {
     if given.creatives.is_some() {
         let message = "this seller takes creatives by sync_creatives; send them there, and assign them \
                        by creative_id";
@@ -151,7 +151,7 @@ pub(super) fn assignments(
     given: &[Assignment],
     place: &str,
     problems: &mut Vec<Error>,
-) -> Result<Vec<Value>, Fault> {
+) -> Result<Vec<Assigned>, Fault> {
     let mut assigned = Vec::new();
     for (index, assignment) in given.iter().enumerate() {
         let id = assignment.creative_id.as_str();
@@ -161,7 +161,8 @@ pub(super) fn assignments(
             None => problems.push(refuse::not_found(Code::CreativeNotFound, Some(&field))),
             Some(creative) => problems.extend(usable(desk, &creative, &field)),
         }
-        assigned.push(Value::Object(assignment.sent.clone()));
+        assigned
+            .push(Assigned { creative_id: Some(id.to_owned()), given: assignment.sent.clone() });
     }
     Ok(assigned)
 }

@@ -9,7 +9,7 @@ use tradepost_wire::json::{Value, json};
 use super::package::{self, Flight};
 use super::{Desk, aim, all_not_done, draft, scrubbed, scrubbed_members, terms};
 use crate::buy::action::{self, Action, Refused};
-use crate::buy::{MediaBuy, Package, Status};
+use crate::buy::{Cancellation, MediaBuy, Package, Party, Status};
 use crate::catalogue::Product;
 use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
 use crate::money::Amount;
@@ -18,6 +18,9 @@ use crate::refuse::{self, Refusal, Stop, at, invalid, with};
 /// Members of an update that change something.
 const CHANGES: [&str; 6] =
     ["paused", "canceled", "start_time", "end_time", "packages", "new_packages"];
+
+/// What limits how often somebody sees the same.
+const CAP: &str = "frequency_cap";
 
 /// An update that can be carried out.
 #[derive(Debug)]
@@ -134,7 +137,7 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
     {
         // Without packages there is nothing left to run.
         found.buy.status = Status::Canceled;
-        found.buy.cancellation = Some(json!({"canceled_at": now, "canceled_by": "buyer"}));
+        found.buy.cancellation = Some(Cancellation::by(Party::Buyer, now));
     }
     // What asks for what is so already is answered without a new revision.
     let changes = found.buy != *before;
@@ -167,15 +170,12 @@ fn cancel(amending: &Amending<'_>, found: &mut Findings) {
     }
     found.act(Action::Cancel, "canceled");
     found.buy.status = Status::Canceled;
-    let reason = amending.form.cancellation_reason.as_deref();
-    found.buy.cancellation = Some(cancellation(reason, amending.desk.now));
+    found.buy.cancellation =
+        Some(cancellation(&amending.form.cancellation_reason, amending.desk.now));
 }
 
-fn cancellation(reason: Option<&str>, now: Timestamp) -> Value {
-    match reason {
-        Some(reason) => json!({"canceled_at": now, "canceled_by": "buyer", "reason": reason}),
-        None => json!({"canceled_at": now, "canceled_by": "buyer"}),
-    }
+fn cancellation(reason: &Option<String>, now: Timestamp) -> Cancellation {
+    Cancellation { reason: reason.clone(), ..Cancellation::by(Party::Buyer, now) }
 }
 
 /// The flight of the whole buy.
@@ -255,7 +255,7 @@ fn one(
     found.problems.extend(all_not_done(&given.not_done, place));
     if given.canceled == Some(true) {
         found.act(Action::RemovePackages, format!("{place}.canceled"));
-        after.cancellation = Some(cancellation(given.cancellation_reason.as_deref(), desk.now));
+        after.cancellation = Some(cancellation(&given.cancellation_reason, desk.now));
     }
     after.paused = given.paused.unwrap_or(after.paused);
     let product = amending.offer.iter().find(|product| product.id() == before.product_id);
@@ -276,9 +276,9 @@ fn one(
     package::bid(&before.price, given.bid_price, place, &mut found.problems);
     schedule(given, place, &mut after, found);
     for (name, value) in
-        given.shown.iter().filter(|(name, value)| before.shown.get(*name) != Some(*value))
+        given.shown.iter().filter(|(name, value)| before.shown.members.get(*name) != Some(*value))
     {
-        after.shown.insert(name.clone(), scrubbed(value));
+        after.shown.set(name, scrubbed(value));
         if name == "pacing" {
             found.act(Action::UpdatePacing, format!("{place}.pacing"));
         }
@@ -290,7 +290,7 @@ fn one(
     }
     target(given, place, &mut after, found);
     creatives(desk, given, place, &mut after, found)?;
-    if before.shown.get("targeting_overlay") != after.shown.get("targeting_overlay")
+    if before.shown.targeting_overlay != after.shown.targeting_overlay
         && amending.before.envelope.is_some()
     {
         found.beyond.push(format!("{place}.targeting_overlay"));
@@ -325,9 +325,9 @@ fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut
 /// At whom a package is aimed: a whole overlay takes the place of the one before, and keywords come and
 /// go one by one.
 fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut Findings) {
-    let before = after.shown.get("targeting_overlay").cloned().unwrap_or_else(|| json!({}));
+    let before = after.shown.targeting_overlay.clone().unwrap_or_default();
     let mut overlay = match &given.targeting_overlay {
-        Some(overlay) => Value::Object(scrubbed_members(&overlay.sent)),
+        Some(overlay) => scrubbed_members(&overlay.sent),
         None => before.clone(),
     };
     for (list, added, removed) in [
@@ -342,30 +342,23 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
         let gone = |kept: &Value| removed.iter().chain(added).flatten().any(|word| word.is(kept));
         let mut words: Vec<Value> = known.into_iter().filter(|one| !gone(one)).collect();
         words.extend(added.iter().flatten().map(|word| Value::Object(word.sent.clone())));
-        if let Some(members) = overlay.as_object_mut() {
-            if words.is_empty() {
-                members.swap_remove(list);
-            } else {
-                members.insert(list.to_owned(), words.into());
-            }
+        if words.is_empty() {
+            overlay.swap_remove(list);
+        } else {
+            overlay.insert(list.to_owned(), words.into());
         }
     }
     if overlay == before {
         return;
     }
-    let without_cap = |overlay: &Value| {
-        let mut members = overlay.as_object().cloned().unwrap_or_default();
-        members.swap_remove("frequency_cap");
-        members
-    };
-    if overlay.get("frequency_cap") != before.get("frequency_cap") {
-        let field = format!("{place}.targeting_overlay.frequency_cap");
-        found.act(Action::UpdateFrequencyCaps, field);
+    let (mut now, mut then) = (overlay.clone(), before);
+    if now.swap_remove(CAP) != then.swap_remove(CAP) {
+        found.act(Action::UpdateFrequencyCaps, format!("{place}.targeting_overlay.{CAP}"));
     }
-    if without_cap(&overlay) != without_cap(&before) {
+    if now != then {
         found.act(Action::UpdateTargeting, format!("{place}.targeting_overlay"));
     }
-    after.shown.insert("targeting_overlay".to_owned(), overlay);
+    after.shown.set("targeting_overlay", overlay.into());
 }
 
 /// Which creatives a package shows.

@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use super::package::{self, Bought, Flight};
 use super::{Desk, all_not_done, scrubbed_members};
 use crate::account::Funds;
-use crate::buy::{Envelope, MediaBuy, Package, Status};
+use crate::buy::{Envelope, MediaBuy, Package, Shown, Status};
 use crate::catalogue::Product;
 use crate::forms::Money;
 use crate::forms::buys::{Acceptance, CreateMediaBuy, PackageRequest};
@@ -229,7 +229,7 @@ fn proposed(
             cancellation: None,
             creative_assignments: Vec::new(),
             price: option.clone(),
-            shown: Map::new(),
+            shown: Shown::default(),
         };
         let currency = option.currency().to_owned();
         bought.push(Bought { package, product: product.clone(), currency });
@@ -239,22 +239,17 @@ fn proposed(
 
 /// Whether the insertion order of a proposal is accepted, where there is one that has to be.
 fn order(proposal: &Proposal, acceptance: Option<&Acceptance>, problems: &mut Vec<Error>) {
-    let published = proposal.published();
-    let order = published.get("insertion_order");
-    let signed = order.and_then(|order| order.get("requires_signature")).and_then(Value::as_bool);
-    match (acceptance, signed) {
-        (None, Some(true)) => {
+    match (acceptance, &proposal.io_id) {
+        (None, Some(_)) if proposal::SIGNED => {
             let message =
                 "the proposal has an insertion order that has to be accepted; send io_acceptance";
             problems.push(at(Code::IoRequired, "io_acceptance", message));
         }
-        (Some(acceptance), _) => {
-            if order.is_some() && Some(&acceptance.io_id) != proposal.io_id.as_ref() {
-                let message = "this is not the insertion order of the proposal";
-                problems.push(invalid("io_acceptance.io_id", message));
-            }
+        (Some(acceptance), Some(id)) if acceptance.io_id != *id => {
+            let message = "this is not the insertion order of the proposal";
+            problems.push(invalid("io_acceptance.io_id", message));
         }
-        (None, Some(false) | None) => {}
+        (Some(_) | None, Some(_) | None) => {}
     }
 }
 

@@ -1,19 +1,23 @@
 //! The governance agent of an account is asked before money is committed (`check_governance`); without
 //! its consent nothing is done (`K-1`, `Y-7`).
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::adcp::rules::typed::{self, Typed as _};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::buy::MediaBuy;
 use crate::catalogue::Product;
+use crate::forms::buys::Targeting;
 use crate::money;
 use crate::profile::Profile;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop, at, with};
+use crate::reply::object;
 use crate::work::Work;
 use crate::world::{GovernanceAgent, Unreached};
 
@@ -83,30 +87,18 @@ fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
         products.iter().flat_map(Product::channels).map(String::as_str).collect();
     channels.sort_unstable();
     channels.dedup();
-    let overlay = |package: &crate::buy::Package, name: &str| {
-        let overlay = package.shown.get("targeting_overlay");
-        overlay.and_then(|overlay| overlay.get(name)).and_then(Value::as_array).cloned()
-    };
-    let live = || buy.packages.iter().filter(|package| package.is_live());
-    let mut countries: Vec<Value> =
-        live().filter_map(|package| overlay(package, "geo_countries")).flatten().collect();
-    countries.sort_by_key(ToString::to_string);
-    countries.dedup();
-    let mut planned = json!({
-        "start_time": buy.start_time,
-        "end_time": buy.end_time,
-        "total_budget": buy.total_budget,
-        "currency": buy.currency,
-    });
-    if let Some(members) = planned.as_object_mut() {
-        if !channels.is_empty() {
-            members.insert("channels".to_owned(), channels.into());
-        }
-        if !countries.is_empty() {
-            members.insert("geo".to_owned(), json!({"countries": countries}));
-        }
-    }
-    planned
+    let live = buy.packages.iter().filter(|package| package.is_live());
+    let overlays = live.filter_map(|package| package.shown.targeting_overlay.clone());
+    let aimed = overlays.filter_map(|overlay| typed::read::<Targeting>(overlay)?.geo_countries);
+    let countries: BTreeSet<String> = aimed.flatten().collect();
+    Value::Object(object([
+        ("start_time", Some(json!(buy.start_time))),
+        ("end_time", Some(json!(buy.end_time))),
+        ("total_budget", Some(buy.total_budget.into())),
+        ("currency", Some(json!(buy.currency))),
+        ("channels", (!channels.is_empty()).then(|| channels.into())),
+        ("geo", (!countries.is_empty()).then(|| json!({"countries": countries}))),
+    ]))
 }
 
 /// The answer to a question, if there is one.

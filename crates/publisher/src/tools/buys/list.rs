@@ -9,11 +9,11 @@ use tradepost_wire::json::{Map, Value, json};
 use super::Desk;
 use crate::account::Account;
 use crate::buy::report::{self, Delivery, Period};
-use crate::buy::{self, MediaBuy, Package, Status, action};
+use crate::buy::{self, Assigned, MediaBuy, Package, Status, action};
 use crate::creative::{Creative, Status as Review};
 use crate::forms::buys::GetMediaBuys;
 use crate::refuse::{self, Stop};
-use crate::reply::Reply;
+use crate::reply::{Reply, object};
 use crate::shelf::{Kept, Query};
 use crate::tools::page;
 use crate::work::Work;
@@ -127,14 +127,14 @@ fn row(
     put("created_at", Some(kept.record.created_at.to_string().into()));
     put("updated_at", Some(kept.record.updated_at.to_string().into()));
     put("proposal_id", buy.proposal_id.clone().map(Value::from));
-    put("cancellation", buy.cancellation.clone());
+    put("cancellation", buy.cancellation.as_ref().map(|it| json!(it)));
     put("rejection_reason", buy.rejection_reason.clone().map(Value::from));
     put("context", buy.shown.get("context").cloned());
     if let Some(wanted) = history.and_then(|wanted| usize::try_from(wanted).ok())
         && wanted > 0
     {
         let history: Vec<_> = buy.history.iter().rev().take(wanted).cloned().collect();
-        put("history", Some(history.into()));
+        put("history", Some(json!(history)));
     }
     row
 }
@@ -188,19 +188,19 @@ fn packages(
 }
 
 fn approvals(package: &Package, library: &[Creative], now: jiff::Timestamp) -> Vec<Value> {
-    let approval = |assignment: &Value| {
-        let id = assignment.get("creative_id").and_then(Value::as_str)?;
-        let creative = library.iter().find(|creative| creative.creative_id == id)?;
+    let approval = |assignment: &Assigned| {
+        let id = assignment.creative_id.as_ref()?;
+        let creative = library.iter().find(|creative| creative.creative_id == *id)?;
         let status = match creative.status_at(now) {
             Review::Processing | Review::PendingReview => "pending_review",
             Review::Approved | Review::Suspended | Review::Archived => "approved",
             Review::Rejected => "rejected",
         };
-        let mut shown = json!({"creative_id": id, "approval_status": status});
-        if let (Some(members), Some(reason)) = (shown.as_object_mut(), &creative.rejection_reason) {
-            members.insert("rejection_reason".to_owned(), reason.clone().into());
-        }
-        Some(shown)
+        Some(Value::Object(object([
+            ("creative_id", Some(json!(id))),
+            ("approval_status", Some(status.into())),
+            ("rejection_reason", creative.rejection_reason.clone().map(Into::into)),
+        ])))
     };
     package.creative_assignments.iter().filter_map(approval).collect()
 }

@@ -6,7 +6,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::{Desk, aim, all_not_done, not_done, scrubbed_members, terms};
-use crate::buy::Package;
+use crate::buy::{Package, Shown};
 use crate::catalogue::{Price, PricingOption, Product};
 use crate::forms::buys::PackageRequest;
 use crate::money::Amount;
@@ -79,7 +79,7 @@ pub(super) fn bought(
         cancellation: None,
         creative_assignments: assigned,
         price: option.clone(),
-        shown,
+        shown: Shown::of(shown),
     };
     Ok(Some(Bought { package, product: product.clone(), currency }))
 }

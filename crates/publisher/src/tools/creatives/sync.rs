@@ -12,13 +12,13 @@ use tradepost_wire::json::{Map, Value, json};
 
 use super::{Buys, assigns, runs};
 use crate::account::Account;
-use crate::buy;
+use crate::buy::{self, Assigned};
 use crate::creative::judge::{Formats, Judge};
 use crate::creative::policy::{Policy, Provenance};
 use crate::creative::{Creative, Given, Status};
 use crate::forms::creatives::{Assignment, CreativeAsset, Mode, SyncCreatives};
 use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
+use crate::reply::{Reply, object};
 use crate::shelf::{Kept, New, Query, own_id};
 use crate::work::Work;
 
@@ -357,15 +357,12 @@ impl Sync<'_> {
         if over(package, now) {
             return Err(Box::new(too_late("assignments")));
         }
-        let mut value = json!({"creative_id": assignment.creative_id});
-        if let Some(members) = value.as_object_mut() {
-            members.extend(assignment.terms.clone());
-        }
+        let id = &assignment.creative_id;
+        let mut given = object([("creative_id", Some(json!(id)))]);
+        given.extend(assignment.terms.clone());
         // Assigned again, a creative has the terms that were sent last.
-        package.creative_assignments.retain(|known| {
-            known.get("creative_id").and_then(Value::as_str) != Some(&assignment.creative_id)
-        });
-        package.creative_assignments.push(value);
+        package.creative_assignments.retain(|known| !known.is(id));
+        package.creative_assignments.push(Assigned { creative_id: Some(id.clone()), given });
         Ok(())
     }
 

@@ -175,7 +175,7 @@ fn rows(
                 json!({
                     "publisher": publisher, "id": creative.creative_id, "account": kept.record.account,
                     "name": creative.name(), "format": creative.given.format_id.as_ref()
-                        .and_then(|format| format.get("id")),
+                        .and_then(|format| format.id.as_ref()),
                     "state": creative.status_at(now).name(),
                     "reason": creative.rejection_reason,
                     "review_ends_at": creative.review_ends_at,
