@@ -5,8 +5,10 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::{form, kept_whole};
 
 use crate::agent::{Authorization, Billing};
 use crate::money::Amount;
@@ -21,8 +23,8 @@ pub struct Account {
     pub name: String,
     /// How it stands.
     pub status: Status,
-    /// The advertiser's brand, as it was given (`brand-ref`).
-    pub brand: Value,
+    /// The advertiser's brand.
+    pub brand: Option<Brand>,
     /// The domain of who buys for it.
     pub operator: String,
     /// Who is billed.
@@ -55,6 +57,20 @@ pub struct Account {
     #[serde(default)]
     pub implicit: bool,
 }
+
+form! {
+    /// A brand, as it was given (`core/brand-ref.json`).
+    pub struct Brand {
+        /// Its domain, or that of its house.
+        domain: Option<String>,
+        /// Which of a house it is.
+        brand_id: Option<String>;
+        /// As it was given.
+        whole given
+    }
+}
+
+kept_whole!(Brand.given);
 
 /// What a tenant may do with an account: with one of another's, nothing without this; with one of
 /// its own, nothing beyond this. The record belongs to the tenant, and names the account.
@@ -144,8 +160,10 @@ impl Account {
     /// An account that can be used, and of which nothing else is known.
     #[must_use]
     pub fn new(account_id: &str, brand: Value, operator: &str, billing: Billing) -> Self {
-        let domain = brand.get("domain").and_then(Value::as_str).unwrap_or(operator);
-        let brand_id = brand.get("brand_id").and_then(Value::as_str);
+        let brand = Brand::read(&brand);
+        let named = brand.as_ref();
+        let domain = named.and_then(|brand| brand.domain.as_deref()).unwrap_or(operator);
+        let brand_id = named.and_then(|brand| brand.brand_id.as_deref());
         let brand_name = brand_id.map_or(domain.to_owned(), |id| format!("{id} ({domain})"));
         let direct = domain == operator;
         let name = if direct { brand_name } else { format!("{brand_name} c/o {operator}") };
@@ -190,7 +208,7 @@ impl Account {
         add("account_id", self.account_id.as_str().into());
         add("name", self.name.as_str().into());
         add("status", json!(self.status));
-        add("brand", self.brand.clone());
+        add("brand", json!(self.brand));
         add("operator", self.operator.as_str().into());
         add("billing", json!(self.billing));
         add("billing_entity", self.billing_entity.as_ref().map_or(Value::Null, without_bank));
@@ -210,10 +228,15 @@ impl Account {
         shown
     }
 
+    /// The domain of its brand.
+    #[must_use]
+    pub fn brand_domain(&self) -> Option<&str> {
+        self.brand.as_ref()?.domain.as_deref()
+    }
+
     /// `account_scope`: whether the brand buys by itself, or an operator for it.
     fn scope(&self) -> &'static str {
-        let domain = self.brand.get("domain").and_then(Value::as_str);
-        if domain == Some(self.operator.as_str()) { "brand" } else { "operator_brand" }
+        if self.brand_domain() == Some(self.operator.as_str()) { "brand" } else { "operator_brand" }
     }
 
     /// Whether it is over: for good, and as if it were not there.

@@ -6,11 +6,13 @@
 //! [`products`](crate::publisher::Publisher::products), which know both places.
 
 use serde::Deserialize;
-use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
+use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
 use crate::audience;
 use crate::creative::policy::Policy as CreativePolicy;
+use crate::forms::buys::SignalName;
 use crate::money::Amount;
 
 mod format;
@@ -103,9 +105,33 @@ pub struct ProposalTerms {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Signal {
     /// As it is published (a member of `signals` of `get_signals`), without its deployments.
-    pub published: Map,
+    pub(crate) published: PublishedSignal,
     /// What only the publisher knows.
     pub terms: SignalTerms,
+}
+
+form! {
+    /// A signal as it is published, as far as it is read.
+    pub(crate) struct PublishedSignal {
+        signal_agent_segment_id: Option<String>,
+        signal_ref: Option<Value>,
+        signal_id: Option<SignalName>,
+        name: Option<String>,
+        description: Option<String>,
+        signal_type: Option<String>,
+        data_provider: Option<String>,
+        coverage_percentage: Option<Amount>,
+        pricing_options: Each<SignalPrice>;
+        whole document
+    }
+
+    /// What the use of a signal costs.
+    pub(crate) struct SignalPrice {
+        pricing_option_id: Option<String>,
+        model: Option<String>,
+        cpm: Option<Amount>,
+        percent: Option<Amount>,
+    }
 }
 
 /// What only the publisher knows of a signal.
@@ -126,16 +152,19 @@ impl Signal {
     /// The handle by which it is activated.
     #[must_use]
     pub fn handle(&self) -> &str {
-        text(&self.published, "signal_agent_segment_id")
+        self.published.signal_agent_segment_id.as_deref().unwrap_or_default()
+    }
+
+    /// The name by which references mean it.
+    pub(crate) fn name(&self) -> Option<String> {
+        let of = |reference: &Value| SignalName::read(reference)?.0;
+        let older = || self.published.signal_id.as_ref()?.0.clone();
+        self.published.signal_ref.as_ref().map_or_else(older, of)
     }
 }
 
 pub(crate) fn text<'a>(members: &'a Map, name: &str) -> &'a str {
     members.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-pub(crate) fn number(members: &Map, name: &str) -> Option<Amount> {
-    members.get(name).and_then(Amount::read)
 }
 
 pub(crate) fn maps(list: Option<&Value>) -> impl Iterator<Item = &Map> {

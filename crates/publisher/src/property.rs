@@ -1,8 +1,11 @@
 //! Lists of properties, as they are kept.
 
 use serde::{Deserialize, Serialize};
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::adcp::rules::typed::Each;
+use tradepost_wire::json::{Value, json};
+use tradepost_wire::{form, kept_whole};
 
+use crate::reply::object;
 use crate::shelf::{Kept, Kind, Thing};
 
 /// A list of properties. Its id is that of its record.
@@ -11,10 +14,47 @@ pub struct PropertyList {
     /// Its id.
     pub list_id: String,
     /// Name, description, sources, filters and so on, as they were given.
-    pub given: Map,
+    pub given: Given,
     /// How many properties it came to when it was made or changed.
     pub property_count: u64,
 }
+
+form! {
+    /// A list as it is given, as far as it is read.
+    #[derive(Default)]
+    pub struct Given {
+        /// Its name for people.
+        name: Option<String>,
+        /// What it is made of.
+        base_properties: Each<Source>,
+        /// What is left out of it.
+        filters: Option<Filters>;
+        /// As it was given.
+        whole members
+    }
+
+    /// Properties of a publisher, or named one by one.
+    pub struct Source {
+        /// The domain of the publisher.
+        publisher_domain: Option<String>,
+        /// Those that are named.
+        identifiers: Each<Value>,
+    }
+
+    /// What is left out.
+    pub struct Filters {
+        /// These.
+        exclude_identifiers: Each<Value>,
+    }
+
+    /// What a property is known by (`core/identifier.json`).
+    pub(crate) struct Identifier {
+        kind: Option<String> = "type",
+        value: Option<String>,
+    }
+}
+
+kept_whole!(Given.members);
 
 impl Thing for PropertyList {
     const KIND: Kind = Kind::PropertyList;
@@ -24,7 +64,7 @@ impl PropertyList {
     /// Its name for people.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.given.get("name").and_then(Value::as_str).unwrap_or_default()
+        self.given.name.as_deref().unwrap_or_default()
     }
 
     /// The properties that it stands for, each once (`core/identifier.json`): those that are named
@@ -32,19 +72,14 @@ impl PropertyList {
     /// the publisher's to read.
     #[must_use]
     pub fn resolve(&self) -> Vec<Value> {
-        let list = |of: Option<&Value>, name: &str| -> Vec<Value> {
-            let found = of.and_then(|of| of.get(name)).and_then(Value::as_array);
-            found.cloned().unwrap_or_default()
-        };
-        let excluded = list(self.given.get("filters"), "exclude_identifiers");
+        let filters = self.given.filters.as_ref();
+        let excluded = |one: &Value| filters.is_some_and(|it| it.exclude_identifiers.contains(one));
         let mut found = Vec::new();
-        let sources = self.given.get("base_properties").and_then(Value::as_array);
-        for source in sources.into_iter().flatten() {
-            let mut named = list(Some(source), "identifiers");
-            let domain = source.get("publisher_domain");
-            named.extend(domain.map(|domain| json!({"type": "domain", "value": domain})));
-            for one in named {
-                if !excluded.contains(&one) && !found.contains(&one) {
+        for source in self.given.base_properties.iter() {
+            let domain = source.publisher_domain.as_ref();
+            let domain = domain.map(|domain| json!({"type": "domain", "value": domain}));
+            for one in source.identifiers.iter().cloned().chain(domain) {
+                if !excluded(&one) && !found.contains(&one) {
                     found.push(one);
                 }
             }
@@ -57,13 +92,14 @@ impl PropertyList {
 #[must_use]
 pub fn published(kept: &Kept<PropertyList>) -> Value {
     let list = &kept.thing;
-    let mut shown = list.given.clone();
-    shown.insert("list_id".to_owned(), json!(list.list_id));
-    shown.insert("property_count".to_owned(), json!(list.property_count));
-    shown.insert("created_at".to_owned(), json!(kept.record.created_at));
-    shown.insert("updated_at".to_owned(), json!(kept.record.updated_at));
-    if let Some(account) = &kept.record.account {
-        shown.insert("account".to_owned(), json!({"account_id": account}));
-    }
+    let account = kept.record.account.as_ref();
+    let mut shown = list.given.members.clone();
+    shown.extend(object([
+        ("list_id", Some(json!(list.list_id))),
+        ("property_count", Some(json!(list.property_count))),
+        ("created_at", Some(json!(kept.record.created_at))),
+        ("updated_at", Some(json!(kept.record.updated_at))),
+        ("account", account.map(|account| json!({"account_id": account}))),
+    ]));
     Value::Object(shown)
 }

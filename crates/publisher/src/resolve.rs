@@ -8,7 +8,7 @@ use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value};
+use tradepost_wire::json::Map;
 
 use crate::account::{Account, Grant};
 use crate::admit::gates;
@@ -206,15 +206,15 @@ impl NaturalKey {
 
     /// Whether it is the account's own, to the last part.
     pub(crate) fn is(&self, account: &Account) -> bool {
-        let brand_id = account.brand.get("brand_id").and_then(Value::as_str);
-        self.may_mean(account) && self.brand_id.as_deref() == brand_id
+        let brand_id = account.brand.as_ref().and_then(|brand| brand.brand_id.as_ref());
+        self.may_mean(account) && self.brand_id.as_ref() == brand_id
     }
 
     /// Whether it may mean the account: whoever leaves the brand of a house out means any.
     pub(crate) fn may_mean(&self, account: &Account) -> bool {
-        let part = |name: &str| account.brand.get(name).and_then(Value::as_str);
-        part("domain") == Some(self.domain.as_str())
-            && (self.brand_id.is_none() || self.brand_id.as_deref() == part("brand_id"))
+        let brand_id = account.brand.as_ref().and_then(|brand| brand.brand_id.as_ref());
+        account.brand_domain() == Some(self.domain.as_str())
+            && (self.brand_id.is_none() || self.brand_id.as_ref() == brand_id)
             && account.operator == self.operator
             && account.sandbox == self.sandbox
     }

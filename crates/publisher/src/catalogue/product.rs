@@ -323,7 +323,7 @@ impl Product {
     }
 
     fn rate(&self, account: &Account) -> Option<&Rate> {
-        let brand = account.brand.get("domain").and_then(Value::as_str);
+        let brand = account.brand_domain();
         self.terms.rates.iter().find(|rate| {
             rate.operator.as_ref().is_none_or(|operator| *operator == account.operator)
                 && rate.brand.as_deref().is_none_or(|domain| Some(domain) == brand)

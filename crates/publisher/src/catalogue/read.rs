@@ -284,7 +284,8 @@ impl Reader {
                 let at = format!("{at}/signal_agent_segment_id");
                 self.mistake(&at, "is the handle of another signal too");
             }
-            signals.push(Signal { published, terms });
+            let published = typed::read(published);
+            signals.extend(published.map(|published| Signal { published, terms }));
         }
         signals
     }

@@ -2,6 +2,7 @@
 //! `update_property_list` and `delete_property_list`.
 
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json::{Map, json};
 
 use super::page::{self, Page};
@@ -24,7 +25,8 @@ const FRESH_HOURS: i64 = 24;
 pub(super) fn create(work: &Work<'_>, form: &CreatePropertyList) -> Result<Reply, Stop> {
     Refusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
     let world = &work.publisher.world;
-    let (list_id, given) = (world.fresh_id("pl"), form.given.clone());
+    let (list_id, given) =
+        (world.fresh_id("pl"), typed::read(form.given.clone()).unwrap_or_default());
     let mut thing = PropertyList { list_id, given, property_count: 0 };
     thing.property_count = thing.resolve().len() as u64;
     let (owner, account) = (work.admitted.owner(), work.admitted.account_id());
@@ -81,7 +83,9 @@ pub(super) fn list(work: &Work<'_>, form: &ListPropertyLists) -> Result<Reply, S
 pub(super) fn update(work: &Work<'_>, form: &UpdatePropertyList) -> Result<Reply, Stop> {
     let mut kept = require(work, &form.list_id)?;
     Refusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
-    kept.thing.given.extend(form.given.clone());
+    let mut given = kept.thing.given.members;
+    given.extend(form.given.clone());
+    kept.thing.given = typed::read(given).unwrap_or_default();
     kept.thing.property_count = kept.thing.resolve().len() as u64;
     work.shelf.change(&mut kept, work.ask.now)?;
     Ok(Reply::completed("the property list is changed", json!({"list": published(&kept)})))

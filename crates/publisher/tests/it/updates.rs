@@ -109,11 +109,8 @@ fn every_change_is_one_revision_and_shows_what_it_changed() {
     "#]]
     .assert_eq(&said);
     let buy = shop.buy(&id).thing;
-    let history: Vec<_> = buy
-        .history
-        .iter()
-        .map(|entry| format!("{} {:?}", entry.revision, entry.summary))
-        .collect();
+    let history: Vec<_> =
+        buy.history.iter().map(|entry| format!("{} {:?}", entry.revision, entry.summary)).collect();
     expect![[r#"
         [
             "1 \"the buyer created the buy\"",

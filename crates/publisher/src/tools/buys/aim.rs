@@ -2,7 +2,6 @@
 //! the creatives that it shows.
 
 use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
 
 use super::{Desk, all_not_done};
@@ -125,9 +124,8 @@ fn is_signal(known: &Signal, asked: &AimedSignal) -> bool {
     if let Some(handle) = &asked.signal_agent_segment_id {
         return known.handle() == handle;
     }
-    let published = AimedSignal::read(&known.published.clone().into());
-    let own = published.as_ref().and_then(AimedSignal::name);
-    asked.name().is_some_and(|asked| own == Some(asked) || known.handle() == asked)
+    let own = known.name();
+    asked.name().is_some_and(|asked| own.as_deref() == Some(asked) || known.handle() == asked)
 }
 
 /// Looks at the creatives of a new package, and returns the assignments that hold.

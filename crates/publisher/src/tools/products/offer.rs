@@ -1,6 +1,7 @@
 //! What is on offer to a caller at this moment.
 
 use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::Value;
 
 use super::filters;
@@ -9,7 +10,7 @@ use super::rank::{self, Fit};
 use crate::account::Account;
 use crate::catalogue::Product;
 use crate::forms::products::GetProducts;
-use crate::property::PropertyList;
+use crate::property::{Identifier, PropertyList};
 use crate::refuse::Stop;
 use crate::shelf::Kept;
 use crate::work::Work;
@@ -118,8 +119,8 @@ fn listed(work: &Work<'_>, form: &GetProducts) -> Result<Option<Vec<String>>, St
     let list: Kept<PropertyList> = reach.require(work.shelf, id, Code::ReferenceNotFound, None)?;
     let identifiers = list.thing.resolve();
     let domain = |identifier: &Value| {
-        let is = identifier.get("type").and_then(Value::as_str) == Some("domain");
-        identifier.get("value").and_then(Value::as_str).filter(|_| is).map(ToOwned::to_owned)
+        let Identifier { kind, value } = Identifier::read(identifier)?;
+        value.filter(|_| kind.as_deref() == Some("domain"))
     };
     Ok(Some(identifiers.iter().filter_map(domain).collect()))
 }

@@ -6,7 +6,7 @@ use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::json::json;
 
 use super::{deployment, is_here, record_id, refused};
-use crate::catalogue::{Signal, maps, text};
+use crate::catalogue::Signal;
 use crate::forms::signals::{Action, ActivateSignal};
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
@@ -87,12 +87,10 @@ fn problems(work: &Work<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<Erro
     if form.action == Some(Action::Deactivate) {
         return problems;
     }
-    let prices = || maps(signal.published.get("pricing_options"));
-    let known = |id: &str| prices().any(|price| text(price, "pricing_option_id") == id);
+    let prices = &signal.published.pricing_options;
+    let known = |id: &str| prices.iter().any(|it| it.pricing_option_id.as_deref() == Some(id));
     let message = match form.pricing_option_id.as_deref() {
-        None if prices().next().is_some() => {
-            "the signal has a price; name one of its pricing_options"
-        }
+        None if !prices.is_empty() => "the signal has a price; name one of its pricing_options",
         Some(id) if !known(id) => "the signal has no such price; name one of its pricing_options",
         None | Some(_) => "",
     };
@@ -101,7 +99,7 @@ fn problems(work: &Work<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<Erro
     }
     let account = work.admitted.account.as_ref();
     let governed = account.is_some_and(|account| account.thing.governance.is_some());
-    if governed && prices().next().is_some() && form.governance_context.is_none() {
+    if governed && !prices.is_empty() && form.governance_context.is_none() {
         let message = "the account's governance agent has to approve what costs money; call \
                        check_governance and send its governance_context";
         problems.push(refuse::at(Code::PermissionDenied, "governance_context", message));

@@ -6,7 +6,7 @@ use tradepost_wire::canonical;
 use tradepost_wire::json::{Value, json};
 
 use super::{deployment, is_here};
-use crate::catalogue::{Signal, maps, number, text, words};
+use crate::catalogue::{Signal, SignalPrice, words};
 use crate::forms::signals::{GetSignals, SignalId, SignalRef, Source};
 use crate::money::Amount;
 use crate::refuse::{self, Stop};
@@ -32,7 +32,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Re
     let (signals, unresolved) = wanted(work, form)?;
     let mut shown = Vec::new();
     for signal in signals.into_iter().filter(|signal| fits(work, signal, form)) {
-        let mut members = signal.published.clone();
+        let mut members = signal.published.document.clone();
         let here = deployment(work, signal.handle())?;
         members.insert("deployments".to_owned(), json!([here]));
         shown.push(Value::Object(members));
@@ -119,12 +119,12 @@ fn wanted<'w>(
 fn described<'s>(all: &'s [Signal], spec: &str) -> Vec<&'s Signal> {
     let wanted = telling(spec);
     let score = |signal: &Signal| {
-        let own: Vec<String> =
-            [text(&signal.published, "name"), text(&signal.published, "description")]
-                .into_iter()
-                .chain(signal.terms.keywords.iter().map(String::as_str))
-                .flat_map(words)
-                .collect();
+        let own: Vec<String> = [&signal.published.name, &signal.published.description]
+            .into_iter()
+            .flatten()
+            .chain(&signal.terms.keywords)
+            .flat_map(|text| words(text))
+            .collect();
         wanted.iter().filter(|word| own.contains(word)).count()
     };
     let mut scored: Vec<_> = all.iter().map(|signal| (score(signal), signal)).collect();
@@ -147,7 +147,7 @@ fn is_meant(signal: &Signal, reference: &SignalRef) -> bool {
         let domain = of.data_provider_domain.as_deref().unwrap_or_default();
         [&of.scope, &of.signal_id, url, domain].map(trimmed)
     };
-    let own = signal.published.get("signal_ref").and_then(SignalRef::read);
+    let own = signal.published.signal_ref.as_ref().and_then(SignalRef::read);
     own.is_some_and(|own| parts(&own) == parts(reference))
 }
 
@@ -162,30 +162,29 @@ fn is_named(signal: &Signal, reference: &SignalId, agent: &str) -> bool {
 fn fits(work: &Work<'_>, signal: &Signal, form: &GetSignals) -> bool {
     let published = &signal.published;
     let filters = form.filters.as_ref();
-    let lists = |list: Option<&Vec<String>>, word: &str| {
-        list.is_none_or(|list| list.iter().any(|known| known == word))
+    let lists = |list: &Option<Vec<String>>, word: &Option<String>| {
+        list.as_ref().is_none_or(|list| word.as_ref().is_some_and(|word| list.contains(word)))
     };
-    let prices = || maps(published.get("pricing_options"));
     // A limit on one model of prices says nothing about the others.
-    let within = |model: &str, member: &str, most: Option<Amount>| {
-        let mut of_model = prices().filter(|price| text(price, "model") == model).peekable();
+    type Price = fn(&SignalPrice) -> Option<Amount>;
+    let within = |model: &str, price: Price, most: Option<Amount>| {
+        let prices = published.pricing_options.iter();
+        let mut of_model = prices.filter(|it| it.model.as_deref() == Some(model)).peekable();
         let none = of_model.peek().is_none();
-        most.is_none_or(|most| {
-            none || of_model.any(|price| number(price, member).is_some_and(|own| own <= most))
-        })
+        most.is_none_or(|most| none || of_model.any(|it| price(it).is_some_and(|own| own <= most)))
     };
     let countries = &signal.terms.countries;
     let everywhere = countries.is_empty() || form.countries.is_empty();
     (everywhere || countries.iter().any(|country| form.countries.contains(country)))
         && form.destinations.as_ref().is_none_or(|all| all.iter().any(|one| is_here(work, one)))
         && filters.is_none_or(|filters| {
-            lists(filters.catalog_types.as_ref(), text(published, "signal_type"))
-                && lists(filters.data_providers.as_ref(), text(published, "data_provider"))
-                && within("cpm", "cpm", filters.max_cpm)
-                && within("percent_of_media", "percent", filters.max_percent)
+            lists(&filters.catalog_types, &published.signal_type)
+                && lists(&filters.data_providers, &published.data_provider)
+                && within("cpm", |price| price.cpm, filters.max_cpm)
+                && within("percent_of_media", |price| price.percent, filters.max_percent)
                 && filters
                     .min_coverage_percentage
-                    .is_none_or(|least| number(published, "coverage_percentage") >= Some(least))
+                    .is_none_or(|least| published.coverage_percentage >= Some(least))
         })
 }
 
