@@ -7,8 +7,8 @@
 
 use serde::Deserialize;
 use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
-use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
+use tradepost_wire::{form, kept_whole};
 
 use crate::audience;
 use crate::creative::policy::Policy as CreativePolicy;
@@ -71,8 +71,8 @@ pub struct Catalogue {
     pub formats: Vec<Format>,
     /// The signals; handles are unique.
     pub signals: Vec<Signal>,
-    /// The sponsored offerings (`core/offering.json`), as they are published.
-    pub offerings: Vec<Map>,
+    /// The sponsored offerings.
+    pub offerings: Vec<Offering>,
     /// What is demanded of creatives.
     pub creatives: CreativePolicy,
     /// On which terms audiences are taken.
@@ -133,6 +133,52 @@ form! {
         percent: Option<Amount>,
     }
 }
+
+form! {
+    /// A sponsored offering (`core/offering.json`), as far as it is read.
+    pub struct Offering {
+        /// Its id.
+        offering_id: Option<String>,
+        /// Its name for people.
+        name: Option<String>,
+        /// What is said of it in a line.
+        tagline: Option<String>,
+        /// And in a few.
+        description: Option<String>,
+        /// Words by which an intent finds it.
+        keywords: Each<String>,
+        /// From when on it holds (RFC 3339).
+        valid_from: Option<String>,
+        /// Until when (RFC 3339).
+        valid_to: Option<String>,
+        /// What it costs, in words.
+        price_hint: Option<String>,
+        /// How it looks.
+        image_url: Option<String>,
+        /// Where there is more about it.
+        landing_url: Option<String>,
+        /// Where it is bought.
+        checkout_url: Option<String>,
+        /// Who pays for it, when another than the publisher.
+        brand: Option<Value>,
+        /// What can be had of it.
+        products: Each<OfferedProduct>,
+    }
+
+    /// What can be had of an offering.
+    pub struct OfferedProduct {
+        /// Its name for people.
+        name: Option<String>,
+        /// What it costs, in words.
+        price: Option<String>,
+        /// Whether it is there, in words.
+        availability_summary: Option<String>;
+        /// As it is published.
+        whole given
+    }
+}
+
+kept_whole!(OfferedProduct.given);
 
 /// What only the publisher knows of a signal.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

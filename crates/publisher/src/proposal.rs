@@ -4,10 +4,11 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::error::Code;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
 use crate::money::Amount;
 use crate::refuse::{self, Stop};
+use crate::reply::object;
 use crate::resolve::Reach;
 use crate::shelf::{Kept, Kind, Shelf, Thing};
 
@@ -148,28 +149,24 @@ impl Proposal {
                 "sequence": index + 1,
             })
         });
-        let mut shown = Map::new();
-        shown.insert("proposal_id".to_owned(), self.proposal_id.clone().into());
-        shown.insert("name".to_owned(), self.name.clone().into());
-        shown.insert("description".to_owned(), self.description.clone().into());
-        shown.insert("allocations".to_owned(), allocations.collect());
-        shown.insert("proposal_status".to_owned(), json!(self.status));
-        shown.insert("expires_at".to_owned(), self.expires_at.to_string().into());
-        let mut guidance = Map::new();
-        guidance.insert("currency".to_owned(), self.envelope.currency.clone().into());
-        if let Some(least) = self.envelope.minimum {
-            guidance.insert("min".to_owned(), least.into());
-        }
-        if let Some(budget) = self.envelope.budget {
-            guidance.insert("recommended".to_owned(), budget.into());
-            guidance.insert("max".to_owned(), budget.percent(HEADROOM).into());
-        }
-        shown.insert("total_budget_guidance".to_owned(), guidance.into());
-        if let Some(io_id) = &self.io_id {
-            let order = json!({"io_id": io_id, "requires_signature": SIGNED});
-            shown.insert("insertion_order".to_owned(), order);
-        }
-        shown.into()
+        let order = |io_id| json!({"io_id": io_id, "requires_signature": SIGNED});
+        let Envelope { currency, minimum, budget, .. } = &self.envelope;
+        let guidance = object([
+            ("currency", Some(json!(currency))),
+            ("min", minimum.map(Into::into)),
+            ("recommended", budget.map(Into::into)),
+            ("max", budget.map(|budget| budget.percent(HEADROOM).into())),
+        ]);
+        Value::Object(object([
+            ("proposal_id", Some(json!(self.proposal_id))),
+            ("name", Some(json!(self.name))),
+            ("description", Some(json!(self.description))),
+            ("allocations", Some(allocations.collect())),
+            ("proposal_status", Some(json!(self.status))),
+            ("expires_at", Some(json!(self.expires_at))),
+            ("total_budget_guidance", Some(guidance.into())),
+            ("insertion_order", self.io_id.as_ref().map(order)),
+        ]))
     }
 }
 

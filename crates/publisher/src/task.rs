@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::json::{Map, Value};
+use tradepost_wire::{form, kept_whole};
 
 use crate::buy::MediaBuy;
 use crate::shelf::{Kind, Thing};
@@ -36,9 +37,9 @@ pub struct Task {
     /// The errors of its failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Value>,
-    /// Where to say that it ended (`push_notification_config`), as it was given.
+    /// Where to say that it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub push: Option<Value>,
+    pub push: Option<Push>,
     /// The caller's `context` (`X-2`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
@@ -46,6 +47,24 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Value>,
 }
+
+form! {
+    /// Where to say something (`core/push-notification-config.json`).
+    pub struct Push {
+        /// The address.
+        url: Option<String>,
+        /// What the receiver calls what it is about.
+        operation_id: Option<String>,
+        /// What it wants to see again.
+        token: Option<Value>,
+        /// How it wants to be shown that it is us.
+        authentication: Option<Value>;
+        /// As it was given.
+        whole given
+    }
+}
+
+kept_whole!(Push.given);
 
 /// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

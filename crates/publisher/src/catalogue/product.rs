@@ -11,6 +11,7 @@ use tradepost_wire::json::{Map, Value};
 use tradepost_wire::{canonical, form, kept_whole};
 
 use crate::account::Account;
+use crate::creative::policy::Published as CreativePolicy;
 use crate::forms::buys::MeasurementTerms;
 use crate::forms::products::RequiredStandard;
 use crate::money::Amount;
@@ -100,7 +101,7 @@ form! {
         metric_optimization: Option<Optimization>,
         forecast: Option<Forecast>,
         allowed_actions: Option<Vec<Option<AllowedAction>>>,
-        creative_policy: Option<Map>;
+        creative_policy: Option<CreativePolicy>;
         whole document
     }
 

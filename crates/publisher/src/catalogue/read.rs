@@ -9,7 +9,7 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{CHANNELS, Catalogue, Format, FormatId, Product, Signal, maps, text};
+use super::{CHANNELS, Catalogue, Format, FormatId, Offering, Product, Signal, maps, text};
 use crate::money::Amount;
 
 /// A mistake in a catalogue.
@@ -290,7 +290,7 @@ impl Reader {
         signals
     }
 
-    fn offerings(&mut self, members: &Map) -> Vec<Map> {
+    fn offerings(&mut self, members: &Map) -> Vec<Offering> {
         let mut ids = BTreeSet::new();
         let mut offerings = Vec::new();
         for (at, offering) in self.list(members, "offerings") {
@@ -299,7 +299,7 @@ impl Reader {
             if !id.is_empty() && !ids.insert(id) {
                 self.mistake(&format!("{at}/offering_id"), "is the id of another offering too");
             }
-            offerings.push(offering);
+            offerings.extend(typed::read::<Offering>(offering));
         }
         offerings
     }

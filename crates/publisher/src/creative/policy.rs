@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tradepost_wire::json::{Map, Value};
+use tradepost_wire::form;
+
+use super::asset::Verifier;
 
 /// The demands of a publisher; of a catalogue that says nothing, none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -69,6 +71,22 @@ pub struct Provenance {
     pub verifiers: Option<Vec<String>>,
 }
 
+form! {
+    /// The `creative_policy` of a product, as far as it is read.
+    pub(crate) struct Published {
+        provenance_required: Option<bool>,
+        provenance_requirements: Option<Finer>,
+        accepted_verifiers: Option<Vec<Option<Verifier>>>,
+    }
+
+    /// What has to be known in particular.
+    pub(crate) struct Finer {
+        require_digital_source_type: Option<bool>,
+        require_disclosure_metadata: Option<bool>,
+        require_embedded_provenance: Option<bool>,
+    }
+}
+
 impl Review {
     /// How long the review takes; `None` when there is none, or when a person decides.
     #[must_use]
@@ -83,23 +101,18 @@ impl Review {
 impl Provenance {
     /// What a product's published `creative_policy` demands.
     #[must_use]
-    pub fn of(published: &Map) -> Self {
-        let flag = |name: &str| published.get(name).and_then(Value::as_bool).unwrap_or(false);
-        let finer = published.get("provenance_requirements");
-        let fine = |name: &str| {
-            finer.and_then(|finer| finer.get(name)).and_then(Value::as_bool).unwrap_or(false)
-        };
-        let verifiers = published.get("accepted_verifiers").and_then(Value::as_array);
-        let url = |verifier: &Value| {
-            verifier.get("agent_url").and_then(Value::as_str).map(ToOwned::to_owned)
-        };
-        let required = flag("provenance_required");
+    pub(crate) fn of(published: &Published) -> Self {
+        let required = published.provenance_required == Some(true);
         // Finer demands count only where provenance is demanded at all.
+        let finer = published.provenance_requirements.as_ref().filter(|_| required);
+        let fine = |of: fn(&Finer) -> Option<bool>| finer.and_then(of) == Some(true);
+        let verifiers = published.accepted_verifiers.as_ref();
+        let url = |known: &Option<Verifier>| known.as_ref()?.agent_url.clone();
         Self {
             required,
-            digital_source_type: required && fine("require_digital_source_type"),
-            disclosure: required && fine("require_disclosure_metadata"),
-            embedded: required && fine("require_embedded_provenance"),
+            digital_source_type: fine(|finer| finer.require_digital_source_type),
+            disclosure: fine(|finer| finer.require_disclosure_metadata),
+            embedded: fine(|finer| finer.require_embedded_provenance),
             verifiers: verifiers.map(|all| all.iter().filter_map(url).collect()),
         }
     }

@@ -14,6 +14,7 @@ use crate::buy::{self, MediaBuy, action};
 use crate::money::Amount;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
+use crate::reply::object;
 use crate::shelf::{Kept, Kind, New, Query, Shelf, own_id};
 
 /// The words of a task that has not ended.
@@ -264,37 +265,30 @@ impl Office<'_> {
     /// The notification of an end (`core/mcp-webhook-payload.json`). Its key is made here, once, so that
     /// it is the same at every attempt (`W-4`).
     fn notice(&self, task: &Task, message: &str) -> Result<Option<Notice>, Fault> {
-        let Some(push) = &task.push else {
+        let Some((push, url)) = task.push.as_ref().and_then(|push| Some((push, push.url.clone()?)))
+        else {
             return Ok(None);
         };
-        let Some(url) = push.get("url").and_then(Value::as_str) else {
-            return Ok(None);
-        };
-        let operation = push.get("operation_id").and_then(Value::as_str);
-        let mut payload = json!({
-            "idempotency_key": self.publisher.world.fresh_id("webhook-delivery"),
-            "operation_id": operation.unwrap_or(&task.task_id),
-            "task_id": task.task_id,
-            "task_type": task.task_type,
-            "protocol": "media-buy",
-            "status": task.status,
-            "timestamp": self.now,
-            "message": message,
-        });
-        if let Some(members) = payload.as_object_mut() {
-            if let Some(token) = push.get("token") {
-                members.insert("token".to_owned(), token.clone());
-            }
-            let mut result = task.result.clone().unwrap_or_default();
-            if let Some(context) = &task.context {
-                result.entry("context").or_insert_with(|| context.clone());
-                members.insert("context".to_owned(), context.clone());
-            }
-            members.insert("result".to_owned(), Value::Object(result));
+        let mut result = task.result.clone().unwrap_or_default();
+        if let Some(context) = &task.context {
+            result.entry("context").or_insert_with(|| context.clone());
         }
+        let payload = Value::Object(object([
+            ("idempotency_key", Some(self.publisher.world.fresh_id("webhook-delivery").into())),
+            ("operation_id", Some(json!(push.operation_id.as_ref().unwrap_or(&task.task_id)))),
+            ("task_id", Some(json!(task.task_id))),
+            ("task_type", Some(json!(task.task_type))),
+            ("protocol", Some("media-buy".into())),
+            ("status", Some(json!(task.status))),
+            ("timestamp", Some(json!(self.now))),
+            ("message", Some(message.into())),
+            ("token", push.token.clone()),
+            ("context", task.context.clone()),
+            ("result", Some(result.into())),
+        ]));
         Ok(Some(Notice {
-            url: url.to_owned(),
-            authentication: push.get("authentication").cloned(),
+            url,
+            authentication: push.authentication.clone(),
             body: payload.to_string(),
             attempts: 0,
             due_at: self.now,

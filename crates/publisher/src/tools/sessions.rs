@@ -137,7 +137,7 @@ pub(super) fn terminate(work: &Work<'_>, form: &TerminateSession) -> Result<Repl
     });
     let id = kept.thing.offering_id.clone();
     let offering = id.and_then(|id| Offering::all(work).find(|offering| offering.id() == id));
-    let checkout = offering.as_ref().and_then(|offering| offering.text("checkout_url"));
+    let checkout = offering.as_ref().and_then(|offering| offering.checkout_url());
     let sold = kept.thing.reason.as_deref() == Some(Reason::HandoffTransaction.name());
     if let (Some(url), Some(members)) = (checkout.filter(|_| sold), body.as_object_mut()) {
         members.insert("acp_handoff".to_owned(), json!({"checkout_url": url}));

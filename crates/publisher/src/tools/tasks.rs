@@ -10,7 +10,7 @@ use super::page;
 use crate::forms::Direction;
 use crate::forms::tasks::{Filters, GetTaskStatus, ListTasks, Sort, SortField};
 use crate::refuse::{self, Stop};
-use crate::reply::Reply;
+use crate::reply::{Reply, object};
 use crate::shelf::{Kept, Query};
 use crate::task::Task;
 use crate::task::end::record_id;
@@ -56,20 +56,15 @@ fn find(work: &Work<'_>, id: &str) -> Result<Option<Kept<Task>>, Stop> {
 /// A task, as both tools show it.
 fn row(kept: &Kept<Task>) -> Map {
     let task = &kept.thing;
-    let mut row = Map::new();
-    let mut put = |name: &str, value: Value| {
-        row.insert(name.to_owned(), value);
-    };
-    put("task_id", task.task_id.clone().into());
-    put("task_type", task.task_type.clone().into());
-    put("status", task.status.clone().into());
-    put("created_at", kept.record.created_at.to_string().into());
-    put("updated_at", kept.record.updated_at.to_string().into());
-    if let Some(at) = task.completed_at {
-        put("completed_at", at.to_string().into());
-    }
-    put("has_webhook", task.push.is_some().into());
-    row
+    object([
+        ("task_id", Some(json!(task.task_id))),
+        ("task_type", Some(json!(task.task_type))),
+        ("status", Some(json!(task.status))),
+        ("created_at", Some(json!(kept.record.created_at))),
+        ("updated_at", Some(json!(kept.record.updated_at))),
+        ("completed_at", task.completed_at.map(|at| json!(at))),
+        ("has_webhook", Some(task.push.is_some().into())),
+    ])
 }
 
 /// `list_tasks`.

@@ -1,6 +1,7 @@
 //! `create_media_buy`.
 
 use tradepost_wire::adcp::Standing;
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -17,8 +18,8 @@ use crate::publisher::Publisher;
 use crate::refuse::Stop;
 use crate::reply::Reply;
 use crate::shelf::New;
-use crate::task::Task;
 use crate::task::end::record_id;
+use crate::task::{Push, Task};
 use crate::work::Work;
 use crate::world::Supply;
 
@@ -168,7 +169,7 @@ fn submit(
         completed_at: None,
         result: None,
         errors: Vec::new(),
-        push: form.push_notification_config.clone(),
+        push: form.push_notification_config.as_ref().and_then(Push::read),
         context: form.context.clone(),
         history: vec![
             json!({"timestamp": now, "type": "request", "data": super::scrubbed(&request.into())}),

@@ -4,13 +4,15 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Value, json};
 
+use crate::catalogue::{OfferedProduct, Offering as Published};
+use crate::reply::object;
 use crate::work::Work;
 
 /// An offering of the catalogue.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Offering<'a>(&'a Map);
+pub(super) struct Offering<'a>(&'a Published);
 
 impl<'a> Offering<'a> {
     /// Every offering, in the catalogue's order.
@@ -29,31 +31,31 @@ impl<'a> Offering<'a> {
         found.map(|(_, offering)| offering)
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
-        self.0.get(name).and_then(Value::as_str)
-    }
-
     pub(super) fn id(&self) -> &'a str {
-        self.text("offering_id").unwrap_or_default()
+        self.0.offering_id.as_deref().unwrap_or_default()
     }
 
     fn name(&self) -> &'a str {
-        self.text("name").unwrap_or("this offering")
+        self.0.name.as_deref().unwrap_or("this offering")
+    }
+
+    /// Where it is bought.
+    pub(super) fn checkout_url(&self) -> Option<&'a str> {
+        self.0.checkout_url.as_deref()
     }
 
     /// All that is said of it.
     fn said(&self) -> String {
-        let texts = ["name", "tagline", "description"].into_iter().filter_map(|it| self.text(it));
-        let keywords = self.0.get("keywords").and_then(Value::as_array).into_iter().flatten();
-        texts.chain(keywords.filter_map(Value::as_str)).collect::<Vec<_>>().join(" ")
+        let texts = [&self.0.name, &self.0.tagline, &self.0.description].into_iter().flatten();
+        texts.chain(self.0.keywords.iter()).cloned().collect::<Vec<_>>().join(" ")
     }
 
     /// Why it is not available, in the published word.
     pub(super) fn unavailable(&self, now: Timestamp) -> Option<&'static str> {
-        let moment = |name: &str| self.text(name).and_then(|it| it.parse::<Timestamp>().ok());
-        if moment("valid_to").is_some_and(|end| end <= now) {
+        let moment = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
+        if moment(&self.0.valid_to).is_some_and(|end| end <= now) {
             Some("expired")
-        } else if moment("valid_from").is_some_and(|start| now < start) {
+        } else if moment(&self.0.valid_from).is_some_and(|start| now < start) {
             Some("inactive")
         } else {
             None
@@ -62,46 +64,38 @@ impl<'a> Offering<'a> {
 
     /// As `si_get_offering` shows it.
     pub(super) fn published(&self, now: Timestamp) -> Value {
-        let mut shown = json!({
-            "offering_id": self.id(),
-            "availability_status": self.unavailable(now).unwrap_or("available"),
-        });
-        if let Some(members) = shown.as_object_mut() {
-            let summary = self.text("description").or_else(|| self.text("name"));
-            let more = [
-                ("summary", summary),
-                ("tagline", self.text("tagline")),
-                ("expires_at", self.text("valid_to")),
-                ("price_hint", self.text("price_hint")),
-                ("image_url", self.text("image_url")),
-                ("landing_url", self.text("landing_url")),
-            ];
-            for (name, value) in more {
-                members.extend(value.map(|value| (name.to_owned(), json!(value))));
-            }
-        }
-        shown
+        let Published { name, description, tagline, valid_to, price_hint, .. } = self.0;
+        let Published { image_url, landing_url, .. } = self.0;
+        let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
+        Value::Object(object([
+            ("offering_id", Some(self.id().into())),
+            ("availability_status", Some(self.unavailable(now).unwrap_or("available").into())),
+            ("summary", text(description).or_else(|| text(name))),
+            ("tagline", text(tagline)),
+            ("expires_at", text(valid_to)),
+            ("price_hint", text(price_hint)),
+            ("image_url", text(image_url)),
+            ("landing_url", text(landing_url)),
+        ]))
     }
 
     /// Its products that have a word of the intent, or all when none has.
-    pub(super) fn products(&self, intent: &str) -> Vec<&'a Value> {
+    pub(super) fn products(&self, intent: &str) -> Vec<&'a OfferedProduct> {
         let wanted = words(intent);
-        let all = self.0.get("products").and_then(Value::as_array);
-        let all: Vec<&Value> = all.into_iter().flatten().collect();
-        let named = |product: &&Value| {
-            let text = |name: &str| product.get(name).and_then(Value::as_str).unwrap_or_default();
-            let said = format!("{} {}", text("name"), text("availability_summary"));
+        let all: Vec<_> = self.0.products.iter().collect();
+        let named = |product: &&OfferedProduct| {
+            let texts = [&product.name, &product.availability_summary].into_iter().flatten();
+            let said = texts.cloned().collect::<Vec<_>>().join(" ");
             words(&said).intersection(&wanted).next().is_some()
         };
-        let fit: Vec<&Value> = all.iter().copied().filter(named).collect();
+        let fit: Vec<_> = all.iter().copied().filter(named).collect();
         if fit.is_empty() { all } else { fit }
     }
 
     /// Who pays for it, and what the host has to disclose.
     pub(super) fn sponsored(&self, work: &Work<'_>) -> Value {
         let profile = &work.publisher.profile;
-        let brand =
-            self.0.get("brand").cloned().unwrap_or_else(|| json!({"domain": profile.domain}));
+        let brand = self.0.brand.clone().unwrap_or_else(|| json!({"domain": profile.domain}));
         json!({
             "paying_principal": {"brand": brand},
             "context_use": "presentation_only",
@@ -128,18 +122,17 @@ pub(super) fn answer(offering: Option<&Offering<'_>>, message: &str, now: Timest
         return json!({"message": "There is no offering at the moment."});
     };
     let mut said = offering.name().to_owned();
-    if let Some(tagline) = offering.text("tagline") {
+    if let Some(tagline) = &offering.0.tagline {
         said = format!("{said}: {tagline}");
     }
     let mut sentences = vec![said];
-    sentences.extend(offering.text("description").map(ToOwned::to_owned));
+    sentences.extend(offering.0.description.clone());
     if offering.unavailable(now).is_some() {
         sentences.push("It is not available at the moment".to_owned());
     }
-    let product = |product: &&Value| {
-        let name = product.get("name").and_then(Value::as_str)?;
-        let price = product.get("price").and_then(Value::as_str);
-        Some(price.map_or(name.to_owned(), |price| format!("{name} ({price})")))
+    let product = |product: &&OfferedProduct| {
+        let name = product.name.clone()?;
+        Some(product.price.as_ref().map_or(name.clone(), |price| format!("{name} ({price})")))
     };
     let products: Vec<String> =
         offering.products(message).iter().take(5).filter_map(product).collect();
@@ -149,7 +142,7 @@ pub(super) fn answer(offering: Option<&Offering<'_>>, message: &str, now: Timest
     let ended =
         |text: String| if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") };
     let text = sentences.into_iter().map(ended).collect::<Vec<_>>().join(" ");
-    match offering.text("landing_url") {
+    match &offering.0.landing_url {
         None => json!({"message": text}),
         Some(url) => json!({
             "message": text,
