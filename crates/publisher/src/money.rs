@@ -5,7 +5,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub};
 
-use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 use tradepost_wire::adcp::rules::typed::{Kind, Typed};
 use tradepost_wire::json::{Number, Value};
@@ -172,10 +172,13 @@ impl Serialize for Amount {
     }
 }
 
+/// What was kept can be read, however large it is: the largest amount stands for those beyond.
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = Number::deserialize(deserializer)?;
-        Self::of(&number).ok_or_else(|| D::Error::custom("an amount is below 10^24"))
+        let most = Self(BEYOND - 1);
+        let beyond = if number.text().starts_with('-') { -most } else { most };
+        Ok(Self::of(&number).unwrap_or(beyond))
     }
 }
 
@@ -215,7 +218,9 @@ mod tests {
         assert_eq!((amount("0.1") + amount("0.2")).to_string(), "0.3");
         assert_eq!(Amount::of(&"1e24".parse().unwrap()), None);
         assert_eq!(Amount::read(&Value::from("1")), None);
-        // As earlier versions kept it.
+        // As earlier versions kept them.
+        let most = tradepost_wire::json::from_str::<Amount>("-1e300").unwrap();
+        assert_eq!(most.to_string(), "-999999999999999999999999.999999");
         assert_eq!(
             tradepost_wire::json::from_str::<Amount>("5000.0").unwrap(),
             Amount::whole(5000)
