@@ -41,8 +41,8 @@ pub struct Account {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governance: Option<Governance>,
     /// Where notifications about it go, as they were given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notification_configs: Vec<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notification_configs: Option<Vec<Value>>,
     /// How much may be spent in all, in the account's currency, when there is a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funds: Option<Funds>,
@@ -178,7 +178,7 @@ impl Account {
             sandbox: false,
             setup: None,
             governance: None,
-            notification_configs: Vec::new(),
+            notification_configs: None,
             funds: None,
             billing_entity: None,
             push: None,
@@ -221,9 +221,8 @@ impl Account {
             add("governance_agents", json!([{"url": agent.url}]));
         }
         add("sandbox", self.sandbox.into());
-        if !self.notification_configs.is_empty() {
-            let configs = self.notification_configs.iter().map(without_credentials);
-            add("notification_configs", configs.collect());
+        if let Some(configs) = &self.notification_configs {
+            add("notification_configs", configs.iter().map(without_credentials).collect());
         }
         shown
     }

@@ -23,10 +23,18 @@ pub struct Ask {
 
 impl Ask {
     /// Whether it keeps or changes something, so that it needs a transaction. Proposals come of
-    /// briefs, and change by refining.
-    pub(crate) fn keeps(&self) -> bool {
-        let mode = || self.arguments.get("buying_mode").and_then(Value::as_str);
-        self.tool.mutates() || (self.tool == Tool::GetProducts && mode() != Some("wholesale"))
+    /// briefs, and change by refining; a search may become a task where a `sandbox` is told so.
+    pub(crate) fn keeps(&self, sandbox: bool) -> bool {
+        let searches = self.searches();
+        self.tool.mutates() || (searches && (sandbox || self.tool == Tool::GetProducts))
+    }
+
+    /// Whether it searches for something that the publisher has to think about: everything that is
+    /// there (`wholesale`) is known at once.
+    pub(crate) fn searches(&self) -> bool {
+        let named = |mode| self.arguments.get(mode).and_then(Value::as_str);
+        (self.tool == Tool::GetProducts && named("buying_mode") != Some("wholesale"))
+            || (self.tool == Tool::GetSignals && named("discovery_mode") != Some("wholesale"))
     }
 }
 

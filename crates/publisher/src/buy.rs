@@ -16,9 +16,10 @@ use crate::shelf::{Kept, Kind, Thing};
 
 pub mod action;
 pub mod force;
+pub(crate) mod health;
 pub mod report;
 
-pub use action::Action;
+pub use action::{Action, Offered};
 
 /// A media buy. Its id is that of its record, and so is its revision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -265,10 +266,12 @@ impl Package {
     pub fn published(&self, buy: &MediaBuy) -> Value {
         let assigned = &self.creative_assignments;
         let cancellation = self.cancellation.as_ref();
+        // Packages of older sellers have no such ids, and a sandbox can show such a one.
+        let named = |id: &String| (!id.is_empty()).then(|| json!(id));
         let mut shown = object([
             ("package_id", Some(json!(self.package_id))),
-            ("product_id", Some(json!(self.product_id))),
-            ("pricing_option_id", Some(json!(self.pricing_option_id))),
+            ("product_id", named(&self.product_id)),
+            ("pricing_option_id", named(&self.pricing_option_id)),
             ("budget", Some(self.budget.into())),
             ("start_time", Some(json!(self.start_time.unwrap_or(buy.start_time)))),
             ("end_time", Some(json!(self.end_time.unwrap_or(buy.end_time)))),
@@ -373,7 +376,7 @@ pub(crate) fn state(buy: &MediaBuy) -> &'static str {
 /// The payload about a media buy that has come about.
 pub(crate) fn created(
     kept: &Kept<MediaBuy>,
-    actions: &[Action],
+    actions: &[Offered],
     account: Option<&Account>,
     now: Timestamp,
 ) -> Map {
@@ -390,16 +393,15 @@ pub(crate) fn created(
 }
 
 /// What every answer about one buy has: its standing, its money and what can be done with it.
-pub(crate) fn summary(kept: &Kept<MediaBuy>, actions: &[Action], now: Timestamp) -> Map {
+pub(crate) fn summary(kept: &Kept<MediaBuy>, actions: &[Offered], now: Timestamp) -> Map {
     let buy = &kept.thing;
-    let valid = actions.iter().map(|action| Value::from(action.name())).collect();
     object([
         ("media_buy_id", Some(buy.media_buy_id.clone().into())),
         ("media_buy_status", Some(buy.status_at(now).name().into())),
         ("revision", Some(kept.record.revision.into())),
         ("currency", Some(buy.currency.clone().into())),
         ("total_budget", Some(buy.total_budget.into())),
-        ("valid_actions", Some(valid)),
+        ("valid_actions", Some(action::valid(actions))),
         ("available_actions", Some(action::available(actions))),
     ])
 }

@@ -25,7 +25,7 @@ pub use format::Format;
 pub(crate) use format::{Place, Requirements};
 pub use policy::Policy;
 pub(crate) use policy::words;
-pub(crate) use product::Optimization;
+pub(crate) use product::{AllowedAction, FormatOption, Optimization};
 pub use product::{FormatId, Price, PricingOption, Product, Rate, Terms};
 pub use read::Mistake;
 
@@ -203,8 +203,8 @@ impl Signal {
 
     /// The name by which references mean it.
     pub(crate) fn name(&self) -> Option<String> {
-        let of = |reference: &Value| SignalName::read(reference)?.0;
-        let older = || self.published.signal_id.as_ref()?.0.clone();
+        let of = |reference: &Value| SignalName::read(reference)?.name;
+        let older = || self.published.signal_id.as_ref()?.name.clone();
         self.published.signal_ref.as_ref().map_or_else(older, of)
     }
 }

@@ -27,13 +27,18 @@ impl Product {
         published.insert("product_id".to_owned(), id.into());
         published.insert("name".to_owned(), name.clone().into());
         published.insert("description".to_owned(), format!("{name}, for tests.").into());
-        let everything = json!([{"selection_type": "all", "publisher_domain": profile.domain}]);
-        published.insert("publisher_properties".to_owned(), everything);
+        published.insert("publisher_properties".to_owned(), json!([{}]));
         published.insert("delivery_type".to_owned(), "non_guaranteed".into());
         published.insert("pricing_options".to_owned(), json!([]));
-        published.insert("reporting_capabilities".to_owned(), reporting());
+        published.insert("reporting_capabilities".to_owned(), json!({}));
         for (member, value) in partial.iter().filter(|(name, _)| *name != "product_id") {
             published.insert(member.clone(), value.clone());
+        }
+        if let Some(Value::Array(properties)) = published.get_mut("publisher_properties") {
+            properties.iter_mut().for_each(|selector| selected(selector, &profile.domain));
+        }
+        if let Some(reported) = published.get_mut("reporting_capabilities") {
+            complete(reported, reporting());
         }
         if let Some(Value::Array(channels)) = published.get_mut("channels") {
             *channels = channels.iter().filter_map(Value::as_str).filter_map(channel).collect();
@@ -87,6 +92,26 @@ fn priced(partial: Map) -> Map {
     price
 }
 
+/// Which properties are meant, where a fixture says no more than whose they are.
+fn selected(selector: &mut Value, domain: &str) {
+    let names = |member| selector.get(member).is_some();
+    let kind = match () {
+        () if names("property_ids") => "by_id",
+        () if names("property_tags") => "by_tag",
+        () => "all",
+    };
+    complete(selector, json!({"publisher_domain": domain, "selection_type": kind}));
+}
+
+/// Fills in the members of an object that are not there.
+fn complete(partial: &mut Value, whole: Value) {
+    if let (Value::Object(partial), Value::Object(whole)) = (partial, whole) {
+        for (name, value) in whole {
+            partial.entry(name).or_insert(value);
+        }
+    }
+}
+
 fn channel(word: &str) -> Option<Value> {
     let known = CHANNELS.iter().find(|channel| **channel == word);
     let loose = LOOSE_CHANNELS.iter().find(|(loose, _)| *loose == word);
@@ -134,10 +159,11 @@ impl Publisher {
             product = product.at(&known.prices().iter().collect::<Vec<_>>());
         }
         for format in product.formats() {
-            let ours = format.agent_url.as_ref() == Some(&self.profile.catalogue.agent_url);
-            if ours && self.format(shelf, format)?.is_none() {
+            if self.format(shelf, format)?.is_none() {
+                let partial =
+                    Map::from_iter([("format_id".to_owned(), format.given.clone().into())]);
                 let id = format.id.as_deref().unwrap_or_default();
-                self.seed_format(shelf, id, &Map::new(), now)?;
+                self.seed_format(shelf, id, &partial, now)?;
             }
         }
         lay(shelf, id, &product, now)

@@ -45,7 +45,7 @@ impl Key {
     /// results, which must not be remembered.
     pub(crate) fn is_taken(ask: &Ask) -> bool {
         let key = ask.arguments.get(MEMBER).and_then(Value::as_str);
-        key.is_some_and(is_key) && ask.keeps() && ask.tool != Tool::ComplyTestController
+        key.is_some_and(is_key) && ask.keeps(false) && ask.tool != Tool::ComplyTestController
     }
 
     /// The key of a request, if it has one. Keys of one tenant and, in a sponsored conversation,

@@ -21,6 +21,7 @@ pub mod supply;
 
 // What it keeps.
 pub mod account;
+pub mod arm;
 pub mod audience;
 pub mod buy;
 pub mod creative;

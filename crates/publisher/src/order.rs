@@ -171,7 +171,7 @@ impl Publisher {
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
         let prepared = tools::prepare(self, ask, &request, &admitted).await?;
-        if !ask.keeps() {
+        if !ask.keeps(self.profile.sandbox) {
             return self.vault.look(|shelf| self.work(ask, &request, *admitted, &prepared, shelf));
         }
         let (this, ask) = (self.clone(), ask.clone());

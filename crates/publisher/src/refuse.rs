@@ -66,6 +66,12 @@ impl Refusal {
     }
 }
 
+/// What a caller is told beside an answer, and what is no reason to refuse (`T-2`).
+#[must_use]
+pub fn warning(error: Error) -> Error {
+    Error { severity: Some("warning".to_owned()), ..error }
+}
+
 /// An error of a code with a sentence, and the hint of its row as what to do.
 #[must_use]
 pub fn error(code: Code, message: &str) -> Error {

@@ -62,3 +62,19 @@ impl Reply {
         })
     }
 }
+
+/// A value without what must not be shown again: tokens of lists, and bank accounts.
+pub(crate) fn scrubbed(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => Value::Object(scrubbed_members(members)),
+        Value::Array(items) => items.iter().map(scrubbed).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// The same of the members of an object.
+pub(crate) fn scrubbed_members(members: &Map) -> Map {
+    const HIDDEN: [&str; 3] = ["auth_token", "bank", "credentials"];
+    let kept = members.iter().filter(|(name, _)| !HIDDEN.contains(&name.as_str()));
+    kept.map(|(name, value)| (name.clone(), scrubbed(value))).collect()
+}

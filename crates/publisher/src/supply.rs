@@ -95,8 +95,7 @@ pub(crate) fn warning(supply: &Supply) -> Option<Error> {
 
 fn stale(upstream: &str, age_seconds: u64, target_seconds: Option<u64>) -> Error {
     let message = "availability is from an earlier answer, because what knows it cannot be asked";
-    let mut error = refuse::error(Code::StaleResponse, message);
-    error.severity = Some("warning".to_owned());
+    let mut error = refuse::warning(refuse::error(Code::StaleResponse, message));
     error = refuse::with(error, "served_from_cache", true);
     error = refuse::with(error, "cache_age_seconds", age_seconds);
     if let Some(seconds) = target_seconds {

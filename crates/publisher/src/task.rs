@@ -2,10 +2,14 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use tradepost_wire::json::{Map, Value};
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
 
+use crate::ask::Ask;
 use crate::buy::MediaBuy;
+use crate::reply::scrubbed;
 use crate::shelf::{Kind, Thing};
 
 pub mod end;
@@ -84,6 +88,39 @@ pub struct Notice {
 
 impl Thing for Task {
     const KIND: Kind = Kind::Task;
+}
+
+impl Task {
+    /// The protocol of AdCP that it belongs to.
+    #[must_use]
+    pub fn protocol(&self) -> &'static str {
+        Tool::of_name(&self.task_type).map_or("media-buy", Tool::protocol)
+    }
+
+    /// A task that a request has become, which waits.
+    pub(crate) fn submitted(task_id: &str, ask: &Ask) -> Self {
+        let mut request = ask.arguments.clone();
+        let push = request.swap_remove("push_notification_config");
+        let (now, context) = (ask.now, request.get("context").cloned());
+        let said = json!({"status": "submitted", "task_id": task_id});
+        Self {
+            task_id: task_id.to_owned(),
+            task_type: ask.tool.to_string(),
+            status: "submitted".to_owned(),
+            subject: None,
+            draft: None,
+            due_at: None,
+            completed_at: None,
+            result: None,
+            errors: Vec::new(),
+            push: push.as_ref().and_then(Push::read),
+            context,
+            history: vec![
+                json!({"timestamp": now, "type": "request", "data": scrubbed(&request.into())}),
+                json!({"timestamp": now, "type": "response", "data": said}),
+            ],
+        }
+    }
 }
 
 impl Notice {

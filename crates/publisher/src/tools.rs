@@ -1,13 +1,16 @@
 //! The tools, each in a module of its own: what it reads, what it changes and what it replies.
 
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::Value;
 
 use crate::admit::Admitted;
+use crate::arm::Arm;
 use crate::ask::Ask;
 use crate::forms::Request;
+use crate::forms::products::UncheckedVersions;
 use crate::publisher::Publisher;
-use crate::refuse::{Refusal, Stop};
+use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
 use crate::work::{Prepared, Work};
 
@@ -77,11 +80,33 @@ pub(crate) async fn prepare(
 /// # Errors
 /// The refusal.
 pub(crate) fn before_schema(tool: Tool, arguments: &Value) -> Result<(), Refusal> {
-    if tool == Tool::GetProducts { products::exclusive(arguments) } else { Ok(()) }
+    if tool == Tool::GetProducts {
+        products::exclusive(arguments)?;
+    }
+    if matches!(tool, Tool::GetProducts | Tool::GetSignals) { versions(arguments) } else { Ok(()) }
+}
+
+/// That a version of prices says nothing without that of what they are for.
+fn versions(arguments: &Value) -> Result<(), Refusal> {
+    let known = UncheckedVersions::read(arguments);
+    if known
+        .is_some_and(|it| it.if_pricing_version.is_some() && it.if_wholesale_feed_version.is_none())
+    {
+        let message = "a version of prices goes with the version of what they are for; send \
+                       if_wholesale_feed_version too";
+        return Err(refuse::invalid("if_pricing_version", message).into());
+    }
+    Ok(())
 }
 
 /// Does the work.
 pub(crate) fn perform(work: &Work<'_>, request: &Request) -> Result<Reply, Stop> {
+    if work.publisher.profile.sandbox
+        && work.ask.searches()
+        && let Some(arm) = Arm::take(work.shelf, &work.admitted.reach.tenant, work.ask.tool)?
+    {
+        return arm.submit(work);
+    }
     match request {
         Request::GetAdcpCapabilities(form) => capabilities::perform(work, form),
         Request::GetProducts(form) => products::perform(work, form),

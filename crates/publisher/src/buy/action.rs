@@ -5,7 +5,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::{MediaBuy, Status};
-use crate::catalogue::Product;
+use crate::catalogue::{AllowedAction, Product};
 
 tradepost_wire::words! {
     /// Something that a buyer can do with a media buy.
@@ -102,24 +102,55 @@ impl Action {
         }
     }
 
-    /// Whether a product permits it for a buy in this state; a product that says nothing permits
-    /// everything (`allowed_actions`). What needs a person's approval is not offered: this seller
-    /// carries changes out at once or not at all.
-    #[must_use]
-    pub fn permitted_by(self, product: &Product, status: Status) -> bool {
+    /// How a product lets it be done to a buy in this state; a product that says nothing permits
+    /// everything (`allowed_actions`).
+    fn offered_by(self, product: &Product, status: Status) -> Option<Offered> {
         let Some(allowed) = &product.published.allowed_actions else {
-            return true;
+            return Some(Offered {
+                action: self,
+                mode: Mode::SelfServe,
+                sla: None,
+                terms_ref: None,
+            });
         };
         let has = |words: &Option<Vec<Value>>, word: &str| {
             words.as_ref().is_none_or(|words| words.iter().any(|known| known == word))
         };
-        allowed.iter().flatten().any(|entry| {
+        let about = |entry: &&AllowedAction| {
             let action = entry.action.as_deref();
             (action == Some(self.name()) || (action.is_some() && action == self.coarse()))
-                && has(&entry.modes, "self_serve")
                 && has(&entry.allowed_statuses, status.name())
+        };
+        let entries: Vec<_> = allowed.iter().flatten().filter(about).collect();
+        Mode::ALL.iter().find_map(|mode| {
+            let entry = entries.iter().find(|entry| has(&entry.modes, mode.name()))?;
+            let (sla, terms_ref) = (entry.sla.clone(), entry.terms_ref.clone());
+            Some(Offered { action: self, mode: *mode, sla, terms_ref })
         })
     }
+}
+
+tradepost_wire::words! {
+    /// How an action can be had, the easier way first.
+    pub enum Mode {
+        /// The buyer does it.
+        SelfServe = "self_serve",
+        /// A person of the seller has to agree, who is asked outside of this protocol.
+        RequiresApproval = "requires_approval",
+    }
+}
+
+/// An action that a buy offers now (`core/media-buy-available-action.json`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offered {
+    /// What.
+    pub action: Action,
+    /// How it can be had.
+    pub mode: Mode,
+    /// How soon.
+    sla: Option<Value>,
+    /// On which terms.
+    terms_ref: Option<Value>,
 }
 
 /// Why something cannot be done with a buy (`action-not-allowed-reason`).
@@ -129,6 +160,8 @@ pub enum Refused {
     WrongStatus,
     /// One of its products never permits it.
     NotSupportedOnProduct,
+    /// A person of the seller has to agree first.
+    ModeMismatch,
 }
 
 impl Refused {
@@ -138,18 +171,19 @@ impl Refused {
         match self {
             Self::WrongStatus => "wrong_status",
             Self::NotSupportedOnProduct => "not_supported_on_product",
+            Self::ModeMismatch => "mode_mismatch",
         }
     }
 }
 
-/// What can be done with a buy now, given the products of its packages.
+/// What a buy offers now, given the products of its packages.
 #[must_use]
-pub fn permitted(buy: &MediaBuy, products: &[Product], now: Timestamp) -> Vec<Action> {
-    let can = |action: &Action| judge(*action, buy, products, now).is_ok();
-    Action::ALL.iter().copied().filter(can).collect()
+pub fn permitted(buy: &MediaBuy, products: &[Product], now: Timestamp) -> Vec<Offered> {
+    let offered = |action: &Action| offered(*action, buy, products, now).ok();
+    Action::ALL.iter().filter_map(offered).collect()
 }
 
-/// Whether something can be done with a buy now.
+/// Whether the buyer can do something with a buy now.
 ///
 /// # Errors
 /// Why not.
@@ -159,15 +193,35 @@ pub fn judge(
     products: &[Product],
     now: Timestamp,
 ) -> Result<(), Refused> {
+    match offered(action, buy, products, now)?.mode {
+        Mode::SelfServe => Ok(()),
+        Mode::RequiresApproval => Err(Refused::ModeMismatch),
+    }
+}
+
+/// How something can be done with a buy now: in the hardest way that one of its products wants.
+fn offered(
+    action: Action,
+    buy: &MediaBuy,
+    products: &[Product],
+    now: Timestamp,
+) -> Result<Offered, Refused> {
     let status = buy.status_at(now);
     if !action.fits(buy, now) {
         return Err(Refused::WrongStatus);
     }
-    if products.iter().all(|product| action.permitted_by(product, status)) {
-        return Ok(());
+    let by_all: Option<Vec<_>> =
+        products.iter().map(|product| action.offered_by(product, status)).collect();
+    if let Some(by_all) = by_all {
+        let free = Offered { action, mode: Mode::SelfServe, sla: None, terms_ref: None };
+        return Ok(by_all
+            .into_iter()
+            .max_by_key(|one| (one.mode == Mode::RequiresApproval, one.sla.is_some()))
+            .unwrap_or(free));
     }
-    let ever =
-        |product: &Product| Status::ALL.iter().any(|status| action.permitted_by(product, *status));
+    let ever = |product: &Product| {
+        Status::ALL.iter().any(|status| action.offered_by(product, *status).is_some())
+    };
     if products.iter().all(ever) {
         Err(Refused::WrongStatus)
     } else {
@@ -175,9 +229,25 @@ pub fn judge(
     }
 }
 
-/// Actions as they are published (`core/media-buy-available-action.json`).
+/// Actions as they are published.
 #[must_use]
-pub fn available(actions: &[Action]) -> Value {
-    let entry = |action: &Action| json!({"action": action.name(), "mode": "self_serve"});
-    actions.iter().map(entry).collect()
+pub fn available(offered: &[Offered]) -> Value {
+    let entry = |one: &Offered| {
+        let mut entry = json!({"action": one.action.name(), "mode": one.mode.name()});
+        if let Some(members) = entry.as_object_mut() {
+            for (name, value) in [("sla", &one.sla), ("terms_ref", &one.terms_ref)] {
+                if let Some(value) = value {
+                    members.insert(name.to_owned(), value.clone());
+                }
+            }
+        }
+        entry
+    };
+    offered.iter().map(entry).collect()
+}
+
+/// The names of those that a buyer can do alone (`valid_actions`).
+pub(crate) fn valid(offered: &[Offered]) -> Value {
+    let alone = offered.iter().filter(|one| one.mode == Mode::SelfServe);
+    alone.map(|one| Value::from(one.action.name())).collect()
 }

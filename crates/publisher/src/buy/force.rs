@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::form;
@@ -15,7 +14,7 @@ use super::{Assigned, Cancellation, MediaBuy, Package, Party, Shown, Status};
 use crate::account::Account;
 use crate::catalogue::PricingOption;
 use crate::money::Amount;
-use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
+use crate::shelf::{Kept, Kind, New, Shelf};
 
 /// What came of forcing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -320,47 +319,4 @@ pub fn seed(
         shelf.put(known.record)?;
     }
     Ok(true)
-}
-
-/// How the next `create_media_buy` of a tenant has to be answered (`force_create_media_buy_arm`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Arm {
-    /// `submitted` or `input-required`.
-    pub arm: String,
-    /// The id that the task has to have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<String>,
-    /// What to say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-}
-
-impl Thing for Arm {
-    const KIND: Kind = Kind::Directive;
-}
-
-fn arm_id(tenant: &str) -> String {
-    own_id(tenant, "", "create_media_buy_arm")
-}
-
-impl Arm {
-    /// Prepares it for the next request of a tenant, in place of an earlier one.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub fn set(&self, shelf: &dyn Shelf, tenant: &str, now: Timestamp) -> Result<(), Fault> {
-        let id = arm_id(tenant);
-        shelf.remove(Kind::Directive, &id)?;
-        shelf.add(New { id: &id, owner: tenant, account: None, state: "", now }, self)
-    }
-
-    /// Takes what was prepared: it holds once.
-    pub(crate) fn take(shelf: &dyn Shelf, tenant: &str) -> Result<Option<Self>, Fault> {
-        let id = arm_id(tenant);
-        let found = shelf.find::<Self>(&id)?.map(|kept| kept.thing);
-        if found.is_some() {
-            shelf.remove(Kind::Directive, &id)?;
-        }
-        Ok(found)
-    }
 }

@@ -19,18 +19,19 @@ impl Publisher {
         Ok(laid.or(printed))
     }
 
-    /// All products: those of the catalogue in its order, then those beside it in the order of
-    /// making.
+    /// All products: those that were put beside the catalogue, the latest first, and then those of
+    /// the catalogue in its order.
     ///
     /// # Errors
     /// When the store fails.
     pub fn products(&self, shelf: &dyn Shelf) -> Result<Vec<Product>, Fault> {
-        let mut products = self.profile.catalogue.products.clone();
-        for kept in shelf.all::<Product>(&Query::default())? {
-            let known = products.iter_mut().find(|product| product.id() == kept.thing.id());
-            match known {
-                Some(product) => *product = kept.thing,
-                None => products.push(kept.thing),
+        let mut laid = shelf.all::<Product>(&Query::default())?;
+        // What a test has put there is what it is about: the latest comes first.
+        laid.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
+        let mut products: Vec<Product> = laid.into_iter().map(|kept| kept.thing).collect();
+        for product in &self.profile.catalogue.products {
+            if !products.iter().any(|laid| laid.id() == product.id()) {
+                products.push(product.clone());
             }
         }
         Ok(products)

@@ -13,7 +13,7 @@ use tradepost_wire::{canonical, form, kept_whole};
 use crate::account::Account;
 use crate::creative::policy::Published as CreativePolicy;
 use crate::forms::buys::MeasurementTerms;
-use crate::forms::products::RequiredStandard;
+use crate::forms::products::{RequiredStandard, VendorMetric};
 use crate::money::Amount;
 use crate::shelf::{Kind, Thing};
 
@@ -101,6 +101,8 @@ form! {
         metric_optimization: Option<Optimization>,
         forecast: Option<Forecast>,
         allowed_actions: Option<Vec<Option<AllowedAction>>>,
+        signal_targeting_rules: Option<SignalRules>,
+        signal_targeting_options: Each<SignalOption>,
         creative_policy: Option<CreativePolicy>;
         whole document
     }
@@ -112,10 +114,23 @@ form! {
         property_tags: Each<String>,
     }
 
-    /// A format with the choices in it.
+    /// A format with the choices in it, and which older formats are the same.
     pub(crate) struct FormatOption {
         format_option_id: Option<String>,
         format_kind: Option<String>,
+        v1_format_ref: Each<FormatId>,
+        params: Option<Map>,
+    }
+
+    /// How signals are chosen.
+    pub(crate) struct SignalRules {
+        selection_mode: Option<String>,
+    }
+
+    /// A signal that can be chosen, and what it costs.
+    pub(crate) struct SignalOption {
+        default_selected: Option<bool>,
+        pricing_options: Each<PricingOption>,
     }
 
     /// What is reported, and how (`core/reporting-capabilities.json`). Words are repeated as they stand
@@ -124,6 +139,7 @@ form! {
         available_metrics: Each<Value>,
         measurement_windows: Each<Window>,
         windowed_pull_granularities: Each<Value>,
+        vendor_metrics: Each<VendorMetric>,
         date_range_support: Option<String>,
     }
 
@@ -165,6 +181,8 @@ form! {
         action: Option<String>,
         modes: Option<Vec<Value>>,
         allowed_statuses: Option<Vec<Value>>,
+        sla: Option<Value>,
+        terms_ref: Option<Value>,
     }
 
     /// A price (`core/pricing-option.json`), as far as it is read.
@@ -361,6 +379,24 @@ impl Product {
         &self.published.format_ids
     }
 
+    /// The older formats that its newer ones say they are.
+    pub(crate) fn older_formats(&self) -> impl Iterator<Item = &FormatId> {
+        self.published.format_options.iter().flat_map(|option| option.v1_format_ref.iter())
+    }
+
+    /// Whether every signal that is bought with it has a price in one of these currencies.
+    pub(crate) fn signals_cost(&self, currencies: &[String]) -> bool {
+        let rules = self.published.signal_targeting_rules.as_ref();
+        let is_fixed = rules.and_then(|rules| rules.selection_mode.as_deref()) == Some("fixed");
+        let bought = self.published.signal_targeting_options.iter();
+        let mut bought = bought.filter(|signal| is_fixed && signal.default_selected != Some(false));
+        bought.all(|signal| {
+            let mut prices = signal.pricing_options.iter();
+            signal.pricing_options.is_empty()
+                || prices.any(|price| currencies.iter().any(|known| known == price.currency()))
+        })
+    }
+
     /// Its channels (`enums/channels.json`).
     #[must_use]
     pub fn channels(&self) -> &[String] {
@@ -409,6 +445,16 @@ pub enum Price {
     Fixed(Amount),
     /// It is found by bidding, from this up when there is a floor.
     Auction(Option<Amount>),
+}
+
+impl FormatOption {
+    /// Whether a choice by kind alone says enough: what the product fixes, the choice has to name.
+    pub(crate) fn is_met_by(&self, chosen: Option<&Map>) -> bool {
+        const FIXED: [&str; 3] = ["width", "height", "duration_ms_exact"];
+        let fixed = |name: &&str| self.params.as_ref().and_then(|params| params.get(*name));
+        let named = |name: &str| chosen.and_then(|params| params.get(name));
+        FIXED.iter().all(|name| fixed(name).is_none_or(|value| named(name) == Some(value)))
+    }
 }
 
 impl FormatId {

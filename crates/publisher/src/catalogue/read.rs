@@ -277,6 +277,10 @@ impl Reader {
             self.text(&published, "name", &at);
             self.text(&published, "description", &at);
             self.one_of(&published, "signal_type", &at, &["marketplace", "custom", "owned"]);
+            // Older clients know signals by this one.
+            published
+                .entry("signal_id")
+                .or_insert_with(|| json!({"source": "agent", "agent_url": agent, "id": handle}));
             published.entry("signal_ref").or_insert_with(|| {
                 json!({"scope": "signal_source", "signal_source_url": agent, "signal_id": handle})
             });

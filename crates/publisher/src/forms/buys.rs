@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_wire::adcp::rules::typed::{Kind, OneOrMore, Typed};
 use tradepost_wire::form;
-use tradepost_wire::json::Value;
+use tradepost_wire::json::{Map, Value};
 
 use super::{Money, Pagination};
 use crate::buy::Status;
@@ -44,6 +44,7 @@ form! {
         format_ids: Vec<FormatId>,
         format_option_refs: Vec<FormatOption>,
         format_kind: Option<String>,
+        params: Option<Map>,
         budget: Amount,
         pricing_option_id: String,
         bid_price: Option<Amount>,
@@ -318,7 +319,12 @@ impl Typed for Start {
 /// The name of a signal: of an older reference the `id`, of a reference the `signal_id`. One that is a
 /// plain text, as catalogues may have it, is its own name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SignalName(pub Option<String>);
+pub(crate) struct SignalName {
+    /// Its name.
+    pub name: Option<String>,
+    /// Whether it is a choice of one product alone.
+    pub of_product: bool,
+}
 
 impl Typed for SignalName {
     fn kind() -> Kind {
@@ -327,13 +333,14 @@ impl Typed for SignalName {
 
     fn read(value: &Value) -> Option<Self> {
         let name = value.get("signal_id").or_else(|| value.get("id")).unwrap_or(value);
-        Some(Self(name.as_str().map(ToOwned::to_owned)))
+        let of_product = value.get("scope").and_then(Value::as_str) == Some("product");
+        Some(Self { name: name.as_str().map(ToOwned::to_owned), of_product })
     }
 }
 
 impl AimedSignal {
     /// What it refers to.
     pub(crate) fn name(&self) -> Option<&str> {
-        self.signal_ref.as_ref().or(self.signal_id.as_ref())?.0.as_deref()
+        self.signal_ref.as_ref().or(self.signal_id.as_ref())?.name.as_deref()
     }
 }

@@ -57,7 +57,8 @@ form! {
         social_placement_surfaces: Option<Vec<String>>,
         required_features: Option<Map>,
         required_metrics: Option<Vec<String>>,
-        required_performance_standards: Option<Vec<RequiredStandard>>;
+        required_performance_standards: Option<Vec<RequiredStandard>>,
+        required_vendor_metrics: Option<Vec<VendorMetric>>;
         keep
         /// What takes data that products of this seller do not have.
         undecided: [
@@ -68,7 +69,6 @@ form! {
             "regions",
             "required_axe_integrations",
             "required_geo_targeting",
-            "required_vendor_metrics",
             "signal_targeting",
             "standard_formats_only",
             "trusted_match",
@@ -90,6 +90,12 @@ form! {
         vendor: Option<Brand>,
     }
 
+    /// A metric of a vendor, or any of a vendor's, or that of any vendor.
+    pub(crate) struct VendorMetric {
+        vendor: Option<Brand>,
+        metric_id: Option<String>,
+    }
+
     /// An entry of `refine` with the members of all kinds of it.
     struct AnyEntry {
         scope: Scope,
@@ -102,6 +108,12 @@ form! {
     /// What can be seen of `refine` before anybody has checked it.
     pub(crate) struct UncheckedRefine {
         refine: Vec<Option<UncheckedEntry>>,
+    }
+
+    /// The versions that a caller knows, before anybody has checked them.
+    pub(crate) struct UncheckedVersions {
+        if_wholesale_feed_version: Option<Value>,
+        if_pricing_version: Option<Value>,
     }
 
     /// What can be seen of one of its entries.

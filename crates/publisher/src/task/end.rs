@@ -278,7 +278,7 @@ impl Office<'_> {
             ("operation_id", Some(json!(push.operation_id.as_ref().unwrap_or(&task.task_id)))),
             ("task_id", Some(json!(task.task_id))),
             ("task_type", Some(json!(task.task_type))),
-            ("protocol", Some("media-buy".into())),
+            ("protocol", Some(task.protocol().into())),
             ("status", Some(json!(task.status))),
             ("timestamp", Some(json!(self.now))),
             ("message", Some(message.into())),

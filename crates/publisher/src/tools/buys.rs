@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value};
+use tradepost_wire::json::Map;
 
 use crate::account::Account;
 use crate::admit::Admitted;
@@ -115,19 +115,4 @@ fn all_not_done(members: &Map, place: &str) -> impl Iterator<Item = Error> {
         "" => not_done(name),
         place => not_done(&format!("{place}.{name}")),
     })
-}
-
-/// A value without what must not be shown again: tokens of lists, and bank accounts.
-fn scrubbed(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => Value::Object(scrubbed_members(members)),
-        Value::Array(items) => items.iter().map(scrubbed).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
-    }
-}
-
-fn scrubbed_members(members: &Map) -> Map {
-    const HIDDEN: [&str; 3] = ["auth_token", "bank", "credentials"];
-    let kept = members.iter().filter(|(name, _)| !HIDDEN.contains(&name.as_str()));
-    kept.map(|(name, value)| (name.clone(), scrubbed(value))).collect()
 }

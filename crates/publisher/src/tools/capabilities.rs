@@ -98,6 +98,8 @@ fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
             "has_creative_library": true,
             "supports_generation": false,
             "supports_transformation": false,
+            "supports_evaluator": false,
+            "bills_through_adcp": false,
         });
         sections.push(("creative", creative));
     }

@@ -32,6 +32,10 @@ tradepost_wire::words! {
         ForceSessionStatus = "force_session_status",
         /// The next purchase is answered as wanted.
         ForceCreateMediaBuyArm = "force_create_media_buy_arm",
+        /// The next search for products is answered as wanted.
+        ForceGetProductsArm = "force_get_products_arm",
+        /// The next search for signals is answered as wanted.
+        ForceGetSignalsArm = "force_get_signals_arm",
         /// A task ends.
         ForceTaskCompletion = "force_task_completion",
         /// The ad server is away.
@@ -195,7 +199,9 @@ fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Done, Failed> {
         Scenario::ForceSessionStatus => force::session(&at),
         Scenario::ForceUpstreamUnavailable => force::upstream(&at),
         Scenario::ForceMediaBuyStatus => buys::status(&at),
-        Scenario::ForceCreateMediaBuyArm => buys::arm(&at),
+        Scenario::ForceCreateMediaBuyArm => buys::arm(&at, Tool::CreateMediaBuy),
+        Scenario::ForceGetProductsArm => buys::arm(&at, Tool::GetProducts),
+        Scenario::ForceGetSignalsArm => buys::arm(&at, Tool::GetSignals),
         Scenario::ForceTaskCompletion => buys::task(&at),
         Scenario::SimulateDelivery => buys::delivery(&at),
         Scenario::SimulateBudgetSpend => buys::spend(&at),

@@ -2,8 +2,9 @@
 //! and with proposals; `wholesale` with everything; `refine` with the next draft of what was found
 //! before, and `finalize` with firm prices.
 
-use tradepost_wire::adcp::error::Error;
+use tradepost_wire::adcp::error::{Code, Error, Source};
 use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Value, json};
 
 use super::page;
@@ -85,6 +86,10 @@ pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop
     let tenant = &work.admitted.reach.tenant;
     let outage = Outage::of(work.shelf, tenant, "get_products", work.ask.now)?;
     reply.warnings.extend(outage.map(|outage| outage.warning(work.ask.now)));
+    if form.buying_mode != Mode::Brief && form.brief.is_some() {
+        let message = "a brief goes with buying_mode brief alone, and was not looked at";
+        reply.warnings.push(refuse::warning(refuse::invalid("brief", message)));
+    }
     Ok(reply)
 }
 
@@ -103,10 +108,7 @@ fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<Error> {
             let message = "buying_mode brief needs a brief: say what the campaign is about";
             problems.push(refuse::invalid("brief", message));
         }
-        Mode::Wholesale | Mode::Refine if form.brief.is_some() => {
-            let message = "a brief goes with buying_mode brief alone";
-            problems.push(refuse::invalid("brief", message));
-        }
+        // Buyers send one all the same; it decides nothing then, and they are told.
         Mode::Brief | Mode::Wholesale | Mode::Refine => {}
     }
     if form.buying_mode == Mode::Wholesale && form.push_notification_config.is_some() {
@@ -127,11 +129,7 @@ fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<Error> {
     }
     if form.catalog.is_some() {
         let message = "this seller does not match catalogs; describe them in the brief";
-        problems.push(refuse::at(
-            tradepost_wire::adcp::error::Code::UnsupportedFeature,
-            "catalog",
-            message,
-        ));
+        problems.push(refuse::at(Code::UnsupportedFeature, "catalog", message));
     }
     problems.extend(form.filters.iter().flat_map(filters::problems));
     problems.extend(catalogue.violations("brief", brief));
@@ -188,6 +186,8 @@ fn answer(
         let mut fields = form.fields.iter().flatten();
         form.fields.is_none() || ALWAYS.contains(&name) || fields.any(|field| field == name)
     };
+    let at = |(index, (product, _)): (usize, &(Product, _))| divergent(index, product);
+    let divergent: Vec<_> = page.items.iter().enumerate().filter_map(at).collect();
     let products = page.items.into_iter().map(|(product, fit)| product.shown(fit, wanted));
     let message = match total {
         0 => "no product fits".to_owned(),
@@ -195,6 +195,7 @@ fn answer(
         _ => format!("{total} products fit"),
     };
     let mut reply = Reply::completed(message, json!({}));
+    reply.warnings = divergent;
     let mut add = |name: &str, value: Value| reply.body.insert(name.to_owned(), value);
     add("products", products.collect());
     if !found.proposals.is_empty() {
@@ -217,6 +218,23 @@ fn answer(
         add("sandbox", true.into());
     }
     Ok(reply)
+}
+
+/// That a product names other formats in the older way than in the newer one; readers of either way
+/// see another product.
+fn divergent(index: usize, product: &Product) -> Option<Error> {
+    let older = product.formats();
+    let newer: Vec<_> = product.older_formats().collect();
+    let agrees = newer.iter().all(|one| older.iter().any(|other| one.means(other)))
+        && older.iter().all(|one| newer.iter().any(|other| one.means(other)));
+    if agrees || older.is_empty() || newer.is_empty() {
+        return None;
+    }
+    let message = "format_ids and v1_format_ref of format_options name different formats; trust \
+                   format_options, and tell the seller";
+    let field = format!("products[{index}].format_options");
+    let error = refuse::at(Code::FormatDeclarationDivergent, &field, message);
+    Some(Error { source: Some(Open::Known(Source::Producer)), ..refuse::warning(error) })
 }
 
 fn cache_scope(offer: &Offer<'_>) -> &'static str {

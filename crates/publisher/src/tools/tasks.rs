@@ -16,18 +16,18 @@ use crate::task::Task;
 use crate::task::end::record_id;
 use crate::work::Work;
 
-/// The protocol that every task so far belongs to.
-const PROTOCOL: &str = "media-buy";
-
 /// `get_task_status`. What is not there and what is another's is one answer (`N-2`, `U-3`): the name of
 /// the member says what kind of thing it is, so that it is left out.
 pub(super) fn status(work: &Work<'_>, form: &GetTaskStatus) -> Result<Reply, Stop> {
-    let Some(kept) = find(work, &form.task_id)? else {
+    let account = work.admitted.account_id();
+    let found = find(work, &form.task_id)?;
+    let found = found.filter(|kept| account.is_none() || kept.record.account.as_deref() == account);
+    let Some(kept) = found else {
         return Err(refuse::not_found(Code::ReferenceNotFound, None).into());
     };
     let task = &kept.thing;
     let mut body = row(&kept);
-    body.insert("protocol".to_owned(), PROTOCOL.into());
+    body.insert("protocol".to_owned(), task.protocol().into());
     if let Some(error) = task.errors.first().and_then(Value::as_object) {
         let shown = typed::kept(error, &["code", "message", "details"]);
         body.insert("error".to_owned(), Value::Object(shown));
@@ -77,7 +77,9 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
     tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
     let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    let mut domains: BTreeMap<&str, u64> = BTreeMap::new();
     for kept in &tasks {
+        *domains.entry(kept.thing.protocol()).or_default() += 1;
         *counts.entry(kept.thing.status.clone()).or_default() += 1;
     }
     let total = tasks.len();
@@ -87,7 +89,7 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
         .iter()
         .map(|kept| {
             let mut row = row(kept);
-            row.insert("domain".to_owned(), PROTOCOL.into());
+            row.insert("domain".to_owned(), kept.thing.protocol().into());
             Value::Object(row)
         })
         .collect();
@@ -95,7 +97,7 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
         "query_summary": {
             "total_matching": total,
             "returned": rows.len(),
-            "domain_breakdown": {PROTOCOL: total},
+            "domain_breakdown": domains,
             "status_breakdown": counts,
             "filters_applied": filters.iter().flat_map(|it| it.sent.keys()).collect::<Vec<_>>(),
             "sort_applied": {"field": field, "direction": direction},
@@ -116,7 +118,7 @@ fn fits(kept: &Kept<Task>, filters: &Filters) -> bool {
     let (created, updated) = (kept.record.created_at, kept.record.updated_at);
     among(&filters.status, &filters.statuses, &task.status)
         && among(&filters.task_type, &filters.task_types, &task.task_type)
-        && among(&filters.protocol, &filters.protocols, PROTOCOL)
+        && among(&filters.protocol, &filters.protocols, task.protocol())
         && filters.created_after.is_none_or(|after| created > after)
         && filters.created_before.is_none_or(|before| created < before)
         && filters.updated_after.is_none_or(|after| updated > after)
@@ -130,7 +132,8 @@ fn fits(kept: &Kept<Task>, filters: &Filters) -> bool {
         })
 }
 
-/// Puts tasks in the order that is asked for: the newest first when none is. All are of one protocol.
+/// Puts tasks in the order that is asked for: the newest first when none is. Those of one protocol stand
+/// together.
 fn sort(asked: Option<&Sort>, tasks: &mut [Kept<Task>]) -> (SortField, Direction) {
     let field = asked.and_then(|asked| asked.field).unwrap_or(SortField::CreatedAt);
     let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
@@ -138,7 +141,8 @@ fn sort(asked: Option<&Sort>, tasks: &mut [Kept<Task>]) -> (SortField, Direction
         SortField::UpdatedAt => kept.record.updated_at.to_string(),
         SortField::Status => kept.thing.status.clone(),
         SortField::TaskType => kept.thing.task_type.clone(),
-        SortField::CreatedAt | SortField::Protocol => kept.record.created_at.to_string(),
+        SortField::CreatedAt => kept.record.created_at.to_string(),
+        SortField::Protocol => kept.thing.protocol().to_owned(),
     };
     tasks.sort_by(|one, other| {
         key(one).cmp(&key(other)).then(one.record.place.cmp(&other.record.place))

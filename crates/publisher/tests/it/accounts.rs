@@ -414,7 +414,7 @@ fn settings_change_an_account_and_never_open_one() {
     compare(
         &sync(&desk, "acme", with(4, json!({}), emptied)),
         &expect![[
-            r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#
+            r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"notification_configs":[],"action":"updated"}"#
         ]],
     );
     // An id without an account has no row: nothing of the request is done.
@@ -460,7 +460,7 @@ fn settings_change_an_account_and_never_open_one() {
     compare(
         &list,
         &expect![[
-            r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false}"#
+            r#"{"account_id":"acc_1","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"notification_configs":[]}"#
         ]],
     );
 }

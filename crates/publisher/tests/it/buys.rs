@@ -302,7 +302,7 @@ fn what_a_package_refers_to_has_to_be_the_callers() {
             # unknown audience
             {"code":"INVALID_REQUEST","message":"an audience in the request does not resolve to one of yours","recovery":"correctable","field":"packages[0].targeting_overlay.audience_include[0]","suggestion":"correct what field and issues name and send again"}
             # unknown signal
-            {"code":"SIGNAL_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","field":"packages[0].targeting_overlay.signal_targeting_groups.groups[0].signals[0]","suggestion":"check the signal with get_signals"}
+            {"code":"INVALID_REQUEST","message":"the product does not offer this signal; its signal_targeting_options lists those that it does","recovery":"correctable","field":"packages[0].targeting_overlay.signal_targeting_groups.groups[0].signals[0].signal_ref","suggestion":"correct what field and issues name and send again"}
             # unknown list of properties
             {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","suggestion":"check the identifier with the task that lists such things"}
             # collections
@@ -603,6 +603,7 @@ fn a_buy_is_found_by_its_id_from_every_account_of_the_caller_and_from_none_of_an
                   "summary": "the buyer created the buy"
                 }
               ],
+              "health": "ok",
               "packages": [
                 {
                   "package_id": "pkg_2",

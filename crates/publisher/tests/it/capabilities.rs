@@ -76,6 +76,8 @@ fn the_context_comes_back_with_every_answer() {
                   "force_media_buy_status",
                   "force_session_status",
                   "force_create_media_buy_arm",
+                  "force_get_products_arm",
+                  "force_get_signals_arm",
                   "force_task_completion",
                   "force_upstream_unavailable",
                   "simulate_delivery",
@@ -321,7 +323,9 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
           "creative": {
             "has_creative_library": true,
             "supports_generation": false,
-            "supports_transformation": false
+            "supports_transformation": false,
+            "supports_evaluator": false,
+            "bills_through_adcp": false
           },
           "specialisms": [
             "sales-non-guaranteed"
@@ -333,6 +337,8 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
               "force_media_buy_status",
               "force_session_status",
               "force_create_media_buy_arm",
+              "force_get_products_arm",
+              "force_get_signals_arm",
               "force_task_completion",
               "force_upstream_unavailable",
               "simulate_delivery",

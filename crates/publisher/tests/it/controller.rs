@@ -51,6 +51,8 @@ fn what_is_listed_is_what_there_is() {
             "force_media_buy_status",
             "force_session_status",
             "force_create_media_buy_arm",
+            "force_get_products_arm",
+            "force_get_signals_arm",
             "force_task_completion",
             "force_upstream_unavailable",
             "simulate_delivery",

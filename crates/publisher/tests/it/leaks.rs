@@ -33,9 +33,11 @@ pub(crate) fn problems(tool: Tool, arguments: &Value, document: &Value) -> Vec<S
         }
         let fits = |line: String| format!("the published schema: {line}");
         let waits = "media-buy/create-media-buy-async-response-input-required.json";
+        let submitted = tool.request().replace("-request", "-async-response-submitted.json");
         let violations = match status {
-            // Published apart from the response that it takes the place of.
+            // Published apart from the response that they take the place of.
             "input-required" => schemas::against(waits, document),
+            "submitted" if tool != Tool::CreateMediaBuy => schemas::against(&submitted, document),
             _ => schemas::violations(tool, document),
         };
         found.extend(violations.into_iter().map(fits));

@@ -341,7 +341,7 @@ fn what_a_mode_needs_and_what_it_forbids_is_said_at_once() {
         (
             json!({"buying_mode": "wholesale", "brief": "x",
             "refine": [{"scope": "request", "ask": "more"}]}),
-            "INVALID_REQUEST brief, INVALID_REQUEST refine",
+            "INVALID_REQUEST refine",
         ),
         (
             json!({"buying_mode": "wholesale", "filters": {
@@ -548,8 +548,8 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
           "description": "Seeded video auction, for tests.",
           "publisher_properties": [
             {
-              "selection_type": "all",
-              "publisher_domain": "gazette.example"
+              "publisher_domain": "gazette.example",
+              "selection_type": "all"
             }
           ],
           "delivery_type": "non_guaranteed",

@@ -62,6 +62,11 @@ fn a_description_finds_the_signals_that_share_words_with_it() {
                   "data_sources": [
                     "web_usage"
                   ],
+                  "signal_id": {
+                    "source": "agent",
+                    "agent_url": "https://ads.gazette.example",
+                    "id": "gz_outdoor_readers"
+                  },
                   "signal_ref": {
                     "scope": "signal_source",
                     "signal_source_url": "https://ads.gazette.example",
@@ -82,7 +87,7 @@ fn a_description_finds_the_signals_that_share_words_with_it() {
                 "total_count": 1
               },
               "cache_scope": "public",
-              "wholesale_feed_version": "fe1cd0c3948871b6",
+              "wholesale_feed_version": "36c1ff673c1064cf",
               "adcp_version": "3.1"
             }"#]],
     );

@@ -1,7 +1,7 @@
 //! Buys that wait for approval: the task, its end, the notification, `get_task_status` and `list_tasks`.
 
 use expect_test::expect;
-use tradepost_publisher::buy::force::Arm;
+use tradepost_publisher::arm::Arm;
 use tradepost_publisher::catalogue::Terms;
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::task::end::{Office, record_id};
@@ -129,7 +129,7 @@ fn a_sandbox_can_force_the_next_buy_to_wait() {
     let mut said = String::new();
     for word in ["submitted", "input-required"] {
         let arm = arm(word);
-        shop.desk.put(move |shelf| arm.set(shelf, "agent:acme", now));
+        shop.desk.put(move |shelf| arm.set(shelf, "agent:acme", Tool::CreateMediaBuy, now));
         let answer = shop.create(json!({}));
         said.push_str(&format!("{answer}\n"));
     }
@@ -189,7 +189,7 @@ fn tasks_are_listed_as_asked_for() {
         {"filters":{"created_after":"2026-06-01T12:30:00Z","task_types":["create_media_buy"]}}
           "task_9":"failed" "task_6":"completed" {"total_matching":2,"returned":2,"domain_breakdown":{"media-buy":2},"status_breakdown":{"completed":1,"failed":1},"filters_applied":["created_after","task_types"],"sort_applied":{"field":"created_at","direction":"desc"}}
         {"filters":{"task_ids":["task_none"]}}
-           {"total_matching":0,"returned":0,"domain_breakdown":{"media-buy":0},"status_breakdown":{},"filters_applied":["task_ids"],"sort_applied":{"field":"created_at","direction":"desc"}}
+           {"total_matching":0,"returned":0,"domain_breakdown":{},"status_breakdown":{},"filters_applied":["task_ids"],"sort_applied":{"field":"created_at","direction":"desc"}}
         {"sort":{"field":"status","direction":"asc"},"pagination":{"max_results":2}}
           "task_6":"completed" "task_9":"failed" {"total_matching":3,"returned":2,"domain_breakdown":{"media-buy":3},"status_breakdown":{"completed":1,"failed":1,"submitted":1},"filters_applied":[],"sort_applied":{"field":"status","direction":"asc"}}
     "#]].assert_eq(&said);

@@ -189,6 +189,12 @@ impl Tool {
         self.task().effect() != Effect::Read
     }
 
+    /// The protocol of AdCP that it belongs to (`enums/adcp-protocol.json`).
+    #[must_use]
+    pub fn protocol(self) -> &'static str {
+        self.request().split_once('/').map_or(self.request(), |(protocol, _)| protocol)
+    }
+
     /// Whether a request must have an `idempotency_key`.
     #[must_use]
     pub fn keyed(self) -> bool {

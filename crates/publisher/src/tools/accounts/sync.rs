@@ -191,7 +191,7 @@ impl Desk<'_> {
         }
         if let Some(configs) = &row.notification_configs {
             let sent = configs.iter().map(|config| Value::Object(config.sent.clone()));
-            account.notification_configs = sent.collect();
+            account.notification_configs = Some(sent.collect());
         }
         if account.status == Status::PendingApproval
             && let Some(push) = &self.form.push_notification_config

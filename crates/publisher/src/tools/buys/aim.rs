@@ -107,16 +107,27 @@ fn signals(desk: &Desk<'_>, overlay: &Targeting, place: &str, problems: &mut Vec
             if !known.iter().any(|one| is_signal(one, signal)) {
                 let place =
                     format!("{place}.signal_targeting_groups.groups[{outer}].signals[{inner}]");
-                problems.push(refuse::not_found(Code::SignalNotFound, Some(&place)));
+                problems.push(absent(signal, &place));
             }
         }
     }
     for (index, signal) in overlay.signal_targeting.iter().enumerate() {
         if !known.iter().any(|one| is_signal(one, signal)) {
             let place = format!("{place}.signal_targeting[{index}]");
-            problems.push(refuse::not_found(Code::SignalNotFound, Some(&place)));
+            problems.push(absent(signal, &place));
         }
     }
+}
+
+/// That a signal is not on offer. A choice of the product alone is no thing of its own that could be
+/// looked for.
+fn absent(signal: &AimedSignal, place: &str) -> Error {
+    if signal.signal_ref.as_ref().is_some_and(|name| name.of_product) {
+        let message = "the product does not offer this signal; its signal_targeting_options lists \
+                       those that it does";
+        return invalid(&format!("{place}.signal_ref"), message);
+    }
+    refuse::not_found(Code::SignalNotFound, Some(place))
 }
 
 /// Whether a signal of the offer is meant: by the handle of its segment, or by its reference.

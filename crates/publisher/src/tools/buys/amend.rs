@@ -2,18 +2,19 @@
 //! against it.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::adcp::error::{Code, Error, Recovery};
+use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::json::{Value, json};
 
 use super::package::{self, Flight};
-use super::{Desk, aim, all_not_done, draft, scrubbed, scrubbed_members, terms};
+use super::{Desk, aim, all_not_done, draft, terms};
 use crate::buy::action::{self, Action, Refused};
 use crate::buy::{Cancellation, MediaBuy, Package, Party, Status};
 use crate::catalogue::Product;
 use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
 use crate::money::Amount;
 use crate::refuse::{self, Refusal, Stop, at, invalid, with};
+use crate::reply::{scrubbed, scrubbed_members};
 
 /// Members of an update that change something.
 const CHANGES: [&str; 6] =
@@ -541,7 +542,11 @@ fn permitted(amending: &Amending<'_>, found: &mut Findings) {
         }
         let message =
             "the media buy does not permit this now; details say why, and what it permits";
-        let error = at(Code::ActionNotAllowed, field, message);
+        let mut error = at(Code::ActionNotAllowed, field, message);
+        if reason == Refused::NotSupportedOnProduct {
+            // No other state of the buy and no other way of asking changes that.
+            error.recovery = Some(Open::Known(Recovery::Terminal));
+        }
         let error = with(error, "attempted_action", action.name());
         let error = with(error, "reason", reason.name());
         found.problems.push(with(error, "currently_available_actions", open()));

@@ -1,15 +1,14 @@
 //! `create_media_buy`.
 
-use tradepost_wire::adcp::Standing;
-use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::adcp::{Standing, Tool};
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::json::{Map, Value};
 
 use super::Desk;
 use super::draft::{self, Draft};
 use super::governance::{self, Phase, Question};
+use crate::arm::Arm;
 use crate::buy::created;
-use crate::buy::force::Arm;
 use crate::buy::{self, MediaBuy, action};
 use crate::catalogue::Product;
 use crate::forms::buys::CreateMediaBuy;
@@ -18,8 +17,8 @@ use crate::publisher::Publisher;
 use crate::refuse::Stop;
 use crate::reply::Reply;
 use crate::shelf::New;
+use crate::task::Task;
 use crate::task::end::record_id;
-use crate::task::{Push, Task};
 use crate::work::Work;
 use crate::world::Supply;
 
@@ -64,12 +63,12 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Resul
     }
     name(work, &mut draft.buy);
     commit(work, &draft.buy)?;
-    let arm = Arm::take(work.shelf, &work.admitted.reach.tenant)?;
+    let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, Tool::CreateMediaBuy)?;
     match arm {
         Some(arm) if arm.arm == "input-required" => input_required(work, &draft.buy, &arm),
-        Some(arm) => submit(work, form, draft, Some(arm)),
+        Some(arm) => submit(work, draft, Some(arm)),
         None if draft.products.iter().any(|product| product.terms.approval) => {
-            submit(work, form, draft, None)
+            submit(work, draft, None)
         }
         None => book(work, draft),
     }
@@ -132,12 +131,7 @@ pub(super) fn hand_on(buy: &MediaBuy, body: &mut Map) {
 }
 
 /// The buy waits for approval; nothing of it is said before that.
-fn submit(
-    work: &Work<'_>,
-    form: &CreateMediaBuy,
-    draft: Draft,
-    arm: Option<Arm>,
-) -> Result<Reply, Stop> {
+fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop> {
     let now = work.ask.now;
     let account = work.account()?;
     let owner = work.admitted.owner();
@@ -155,27 +149,8 @@ fn submit(
     let message = arm.and_then(|arm| arm.message);
     let message =
         message.unwrap_or_else(|| "the media buy waits for the seller's approval".to_owned());
-    let mut request = form.sent.clone();
-    request.swap_remove("push_notification_config");
-    let mut body = Map::new();
-    body.insert("task_id".to_owned(), task_id.clone().into());
-    let task = Task {
-        task_id: task_id.clone(),
-        task_type: "create_media_buy".to_owned(),
-        status: "submitted".to_owned(),
-        subject: None,
-        draft: Some(draft.buy),
-        due_at,
-        completed_at: None,
-        result: None,
-        errors: Vec::new(),
-        push: form.push_notification_config.as_ref().and_then(Push::read),
-        context: form.context.clone(),
-        history: vec![
-            json!({"timestamp": now, "type": "request", "data": super::scrubbed(&request.into())}),
-            json!({"timestamp": now, "type": "response", "data": {"status": "submitted", "task_id": task_id}}),
-        ],
-    };
+    let body = Map::from_iter([("task_id".to_owned(), task_id.clone().into())]);
+    let task = Task { draft: Some(draft.buy), due_at, ..Task::submitted(&task_id, work.ask) };
     // A test may choose the id of a task, so that it is the tenant's own.
     let record = record_id(owner, &task_id);
     let new =

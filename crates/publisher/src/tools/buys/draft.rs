@@ -5,7 +5,7 @@ use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::json::{Value, json};
 
 use super::package::{self, Bought, Flight};
-use super::{Desk, all_not_done, scrubbed_members};
+use super::{Desk, all_not_done};
 use crate::account::Funds;
 use crate::buy::{Envelope, MediaBuy, Package, Shown, Status};
 use crate::catalogue::Product;
@@ -14,6 +14,7 @@ use crate::forms::buys::{Acceptance, CreateMediaBuy, PackageRequest};
 use crate::money::Amount;
 use crate::proposal::{self, Proposal};
 use crate::refuse::{self, Refusal, Stop, at, invalid, with};
+use crate::reply::scrubbed_members;
 use crate::shelf::Kept;
 
 /// By how much a beginning may lie back: clocks differ, and requests travel.

@@ -9,7 +9,7 @@ use tradepost_wire::json::{Map, Value, json};
 use super::Desk;
 use crate::account::Account;
 use crate::buy::report::{self, Delivery, Period};
-use crate::buy::{self, Assigned, MediaBuy, Package, Status, action};
+use crate::buy::{self, Assigned, MediaBuy, Package, Status, action, health};
 use crate::creative::{Creative, Status as Review};
 use crate::forms::buys::GetMediaBuys;
 use crate::refuse::{self, Stop};
@@ -25,10 +25,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<
     let buys = chosen(work, ids, filter, Some(&[Status::Active]))?;
     let page = page::of(buys, form.pagination.as_ref(), "media_buys")?;
     let offer = desk.offer()?;
-    let library: Vec<Creative> = {
-        let all = desk.reach.all::<Creative>(desk.shelf, &Query::default())?;
-        all.into_iter().map(|kept| kept.thing).collect()
-    };
+    let library = desk.reach.all::<Creative>(desk.shelf, &Query::default())?;
     let mut sandbox = false;
     let mut shown = Vec::new();
     for kept in &page.items {
@@ -41,6 +38,12 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<
         sandbox |= account.as_ref().is_some_and(|account| account.thing.sandbox);
         let actions = action::permitted(&kept.thing, &products, work.ask.now);
         let mut row = row(kept, &actions, work, form.include_history);
+        let impairments = health::impairments(&kept.thing, &library, work.ask.now);
+        let health = if impairments.is_empty() { "ok" } else { "impaired" };
+        row.insert("health".to_owned(), health.into());
+        if !impairments.is_empty() {
+            row.insert("impairments".to_owned(), impairments.into());
+        }
         let packages = packages(work, kept, &library, form.include_snapshot)?;
         row.insert("packages".to_owned(), packages);
         if let Some(account) = account {
@@ -107,7 +110,7 @@ pub(crate) fn chosen(
 /// A buy, without its packages.
 fn row(
     kept: &Kept<MediaBuy>,
-    actions: &[buy::Action],
+    actions: &[buy::Offered],
     work: &Work<'_>,
     history: Option<u64>,
 ) -> Map {
@@ -143,7 +146,7 @@ fn row(
 fn packages(
     work: &Work<'_>,
     kept: &Kept<MediaBuy>,
-    library: &[Creative],
+    library: &[Kept<Creative>],
     snapshot: bool,
 ) -> Result<Value, Fault> {
     let (buy, now) = (&kept.thing, work.ask.now);
@@ -187,10 +190,11 @@ fn packages(
     Ok(shown.collect())
 }
 
-fn approvals(package: &Package, library: &[Creative], now: jiff::Timestamp) -> Vec<Value> {
+fn approvals(package: &Package, library: &[Kept<Creative>], now: jiff::Timestamp) -> Vec<Value> {
     let approval = |assignment: &Assigned| {
         let id = assignment.creative_id.as_ref()?;
-        let creative = library.iter().find(|creative| creative.creative_id == *id)?;
+        let mut library = library.iter().map(|kept| &kept.thing);
+        let creative = library.find(|creative| creative.creative_id == *id)?;
         let status = match creative.status_at(now) {
             Review::Processing | Review::PendingReview => "pending_review",
             Review::Approved | Review::Suspended | Review::Archived => "approved",

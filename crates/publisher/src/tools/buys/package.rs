@@ -5,12 +5,13 @@ use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
-use super::{Desk, aim, all_not_done, not_done, scrubbed_members, terms};
+use super::{Desk, aim, all_not_done, not_done, terms};
 use crate::buy::{Package, Shown};
-use crate::catalogue::{Price, PricingOption, Product};
+use crate::catalogue::{FormatOption, Price, PricingOption, Product};
 use crate::forms::buys::PackageRequest;
 use crate::money::Amount;
 use crate::refuse::{self, at, invalid, with};
+use crate::reply::scrubbed_members;
 
 /// From when until when a buy runs.
 #[derive(Debug, Clone, Copy)]
@@ -185,8 +186,13 @@ fn formats(product: &Product, given: &PackageRequest, place: &str, problems: &mu
             problems.push(invalid(&field, message));
         }
     }
+    let chosen = !given.format_ids.is_empty() || !given.format_option_refs.is_empty();
+    let fits = |option: &FormatOption, kind: &String| {
+        option.format_kind.as_ref() == Some(kind)
+            && (chosen || option.is_met_by(given.params.as_ref()))
+    };
     if let Some(kind) = &given.format_kind
-        && !known.iter().any(|option| option.format_kind.as_ref() == Some(kind))
+        && !known.iter().any(|option| fits(option, kind))
     {
         problems.push(not_done(&format!("{place}.format_kind")));
     }

@@ -1,12 +1,14 @@
 //! Media buys and tasks made to stand as a test wants them, delivery that nobody delivered and money
 //! that nobody spent.
 
+use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{At, Done, Failed, need, taken};
 use crate::account::Account;
-use crate::buy::force::{self, Arm, Forced};
+use crate::arm::Arm;
+use crate::buy::force::{self, Forced};
 use crate::buy::{MediaBuy, Status};
 use crate::shelf::{Kept, Kind};
 use crate::task::Task;
@@ -27,14 +29,14 @@ pub(super) fn status(at: &At<'_>) -> Result<Done, Failed> {
     }
 }
 
-/// `force_create_media_buy_arm`: for the caller's next `create_media_buy`.
-pub(super) fn arm(at: &At<'_>) -> Result<Done, Failed> {
+/// `force_create_media_buy_arm` and its like: for the caller's next request for a tool.
+pub(super) fn arm(at: &At<'_>, tool: Tool) -> Result<Done, Failed> {
     let (task_id, message) = (at.params.task_id.clone(), at.params.message.clone());
     let arm = Arm { arm: need("arm", &at.params.arm)?.to_owned(), task_id, message };
     if arm.arm == "submitted" && arm.task_id.is_none() {
         return Err(Failed::InvalidParams("params.task_id is missing".into()));
     }
-    arm.set(at.work.shelf, at.tenant(), at.work.ask.now)?;
+    arm.set(at.work.shelf, at.tenant(), tool, at.work.ask.now)?;
     let mut forced = json!({"arm": arm.arm});
     // A task is named only where one is made.
     let task = arm.task_id.filter(|_| arm.arm == "submitted");

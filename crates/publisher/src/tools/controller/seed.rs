@@ -18,7 +18,10 @@ use crate::forms::products::Brand;
 use crate::shelf::{Kind, New, Thing, own_id};
 use crate::tools::plans;
 
-/// The price that a product which was put there has besides those that were put to it.
+/// The product that tests name when they do not look for one.
+const TRIAL: &str = "test-product";
+
+/// The price that it has besides those that were put to it.
 const DEFAULT: &str = "default";
 
 /// What a thing was put there with.
@@ -81,10 +84,12 @@ fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map) -> Result<(), Failed> {
             if !publisher.seed_price(shelf, product, option, fixture, now)? {
                 return Err(Failed::NotFound);
             }
-            // Tests that buy without having asked for prices name this one. It costs what the first
-            // price costs, and stands after it.
+            // Tests that buy this product without having asked for prices name this one. It costs what
+            // the first price costs, and stands after it.
             let product_now = publisher.product(shelf, product)?;
-            if product_now.is_some_and(|product| product.pricing(DEFAULT).is_none()) {
+            if product == TRIAL
+                && product_now.is_some_and(|product| product.pricing(DEFAULT).is_none())
+            {
                 publisher.seed_price(shelf, product, DEFAULT, fixture, now)?;
             }
             Ok(())
@@ -109,6 +114,8 @@ fn lay(at: &At<'_>, scenario: Scenario, fixture: &Map) -> Result<(), Failed> {
         | Scenario::ForceMediaBuyStatus
         | Scenario::ForceSessionStatus
         | Scenario::ForceCreateMediaBuyArm
+        | Scenario::ForceGetProductsArm
+        | Scenario::ForceGetSignalsArm
         | Scenario::ForceTaskCompletion
         | Scenario::ForceUpstreamUnavailable
         | Scenario::SimulateDelivery

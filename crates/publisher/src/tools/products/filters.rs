@@ -8,7 +8,7 @@ use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::catalogue::{Price, PricingOption, Product};
-use crate::forms::products::{BudgetRange, Filters, RequiredStandard};
+use crate::forms::products::{Brand, BudgetRange, Filters, RequiredStandard, VendorMetric};
 use crate::money::Amount;
 use crate::refuse;
 use crate::tools::capabilities;
@@ -119,7 +119,9 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
     check(
         "pricing_currencies",
         filters.pricing_currencies.as_ref().map(|wanted| {
-            prices.iter().any(|price| lists(wanted, price.currency())) && !fitting.is_empty()
+            prices.iter().any(|price| lists(wanted, price.currency()))
+                && !fitting.is_empty()
+                && product.signals_cost(wanted)
         }),
     );
     check(
@@ -196,6 +198,14 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
         }),
     );
     check(
+        "required_vendor_metrics",
+        filters.required_vendor_metrics.as_ref().map(|wanted| {
+            let known = published.reporting_capabilities.iter();
+            let known: Vec<_> = known.flat_map(|known| known.vendor_metrics.iter()).collect();
+            wanted.iter().all(|wanted| known.iter().any(|known| covers(known, wanted)))
+        }),
+    );
+    check(
         "required_features",
         filters.required_features.as_ref().map(|wanted| {
             let mut wanted = wanted.iter();
@@ -226,6 +236,19 @@ fn is_fixed(price: &PricingOption) -> bool {
         Price::Fixed(_) => true,
         Price::Auction(_) => false,
     }
+}
+
+/// Whether a vendor's metric that a product reports is one that is wanted.
+fn covers(known: &VendorMetric, wanted: &VendorMetric) -> bool {
+    fn part(metric: &VendorMetric, of: fn(&Brand) -> Option<&String>) -> Option<&String> {
+        metric.vendor.as_ref().and_then(of)
+    }
+    let agrees = |of: fn(&Brand) -> Option<&String>| {
+        part(wanted, of).is_none_or(|wanted| part(known, of) == Some(wanted))
+    };
+    agrees(|brand| brand.domain.as_ref())
+        && agrees(|brand| brand.brand_id.as_ref())
+        && (wanted.metric_id.is_none() || wanted.metric_id == known.metric_id)
 }
 
 /// Whether what a product promises is at least what is wanted: a floor, or for invalid traffic a

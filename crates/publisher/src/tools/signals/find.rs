@@ -109,10 +109,7 @@ fn wanted<'w>(
     if by_reference && found.is_empty() {
         super::refused(std::mem::take(&mut unresolved))?;
     }
-    for warning in &mut unresolved {
-        warning.severity = Some("warning".to_owned());
-    }
-    Ok((found, unresolved))
+    Ok((found, unresolved.into_iter().map(refuse::warning).collect()))
 }
 
 /// What shares words with a description, the best first; everything when nothing does.

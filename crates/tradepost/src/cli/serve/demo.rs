@@ -23,6 +23,9 @@ const TOKENS: [(&str, &str); 4] = [
     ("demo-billing-passthrough-v1", "billing-passthrough"),
 ];
 
+/// When invoices may be paid, the usual first.
+const TERMS: [&str; 3] = ["net_30", "net_45", "net_60"];
+
 /// The agent whose requests are signed.
 const SIGNER: &str = "test-signer";
 
@@ -73,6 +76,7 @@ impl DemoPublisher {
         publisher.front.tokens = TOKENS.iter().map(token).collect();
         publisher.brand_json_url.clone_from(&self.brand_json_url);
         let profile = &mut publisher.profile;
+        profile.payment_terms = TERMS.map(ToOwned::to_owned).to_vec();
         profile.catalogue = demo::catalogue();
         profile.catalogue.products.push(demo::trial());
         let Some(file) = &self.demo_signers else {

@@ -181,6 +181,31 @@ fn stale_response() {
 }
 
 #[test]
+fn format_declaration_divergent() {
+    let format = |id: &str| json!({"agent_url": "https://formats.example", "id": id});
+    let fixture = json!({
+        "format_ids": [format("older")],
+        "format_options": [{"format_kind": "image", "v1_format_ref": [format("newer")], "params": {}}],
+    });
+    let seed = |scenario: &str, params: Value| json!({"scenario": scenario, "params": params, "account": ACCOUNT()});
+    let product = json!({"product_id": "prod_two", "fixture": fixture});
+    let price = json!({"product_id": "prod_two", "pricing_option_id": "cpm_two", "fixture": {"fixed_price": 10}});
+    let scene = usual().after("acme", "comply_test_controller", seed("seed_product", product)).after(
+        "acme",
+        "comply_test_controller",
+        seed("seed_pricing_option", price),
+    );
+    let all = json!({"buying_mode": "wholesale", "account": ACCOUNT(), "fields": ["name"]});
+    check(
+        &scene,
+        "get_products",
+        all,
+        "FORMAT_DECLARATION_DIVERGENT",
+        expect![[r#""#]],
+    );
+}
+
+#[test]
 fn a_buy_comes_about_alike_on_every_binding() {
     check(
         &sold(),

@@ -1,0 +1,79 @@
+//! How a sandbox was told to answer the next request for a tool (`force_create_media_buy_arm` and its
+//! like), and the task that comes of it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tradepost_wire::adcp::{Standing, Tool};
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Map;
+
+use crate::refuse::Stop;
+use crate::reply::Reply;
+use crate::shelf::{Kind, New, Shelf, Thing, own_id};
+use crate::task::Task;
+use crate::task::end::record_id;
+use crate::work::Work;
+
+/// How the next request of a tenant for a tool has to be answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// `submitted` or `input-required`.
+    pub arm: String,
+    /// The id that the task has to have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// What to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl Thing for Arm {
+    const KIND: Kind = Kind::Directive;
+}
+
+fn id(tenant: &str, tool: Tool) -> String {
+    own_id(tenant, "", &format!("{tool}_arm"))
+}
+
+impl Arm {
+    /// Prepares it for the next request of a tenant, in place of an earlier one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn set(
+        &self,
+        shelf: &dyn Shelf,
+        tenant: &str,
+        tool: Tool,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let id = id(tenant, tool);
+        shelf.remove(Kind::Directive, &id)?;
+        shelf.add(New { id: &id, owner: tenant, account: None, state: "", now }, self)
+    }
+
+    /// Takes what was prepared: it holds once.
+    pub(crate) fn take(shelf: &dyn Shelf, tenant: &str, tool: Tool) -> Result<Option<Self>, Fault> {
+        let id = id(tenant, tool);
+        let found = shelf.find::<Self>(&id)?.map(|kept| kept.thing);
+        if found.is_some() {
+            shelf.remove(Kind::Directive, &id)?;
+        }
+        Ok(found)
+    }
+
+    /// Answers with a task that nothing ends but a test.
+    pub(crate) fn submit(self, work: &Work<'_>) -> Result<Reply, Stop> {
+        let (ask, owner) = (work.ask, work.admitted.owner());
+        let task_id = self.task_id.unwrap_or_else(|| work.publisher.world.fresh_id("task"));
+        let task = Task::submitted(&task_id, ask);
+        let record = record_id(owner, &task_id);
+        let account = work.admitted.account_id();
+        let new = New { id: &record, owner, account, state: "submitted", now: ask.now };
+        work.shelf.add(new, &task)?;
+        let message = self.message.unwrap_or_else(|| "the seller is looking for it".to_owned());
+        let body = Map::from_iter([("task_id".to_owned(), task_id.into())]);
+        let standing = Standing::Submitted;
+        Ok(Reply { standing, message, body, warnings: Vec::new(), replayed: false })
+    }
+}

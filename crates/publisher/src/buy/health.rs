@@ -1,0 +1,81 @@
+//! Whether what a media buy depends on is there (`core/impairment.json`).
+
+use jiff::Timestamp;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
+
+use super::{MediaBuy, Package};
+use crate::creative::{Creative, Status};
+use crate::shelf::{Kept, own_id};
+
+/// What keeps packages of a buy from being shown, one for each creative. A package suffers when a
+/// creative of it is gone and no other can take its place.
+pub(crate) fn impairments(
+    buy: &MediaBuy,
+    library: &[Kept<Creative>],
+    now: Timestamp,
+) -> Vec<Value> {
+    if buy.status_at(now).is_terminal() {
+        return Vec::new();
+    }
+    let gone = library.iter().filter(|creative| is_offline(creative.thing.status_at(now)));
+    let impairment = |creative: &Kept<Creative>| {
+        let id = &creative.thing.creative_id;
+        let suffering = buy.packages.iter().filter(|package| {
+            assigned(package).any(|one| one == id) && !can_run(package, library, now)
+        });
+        let packages: Vec<_> = suffering.map(|package| &package.package_id).collect();
+        (!packages.is_empty()).then(|| described(buy, creative, &packages, now))
+    };
+    gone.filter_map(impairment).collect()
+}
+
+const fn is_offline(status: Status) -> bool {
+    matches!(status, Status::Rejected | Status::Suspended)
+}
+
+/// The ids of the creatives that a package may show.
+fn assigned(package: &Package) -> impl Iterator<Item = &str> {
+    let live = package.creative_assignments.iter().filter(|_| package.is_live());
+    live.filter_map(|assignment| assignment.creative_id.as_deref())
+}
+
+/// Whether a package has a creative that is there, or may be soon.
+fn can_run(package: &Package, library: &[Kept<Creative>], now: Timestamp) -> bool {
+    let known = |id: &str| library.iter().find(|creative| creative.thing.creative_id == id);
+    assigned(package).filter_map(known).any(|creative| !is_offline(creative.thing.status_at(now)))
+}
+
+fn described(
+    buy: &MediaBuy,
+    creative: &Kept<Creative>,
+    packages: &[&String],
+    now: Timestamp,
+) -> Value {
+    let since = creative.record.updated_at;
+    let status = creative.thing.status_at(now);
+    let (reason, remedy) = match status {
+        Status::Suspended => ("identity_authorization_revoked", "restore what it depends on"),
+        Status::Processing
+        | Status::PendingReview
+        | Status::Approved
+        | Status::Rejected
+        | Status::Archived => ("content_rejected", "assign another creative to these packages"),
+    };
+    let mut shown = json!({
+        // It is the same as long as the same creative is gone since the same moment.
+        "impairment_id": own_id(&buy.media_buy_id, &creative.thing.creative_id, &since.to_string()),
+        "resource_type": "creative",
+        "resource_id": creative.thing.creative_id,
+        "package_ids": packages,
+        "transition": {"to": status.name()},
+        "reason_code": reason,
+        "observed_at": since,
+        "remediation": remedy,
+    });
+    if let (Some(members), Some(reason)) = (shown.as_object_mut(), &creative.thing.rejection_reason)
+    {
+        members.insert("reason".to_owned(), reason.chars().take(500).collect::<String>().into());
+    }
+    shown
+}

@@ -1,0 +1,125 @@
+//! Whether what a buy depends on is there, and what may be done to it only with a person's agreement.
+
+use expect_test::expect;
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::json::{Value, json};
+
+use crate::support::script::Script;
+
+fn creative(script: &mut Script, id: &str) {
+    let request = json!({"creatives": [{
+        "creative_id": id, "name": "A banner",
+        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
+        "assets": {"image": {
+            "asset_type": "image", "url": "https://cdn.example/a.png", "width": 300, "height": 250,
+        }},
+    }]});
+    let answer = script.ask(Tool::SyncCreatives, request);
+    assert_eq!(answer["creatives"][0]["action"], "created", "{answer}");
+    force(script, id, "approved");
+}
+
+fn force(script: &mut Script, id: &str, status: &str) {
+    let params = json!({
+        "creative_id": id, "status": status, "rejection_reason": "seen again, and not liked",
+    });
+    let request = json!({"scenario": "force_creative_status", "params": params});
+    let answer = script.ask(Tool::ComplyTestController, request);
+    assert_eq!(answer["success"], true, "{answer}");
+}
+
+fn seed(script: &mut Script, scenario: &str, params: Value) {
+    let request = json!({"scenario": scenario, "params": params});
+    let answer = script.ask(Tool::ComplyTestController, request);
+    assert_eq!(answer["success"], true, "{answer}");
+}
+
+/// Buys a product with these creatives. Returns the whole answer.
+fn buy(script: &mut Script, product: &str, creatives: &[&str]) -> Value {
+    let assigned: Vec<_> = creatives.iter().map(|id| json!({"creative_id": id})).collect();
+    let answer = script.ask(
+        Tool::CreateMediaBuy,
+        json!({
+            "brand": {"domain": "acmeoutdoor.example"},
+            "start_time": "asap", "end_time": "2026-08-01T00:00:00Z",
+            "packages": [{
+                "product_id": product, "pricing_option_id": "fixed", "budget": 1000,
+                "creative_assignments": assigned,
+            }],
+        }),
+    );
+    assert!(answer["media_buy_id"].is_string(), "{answer}");
+    answer
+}
+
+fn shop() -> Script {
+    let mut script = Script::new();
+    let actions = json!([
+        {"action": "increase_budget", "modes": ["self_serve"], "sla": {"response_max": "PT5M"}},
+        {"action": "cancel", "modes": ["requires_approval"], "terms_ref": "terms://cancel"},
+        {"action": "decrease_budget", "modes": ["self_serve"], "allowed_statuses": ["paused"]},
+    ]);
+    for (id, fixture) in [("plain", json!({})), ("strict", json!({"allowed_actions": actions}))] {
+        seed(&mut script, "seed_product", json!({"product_id": id, "fixture": fixture}));
+        let price = json!({
+            "product_id": id, "pricing_option_id": "fixed",
+            "fixture": {"currency": "USD", "fixed_price": 8},
+        });
+        seed(&mut script, "seed_pricing_option", price);
+    }
+    script
+}
+
+/// How a buy is, and what it lacks.
+fn state(script: &mut Script, buy: &Value) -> String {
+    let request = json!({"media_buy_ids": [buy["media_buy_id"]]});
+    let answer = script.ask(Tool::GetMediaBuys, request);
+    let buy = &answer["media_buys"][0];
+    json!([buy["health"], buy["impairments"]]).to_string()
+}
+
+#[test]
+fn a_buy_suffers_when_nothing_is_left_to_show() {
+    let mut script = shop();
+    creative(&mut script, "one");
+    creative(&mut script, "two");
+    let bought = buy(&mut script, "plain", &["one", "two"]);
+    assert_eq!(state(&mut script, &bought), r#"["ok",null]"#);
+    force(&mut script, "one", "rejected");
+    assert_eq!(state(&mut script, &bought), r#"["ok",null]"#, "the other one is shown");
+    force(&mut script, "two", "suspended");
+    let both = state(&mut script, &bought);
+    expect![[r#"["impaired",[{"impairment_id":"4:3:mb_2one2026-06-01T12:00:00Z","resource_type":"creative","resource_id":"one","package_ids":["pkg_3"],"transition":{"to":"rejected"},"reason_code":"content_rejected","observed_at":"2026-06-01T12:00:00Z","remediation":"assign another creative to these packages","reason":"seen again, and not liked"},{"impairment_id":"4:3:mb_2two2026-06-01T12:00:00Z","resource_type":"creative","resource_id":"two","package_ids":["pkg_3"],"transition":{"to":"suspended"},"reason_code":"identity_authorization_revoked","observed_at":"2026-06-01T12:00:00Z","remediation":"restore what it depends on"}]]"#]].assert_eq(&both);
+    assert_eq!(state(&mut script, &bought), both, "it is the same as long as nothing changes");
+    force(&mut script, "two", "approved");
+    assert_eq!(state(&mut script, &bought), r#"["ok",null]"#);
+}
+
+#[test]
+fn what_needs_a_person_is_offered_and_not_done() {
+    let mut script = shop();
+    creative(&mut script, "one");
+    let bought = buy(&mut script, "strict", &["one"]);
+    let offered = json!([bought["valid_actions"], bought["available_actions"]]);
+    expect![[r#"[["increase_budget"],[{"action":"cancel","mode":"requires_approval","terms_ref":"terms://cancel"},{"action":"increase_budget","mode":"self_serve","sla":{"response_max":"PT5M"}}]]"#]].assert_eq(&offered.to_string());
+    let (id, package) = (&bought["media_buy_id"], &bought["packages"][0]["package_id"]);
+    let more = json!({"media_buy_id": id, "packages": [{"package_id": package, "budget": 1200}]});
+    assert_eq!(script.ask(Tool::UpdateMediaBuy, more)["revision"], 2);
+    let mut refused = |change: Value| {
+        let mut request = json!({"media_buy_id": id});
+        request.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let answer = script.ask(Tool::UpdateMediaBuy, request);
+        let error = &answer["errors"][0];
+        let parts = [&error["code"], &error["recovery"], &error["details"]["reason"]];
+        parts.map(|part| part.as_str().unwrap().to_owned()).join(" ")
+    };
+    assert_eq!(refused(json!({"canceled": true})), "ACTION_NOT_ALLOWED correctable mode_mismatch");
+    assert_eq!(
+        refused(json!({"packages": [{"package_id": package, "budget": 1100}]})),
+        "ACTION_NOT_ALLOWED correctable wrong_status"
+    );
+    assert_eq!(
+        refused(json!({"paused": true})),
+        "ACTION_NOT_ALLOWED terminal not_supported_on_product"
+    );
+}
