@@ -348,7 +348,7 @@ fn stated_delay(details: &Value) -> Option<Duration> {
 /// so that no clock is needed and the two sides' clocks need not agree.
 #[must_use]
 pub fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
-    http_date::retry_after(header, date).map(|wait| wait.min(MAX_DELAY))
+    http_date::retry_after(header, date.and_then(http_date::read)).map(|wait| wait.min(MAX_DELAY))
 }
 
 #[cfg(test)]

@@ -9,5 +9,4 @@ pub mod delivery;
 pub mod gate;
 pub mod log;
 pub mod mac;
-pub mod sandbox;
 pub mod wiring;

@@ -69,6 +69,24 @@ impl Version {
             uri.strip_prefix(family).is_some_and(|version| version.starts_with("/v"))
         })
     }
+
+    /// The version of a message, of those that a seller speaks. What the transport names counts before
+    /// what the message names; where neither names a version that is spoken, all of them are possible.
+    /// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
+    // C-34
+    #[must_use]
+    pub fn choose(spoken: &[Self], named: [&[String]; 2], data: Option<&Value>) -> Self {
+        let spoken_of = |uris: &[String]| -> Vec<Self> {
+            let is_named = |version: &&Self| uris.iter().any(|uri| uri == version.uri());
+            spoken.iter().filter(is_named).copied().collect()
+        };
+        let possible = named.into_iter().map(spoken_of).find(|versions| !versions.is_empty());
+        let possible = possible.as_deref().unwrap_or(spoken);
+        if possible.contains(&Self::V1_0) && data.is_some_and(has_v1_0_shape) {
+            return Self::V1_0;
+        }
+        possible.iter().copied().max().unwrap_or(Self::V1_1)
+    }
 }
 
 catalog! {

@@ -16,3 +16,5 @@ pub mod jsonrpc;
 pub mod parse;
 pub mod problem;
 pub mod protobuf;
+#[cfg(feature = "toml")]
+pub mod toml;

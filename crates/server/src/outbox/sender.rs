@@ -244,7 +244,7 @@ fn doubts_signature(headers: &HeaderMap) -> bool {
 
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = |name| response.headers().get(name)?.to_str().ok();
-    let wait = http_date::retry_after(text(RETRY_AFTER)?, text(DATE))?;
+    let wait = http_date::retry_after(text(RETRY_AFTER)?, text(DATE).and_then(http_date::read))?;
     Some(wait.min(LONGEST_WAIT))
 }
 

@@ -178,7 +178,7 @@ impl Seller {
         if let Err(refusal) = check_named(versions, named) {
             return Outcome::Protocol(refusal);
         }
-        let version = choose_version(versions, named, data.first().copied());
+        let version = Version::choose(versions, named, data.first().copied());
         const WHAT: &str = "answering a message";
         // A panic in a skill is a fault like any other: the caller learns an error id.
         let conversation = self.conversations.of(request.message.context_id.as_deref());
@@ -491,26 +491,6 @@ fn check_named(versions: &[Version], named: [&[String]; 2]) -> Result<(), Protoc
         format!("no version named of the Auto Agent Protocol is spoken here; name {spoken}");
     Err(ProtocolRefusal::new(Code::ExtensionSupportRequired, message)
         .with("supportedExtensions", spoken))
-}
-
-/// The profile version of a message (C-34). What the transport names counts before what the
-/// message names; where neither names a version that is spoken here, all of them are possible.
-/// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
-pub(crate) fn choose_version(
-    versions: &[Version],
-    named: [&[String]; 2],
-    data: Option<&Value>,
-) -> Version {
-    let spoken_of = |uris: &[String]| -> Vec<Version> {
-        let is_named = |version: &&Version| uris.iter().any(|uri| uri == version.uri());
-        versions.iter().filter(is_named).copied().collect()
-    };
-    let possible = named.into_iter().map(spoken_of).find(|versions| !versions.is_empty());
-    let possible = possible.as_deref().unwrap_or(versions);
-    if possible.contains(&Version::V1_0) && data.is_some_and(aap::has_v1_0_shape) {
-        return Version::V1_0;
-    }
-    possible.iter().copied().max().unwrap_or(Version::V1_1)
 }
 
 /// How long a user agent's name may be, in characters.

@@ -125,6 +125,23 @@ const SENTENCES: &[Sentence] = &[
         without: &["axum", "tower", "hyper", "reqwest", "rustls", "tonic", "clap"],
         unsaid: &["std::env::", "std::process", "TcpStream", "Timestamp::now()"],
     },
+    // The scripted seller, on dealer and server. Has never heard of a database.
+    Sentence {
+        name: "sandbox",
+        knows: &["buyer", "dealer", "server", "wire"],
+        without: &[
+            "reqwest",
+            "rustls",
+            "rusqlite",
+            "sqlx",
+            "postgres",
+            "tonic",
+            "rmcp",
+            "clap",
+            "tracing-subscriber",
+        ],
+        unsaid: FILES,
+    },
     // Everything that runs. Known by none.
     Sentence {
         name: "tradepost",
@@ -135,6 +152,7 @@ const SENTENCES: &[Sentence] = &[
             "keys",
             "probe",
             "publisher",
+            "sandbox",
             "server",
             "store",
             "wire",

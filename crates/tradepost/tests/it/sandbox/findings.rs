@@ -1,7 +1,7 @@
 //! Each finding and the behaviour that leads to it, next to behaviour that does not.
 
 use jiff::SignedDuration;
-use tradepost::sandbox::watch::{Finding, Level};
+use tradepost_sandbox::watch::{Finding, Level};
 use tradepost_wire::aap::Version;
 use tradepost_wire::json::{Value, json};
 
@@ -388,7 +388,7 @@ fn the_page_about_the_sandbox_names_every_finding_and_every_scenario() {
         let line = format!("| `{}` | {} |", row.id, row.level.name());
         assert!(page.contains(&line), "{line}");
     }
-    for script in tradepost::sandbox::script::Script::built_in() {
+    for script in tradepost_sandbox::script::Script::built_in() {
         let line = format!("| `{}` | {} |", script.name, script.description);
         assert!(page.contains(&line), "{line}");
     }

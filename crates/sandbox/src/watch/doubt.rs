@@ -5,8 +5,8 @@ use tradepost_wire::aap::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Intent;
-use crate::sandbox::sent::Digest;
-use crate::sandbox::told::Told;
+use crate::sent::Digest;
+use crate::told::Told;
 
 /// A lead, or a message to an agent, of which its buyer cannot know whether the seller has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

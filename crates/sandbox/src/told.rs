@@ -6,6 +6,7 @@ use tradepost_buyer::refusal;
 use tradepost_wire::a2a::error::Code as ProtocolCode;
 use tradepost_wire::aap::error::Received;
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::http_date;
 use tradepost_wire::json::Value;
 
 /// What a buyer has been told.
@@ -78,14 +79,11 @@ fn details_wait(details: &Value) -> Option<SignedDuration> {
     Some(SignedDuration::from_millis(ms.ceil() as i64))
 }
 
-/// The `Retry-After` header: seconds, or a moment.
+/// The `Retry-After` header.
 fn header_wait(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
-    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
-    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        return Some(SignedDuration::from_secs(text.parse().unwrap_or(i64::MAX)));
-    }
-    let moment: Timestamp = httpdate::parse_http_date(text).ok()?.try_into().ok()?;
-    Some(now.duration_until(moment).max(SignedDuration::ZERO))
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+    let wait = http_date::retry_after(text, Some(now))?;
+    Some(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX))
 }
 
 #[cfg(test)]
