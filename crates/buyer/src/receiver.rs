@@ -26,6 +26,7 @@ use axum::response::Response;
 use axum::routing::post;
 use jiff::Timestamp;
 use tradepost_wire::adcp::signing::{Fault, Surface};
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::json;
 
 pub mod authentic;
@@ -257,8 +258,8 @@ impl Receiver {
 /// Whether the media type is that of a delivery; A2A before 1.0 said `application/json`.
 fn is_delivery(headers: &HeaderMap) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case(MEDIA_TYPE) || essence.eq_ignore_ascii_case("application/json")
+    let kind = MediaType::of(value.unwrap_or_default());
+    kind.is(MEDIA_TYPE) || kind.is("application/json")
 }
 
 fn status(status: StatusCode) -> Response {

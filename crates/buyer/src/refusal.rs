@@ -9,7 +9,7 @@ use tradepost_wire::a2a::error::{Code, DOMAIN, FieldViolation};
 use tradepost_wire::aap::error::{Code as AapCode, DOMAIN as AAP_DOMAIN, Received};
 use tradepost_wire::adcp::error::{Error as AdcpError, Malformed, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
-use tradepost_wire::http_date;
+use tradepost_wire::http;
 use tradepost_wire::json::Value;
 
 use crate::came::{self, Places};
@@ -348,7 +348,7 @@ fn stated_delay(details: &Value) -> Option<Duration> {
 /// so that no clock is needed and the two sides' clocks need not agree.
 #[must_use]
 pub fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
-    http_date::retry_after(header, date.and_then(http_date::read)).map(|wait| wait.min(MAX_DELAY))
+    http::date::retry_after(header, date.and_then(http::date::read)).map(|wait| wait.min(MAX_DELAY))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use axum::response::Response;
 use jiff::Timestamp;
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_wire::format::rfc3339;
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
 
 use super::refuse::Whole;
@@ -168,7 +169,7 @@ impl Report {
         let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
         let wants_text = match format {
             Some((_, format)) => format == "text",
-            None => accepts.is_some_and(|accepts| accepts.starts_with("text/plain")),
+            None => MediaType::listed(accepts).next().is_some_and(|first| first.is("text/plain")),
         };
         damage::whole(if wants_text {
             Whole::new(StatusCode::OK, "text/plain; charset=utf-8", self.text())

@@ -6,7 +6,7 @@ use tradepost_buyer::refusal;
 use tradepost_wire::a2a::error::Code as ProtocolCode;
 use tradepost_wire::aap::error::Received;
 use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::http_date;
+use tradepost_wire::http::date;
 use tradepost_wire::json::Value;
 
 /// What a buyer has been told.
@@ -82,7 +82,7 @@ fn details_wait(details: &Value) -> Option<SignedDuration> {
 /// The `Retry-After` header.
 fn header_wait(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
-    let wait = http_date::retry_after(text, Some(now))?;
+    let wait = date::retry_after(text, Some(now))?;
     Some(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX))
 }
 

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::catalog::{Vocabulary, catalog};
 use crate::format;
+use crate::http::MediaType;
 use crate::json::RawValue;
 use crate::json::Value;
 use crate::parse::{self, read_object};
@@ -369,13 +370,8 @@ pub fn has_v1_0_shape(data: &Value) -> bool {
 // C-25
 #[must_use]
 pub fn accepts_media_type(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    essence.is_empty()
-        || essence.eq_ignore_ascii_case("application/json")
-        || essence.len() > 5
-            && essence
-                .get(essence.len() - 5..)
-                .is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
+    let kind = MediaType::of(media_type);
+    kind.is("") || kind.is("application/json") || kind.has_json_suffix()
 }
 
 /// The problem of a message without, or with more than one, AAP data part.

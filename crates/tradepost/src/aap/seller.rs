@@ -30,6 +30,7 @@ use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::{Content, Operation, Request, SendMessage};
 use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
 
 use super::answer;
@@ -467,9 +468,9 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), Protocol
     }
     let modes = &request.accepted_output_modes;
     let readable = |mode: &String| {
-        let essence = mode.split(';').next().unwrap_or_default().trim();
-        matches!(essence, "*/*" | "application/*" | "application/json")
-            || Skill::ALL.iter().any(|skill| skill.response_media_type() == essence)
+        let mode = MediaType::of(mode);
+        mode.covers("application/json")
+            || Skill::ALL.iter().any(|skill| mode.is(&skill.response_media_type()))
     };
     if dealer.strict_output_modes && !modes.is_empty() && !modes.iter().any(readable) {
         let message = "acceptedOutputModes must include application/json or an AAP response type";

@@ -10,6 +10,12 @@ pub fn read(text: &str) -> Option<Timestamp> {
     httpdate::parse_http_date(text.trim()).ok()?.try_into().ok()
 }
 
+/// A moment in the form that is written.
+#[must_use]
+pub fn write(moment: Timestamp) -> String {
+    httpdate::fmt_http_date(moment.into())
+}
+
 /// A `Retry-After` header: seconds, or a moment, which is compared with that of the answer: its own
 /// `Date`, so that no clock is needed and the two sides' clocks need not agree.
 #[must_use]
@@ -25,6 +31,12 @@ pub fn retry_after(header: &str, answered: Option<Timestamp>) -> Option<Duration
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_is_read_as_it_is_written() {
+        const TEXT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+        assert_eq!(read(TEXT).map(write).as_deref(), Some(TEXT));
+    }
 
     #[test]
     fn a_wait_is_seconds_or_a_moment_after_the_answers_own() {
