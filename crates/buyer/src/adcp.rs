@@ -35,7 +35,6 @@ mod signer;
 pub use authorization::{Authorization, REFRESH};
 pub use signer::RequestSigner;
 #[cfg(feature = "receiver")]
-pub(crate) use signer::sha256;
 
 /// The member by which a seller recognises a request that it has seen.
 const KEY: &str = "idempotency_key";

@@ -18,7 +18,7 @@ mod doubt;
 mod finding;
 
 pub use doubt::Doubt;
-pub use finding::{Finding, Level, Row};
+pub use finding::{Finding, Level};
 
 /// How many intents, keys, messages, grants and vehicles are remembered of each.
 const MAX_REMEMBERED: usize = 10_000;

@@ -77,7 +77,7 @@ pub fn open(
         None => keys::WebhookKey::passing()?,
     };
     let key = Arc::new(key);
-    profile.signing.webhooks = Some(key.algorithm());
+    profile.signing.webhooks = Some(key.signing().algorithm());
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
     profile.signing.brand_json_url = brand_json_url.or(own);
     if profile.catalogue.agent_url.is_empty() {

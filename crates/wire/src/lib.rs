@@ -11,7 +11,6 @@ mod decimal;
 pub mod fault;
 pub mod format;
 pub mod http;
-pub mod http_signature;
 pub mod json;
 pub mod jsonrpc;
 pub mod parse;

@@ -18,10 +18,10 @@ use tradepost_buyer::failure::Failure;
 use tradepost_buyer::receiver::authentic::{Authenticity, Denied, Envelope, Webhooks};
 use tradepost_buyer::receiver::delivery::{NoDelivery, Received};
 use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
+use tradepost_keys::http_signature::Target;
 use tradepost_wire::adcp::error::{Error, Recovery};
 use tradepost_wire::adcp::payload;
 use tradepost_wire::adcp::signing::Fault;
-use tradepost_wire::http_signature::Target;
 use tradepost_wire::json::{Value, json};
 
 use crate::beside::published;

@@ -1,7 +1,6 @@
-use crate::json::json;
+use tradepost_wire::json::json;
 
 use super::*;
-use crate::http_signature::Target;
 
 const NOW: i64 = 1_777_550_400;
 const NONCE: &str = "AAAAAAAAAAAAAAAAAAAAAA";
