@@ -4,7 +4,7 @@
 //! True answers come from a [`Dealer`] whom the program hands in, or from an agent without a profile
 //! ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each request
 //! what happens instead: a refusal ([`mod@refuse`]), damage ([`damage`]), or nothing at all. Meanwhile
-//! [`watch`] compares what the buyer sends with what it has been told before ([`told`]), and [`report`]
+//! [`watch`] compares what the buyer sends with what it has been told before ([`reply`]), and [`report`]
 //! tells what it found.
 
 use std::fmt;
@@ -34,17 +34,17 @@ use tradepost_wire::json::Value;
 pub mod agent;
 pub mod damage;
 pub mod refuse;
+pub mod reply;
 pub mod report;
 pub mod script;
 pub mod sent;
 pub mod server;
-pub mod told;
 pub mod watch;
 
 use refuse::Whole;
+use reply::Reply;
 use script::{Act, Per, Rule, Script, Sell, Seller, Target};
 use sent::{Digest, Sent};
-use told::Told;
 use watch::{Finding, Watch};
 
 /// The largest request that is read at all.
@@ -213,7 +213,7 @@ impl Sandbox {
         };
         let now = self.clock.now();
         let taken = real.as_ref().is_some_and(|real| {
-            Told::read(real.status, &real.headers, &real.body, now) == Told::Yes
+            Reply::read(real.status, &real.headers, &real.body, now) == Reply::Success
         });
         let scripted = |act: &Act| match act {
             Act::Refuse(code) => Some(refuse::profile(*code, &rule.words, &sent, now)),
@@ -249,13 +249,13 @@ impl Sandbox {
             tokio::time::sleep(latency).await;
         }
         let now = self.clock.now();
-        let told = match &outcome {
+        let reply = match &outcome {
             Outcome::Whole(Whole { status, headers, body }) => {
-                Told::read(*status, headers, body, now)
+                Reply::read(*status, headers, body, now)
             }
-            Outcome::Senseless(_) | Outcome::Nothing => Told::Nothing,
+            Outcome::Senseless(_) | Outcome::Nothing => Reply::Nothing,
         };
-        self.state().watch.answered(number, &sent, &told, taken, now);
+        self.state().watch.answered(number, &sent, &reply, taken, now);
         match outcome {
             Outcome::Whole(whole) => Ok(damage::whole(whole)),
             Outcome::Senseless(response) => Ok(response),

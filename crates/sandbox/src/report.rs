@@ -89,7 +89,7 @@ impl Report {
                 "members": exchange.members,
                 "idempotency_key": exchange.keyed,
                 "rule": exchange.rule,
-                "told": exchange.told.as_ref().map(|told| told.name()),
+                "told": exchange.reply.as_ref().map(|reply| reply.name()),
             })
         });
         let in_doubt = self.in_doubt.iter().map(|doubt| {

@@ -60,17 +60,17 @@ pub struct Seller {
 }
 
 /// The profile's yes or no, or a fault.
-type Handled = Result<Result<Reply, No>, Fault>;
+type Handled = Result<Result<Reply, Refused>, Fault>;
 
 /// Why a message gets no reply.
-enum No {
+enum Refused {
     /// The profile says so.
     Profile(aap::Refusal),
     /// The caller may not.
     Denied(Denied),
 }
 
-impl From<aap::Refusal> for No {
+impl From<aap::Refusal> for Refused {
     fn from(refusal: aap::Refusal) -> Self {
         Self::Profile(refusal)
     }
@@ -194,7 +194,7 @@ impl Seller {
                 let message = answer::message(version, conversation.id, reply);
                 Outcome::Answer(Box::new(message))
             }
-            Ok(Err(No::Profile(refusal))) => {
+            Ok(Err(Refused::Profile(refusal))) => {
                 let called = data.first();
                 let called =
                     called.and_then(|data| aap::identify(data, &self.dealer.terms.skills).ok());
@@ -204,7 +204,7 @@ impl Seller {
                     ..refusal
                 }))
             }
-            Ok(Err(No::Denied(denied))) => Outcome::Denied(denied),
+            Ok(Err(Refused::Denied(denied))) => Outcome::Denied(denied),
             Err(fault) => Outcome::Profile(Box::new(self.broken(version, &fault))),
         }
     }
@@ -250,12 +250,13 @@ impl Seller {
         let needed = Some(gate::of_skill(skill).into());
         let permitted = permission::check(&caller.principal, Operation::SendMessage, needed);
         if let Err(denied) = permitted {
-            return Ok(Err(No::Denied(denied)));
+            return Ok(Err(Refused::Denied(denied)));
         }
         match aap::parse(skill, version, data, &terms(dealer, now)) {
-            Ok(call) => {
-                Ok(self.act((caller, sent), conversation, call, now).await?.map_err(No::Profile))
-            }
+            Ok(call) => Ok(self
+                .act((caller, sent), conversation, call, now)
+                .await?
+                .map_err(Refused::Profile)),
             Err(refusal) => Ok(Err(refusal.into())),
         }
     }

@@ -49,7 +49,7 @@ impl Published for Site {
         *self.elapsed.lock().unwrap()
     }
 
-    fn failed(&self, _: &str, _: No) {}
+    fn failed(&self, _: &str, _: Fault) {}
 }
 
 fn at(text: &str) -> Timestamp {
