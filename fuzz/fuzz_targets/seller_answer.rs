@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::came::{Came, Via, read};
+use tradepost_buyer::response::{RawResponse, Via, read};
 use tradepost_buyer::failure::{Failure, MAX_KEPT};
 use tradepost_buyer::outcome::{Governance, Outcome};
 use tradepost_buyer::recovery::{Advice, Attempt, Budget, advise};
@@ -22,8 +22,8 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
         Via::Task,
         Via::Text,
     ] {
-        let came = Came { via, status, content_type: None, retry_after: None, body };
-        let Some(failure) = read(&came) else { continue };
+        let raw = RawResponse { via, status, content_type: None, retry_after: None, body };
+        let Some(failure) = read(&raw) else { continue };
         assert!(!failure.to_string().is_empty());
         let told = match &failure {
             Failure::Refused(refused) => {

@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
 use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
 use tradepost_wire::adcp::signing::Fault;
-use tradepost_wire::http_signature::Target;
+use tradepost_keys::http_signature::Target;
 
 const SELLER: &str = "https://s.example/mcp";
 

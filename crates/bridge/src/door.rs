@@ -19,6 +19,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tower::ServiceExt as _;
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::jsonrpc;
 use tradepost_wire::problem::Problems;
@@ -199,9 +200,12 @@ fn is_known_host(door: &Door, parts: &Parts) -> bool {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let essence = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case("application/json")
+    media_type(headers).is("application/json")
+}
+
+fn media_type(headers: &HeaderMap) -> MediaType<'_> {
+    let named = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    MediaType::of(named.unwrap_or_default())
 }
 
 /// Lets the library answer. Where it refuses in plain text, the status says the same in JSON-RPC.
@@ -211,11 +215,8 @@ async fn pass_on(behind: &Behind, request: Request) -> Response {
         Err(never) => match never {},
     };
     let (mut parts, body) = answer.into_parts();
-    let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let is_ours = kind.is_some_and(|kind| {
-        kind.starts_with("application/json") || kind.starts_with("text/event-stream")
-    });
-    if is_ours || parts.status.is_success() {
+    let kind = media_type(&parts.headers);
+    if kind.is("application/json") || kind.is("text/event-stream") || parts.status.is_success() {
         return Response::from_parts(parts, Body::new(body));
     }
     let message = match parts.status {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tradepost_buyer::shown::text;
+use tradepost_buyer::display::text;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::lead::Channel;
 use tradepost_wire::aap::{LeadSubmit, Skill, Vehicle, Version};

@@ -1,7 +1,9 @@
 //! Results as text, for models that see nothing else and for people who look over their shoulder:
 //! Markdown, short, and with the numbers that the next call needs.
 
-use tradepost_buyer::shown::{MAX_ITEMS, dollars, grouped, label, member, of_vehicle, text, title};
+use tradepost_buyer::display::{
+    MAX_ITEMS, dollars, grouped, label, member, of_vehicle, text, title,
+};
 use tradepost_wire::aap::vehicle::Status;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};

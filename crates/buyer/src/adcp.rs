@@ -18,11 +18,11 @@ use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Map, Value};
 
 use crate::binding::Binding;
-use crate::came::{self, Came};
 use crate::client::{bearer, uuid};
 use crate::discover::{Discovered, usable, without_credentials};
 use crate::failure::{Failure, Unsent};
 use crate::outcome::Outcome;
+use crate::response::{self, RawResponse};
 use crate::transport::{Response, Transport};
 
 mod authorization;
@@ -34,8 +34,6 @@ mod signer;
 
 pub use authorization::{Authorization, REFRESH};
 pub use signer::RequestSigner;
-#[cfg(feature = "receiver")]
-pub(crate) use signer::sha256;
 
 /// The member by which a seller recognises a request that it has seen.
 const KEY: &str = "idempotency_key";
@@ -261,10 +259,10 @@ pub fn declares_adcp(card: &crate::Card) -> bool {
 
 /// The result in the answer to the request with this id.
 fn result_of(response: &Response, id: &str) -> Result<Value, Failure> {
-    let came = Came::jsonrpc(response, id);
-    let result = came::result(&came, id)?;
-    match came::refusal_in(&result) {
-        Some(by) => Err(came.refused(by)),
+    let raw = RawResponse::jsonrpc(response, id);
+    let result = response::result(&raw, id)?;
+    match response::refusal_in(&result) {
+        Some(by) => Err(raw.refused(by)),
         None => Ok(result),
     }
 }

@@ -14,11 +14,11 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::binding::{About, Binding, Carrier, Item, Method};
-use crate::came::{self, Came, Via};
 use crate::card::{HTTP_JSON, JSONRPC};
 use crate::client::{bearer, uuid};
 use crate::discover::Discovered;
 use crate::failure::{Defect, Failure, Kept};
+use crate::response::{self, RawResponse, Via};
 use crate::transport::{Events, Opened, Response, Transport};
 
 mod follow;
@@ -258,8 +258,8 @@ fn named(id: &str) -> Map {
 /// What is in the answer to the request with this id, or in one of HTTP+JSON.
 fn item_of(response: &Response, id: Option<&str>) -> Result<Item, Failure> {
     let result = match id {
-        Some(id) => came::result(&Came::jsonrpc(response, id), id)?,
-        None => came::body(&Came::by(Via::HttpJson, response))?,
+        Some(id) => response::result(&RawResponse::jsonrpc(response, id), id)?,
+        None => response::body(&RawResponse::by(Via::HttpJson, response))?,
     };
     Item::read(result).map_err(|defect| Failure::garbled(defect, response.kept()))
 }

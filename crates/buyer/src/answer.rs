@@ -12,9 +12,9 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
 
-use crate::came;
 use crate::failure::{Defect, Failure};
 use crate::refusal::{self, By, Refused};
+use crate::response;
 use crate::text::decoded;
 use crate::transport::Response;
 
@@ -176,7 +176,7 @@ pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failu
 
 /// What no AAP dealer answers and is a seller's no all the same: a failed task, for example.
 fn refused_result(result: &str, response: &Response) -> Option<Box<Refused>> {
-    let by = came::refusal_in(&tradepost_wire::json::from_str(result).ok()?)?;
+    let by = response::refusal_in(&tradepost_wire::json::from_str(result).ok()?)?;
     let retry_after = refusal::stated_by(&by).or(response.retry_after);
     Some(Box::new(Refused { by, retry_after, kept: response.kept() }))
 }

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use tradepost_wire::http::MediaType;
+
 /// Reads events out of the bytes of a stream. Whoever feeds it bounds how much that is.
 #[derive(Debug, Default)]
 pub struct Reader {
@@ -64,8 +66,7 @@ impl Reader {
 /// Whether a media type is that of events.
 #[must_use]
 pub fn is_events(content_type: Option<&str>) -> bool {
-    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("text/event-stream")
+    MediaType::of(content_type.unwrap_or_default()).is("text/event-stream")
 }
 
 #[cfg(test)]

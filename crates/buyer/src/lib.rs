@@ -3,13 +3,12 @@
 pub mod adcp;
 pub mod agent;
 pub mod answer;
-pub mod answered;
 mod binding;
 pub mod cache;
-pub mod came;
 pub mod card;
 pub mod client;
 pub mod discover;
+pub mod display;
 pub mod events;
 pub mod failure;
 pub mod lead;
@@ -19,8 +18,9 @@ pub mod receiver;
 pub mod record;
 pub mod recovery;
 pub mod refusal;
+pub mod replies;
+pub mod response;
 pub mod retry;
-pub mod shown;
 #[cfg(feature = "receiver")]
 pub mod signed;
 pub mod text;

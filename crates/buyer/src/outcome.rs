@@ -8,10 +8,10 @@ pub use tradepost_wire::adcp::{Decision, Standing};
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::Value;
 
-use crate::came::Layer;
 use crate::failure::{Failure, Kept};
 use crate::recovery::{Advice, Attempt, Budget, advise};
 use crate::refusal::{Adcp, By, Refused, stated_by};
+use crate::response::Layer;
 use crate::text::{SENTENCE, WORD, plain};
 
 /// What a payload says.
@@ -178,14 +178,14 @@ mod tests {
     use tradepost_wire::json::json;
 
     use super::*;
-    use crate::came::{Came, Via, read};
     use crate::recovery::{Change, Why};
+    use crate::response::{RawResponse, Via, read};
 
     fn failure(payload: &Value) -> Option<Failure> {
         let body = json!({"structuredContent": payload}).to_string();
         let (content_type, retry_after) = (None, None);
         let body = body.as_bytes();
-        read(&Came { via: Via::McpTool, status: 200, content_type, retry_after, body })
+        read(&RawResponse { via: Via::McpTool, status: 200, content_type, retry_after, body })
     }
 
     #[test]

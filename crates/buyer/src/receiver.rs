@@ -26,6 +26,7 @@ use axum::response::Response;
 use axum::routing::post;
 use jiff::Timestamp;
 use tradepost_wire::adcp::signing::{Fault, Surface};
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::json;
 
 pub mod authentic;
@@ -139,32 +140,34 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
         (receiver.refused)(&code);
     }
     let (outcome, count) = match &no {
-        No::Denied(Denied::Unproven | Denied::Signature(_)) => {
+        NotTaken::Denied(Denied::Unproven | Denied::Signature(_)) => {
             (StatusCode::UNAUTHORIZED, &metrics.unauthentic)
         }
-        No::Denied(Denied::Later(_)) => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
-        No::Slow => (StatusCode::REQUEST_TIMEOUT, &metrics.unreadable),
-        No::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
-        No::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &metrics.unreadable),
+        NotTaken::Denied(Denied::Later(_)) => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
+        NotTaken::Slow => (StatusCode::REQUEST_TIMEOUT, &metrics.unreadable),
+        NotTaken::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
+        NotTaken::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &metrics.unreadable),
         // Whoever signs what can be read in two ways is to give up, as with a wrong signature.
-        No::Unreadable(NoDelivery::Ambiguous) => (StatusCode::UNAUTHORIZED, &metrics.unreadable),
-        No::Unreadable(_) => (StatusCode::BAD_REQUEST, &metrics.unreadable),
-        No::Conflict => (StatusCode::CONFLICT, &metrics.conflicts),
-        No::Unkept => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
+        NotTaken::Unreadable(NoDelivery::Ambiguous) => {
+            (StatusCode::UNAUTHORIZED, &metrics.unreadable)
+        }
+        NotTaken::Unreadable(_) => (StatusCode::BAD_REQUEST, &metrics.unreadable),
+        NotTaken::Conflict => (StatusCode::CONFLICT, &metrics.conflicts),
+        NotTaken::Unkept => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
     };
     count.add();
     let mut response = match &no {
-        No::Unreadable(NoDelivery::Webhook(webhook)) => {
+        NotTaken::Unreadable(NoDelivery::Webhook(webhook)) => {
             let problems = webhook.problems.listed();
             with_body(outcome, &json!({"code": webhook.code(), "problems": problems}))
         }
-        No::Unreadable(NoDelivery::Ambiguous | NoDelivery::Other(_))
-        | No::Denied(_)
-        | No::Slow
-        | No::TooLarge
-        | No::MediaType
-        | No::Conflict
-        | No::Unkept => status(outcome),
+        NotTaken::Unreadable(NoDelivery::Ambiguous | NoDelivery::Other(_))
+        | NotTaken::Denied(_)
+        | NotTaken::Slow
+        | NotTaken::TooLarge
+        | NotTaken::MediaType
+        | NotTaken::Conflict
+        | NotTaken::Unkept => status(outcome),
     };
     if outcome == StatusCode::UNAUTHORIZED {
         let challenge = no.code().map(|code| format!("Signature error=\"{code}\""));
@@ -183,7 +186,7 @@ enum Taken {
 }
 
 /// Why a delivery is not taken.
-enum No {
+enum NotTaken {
     Denied(Denied),
     Slow,
     TooLarge,
@@ -193,7 +196,7 @@ enum No {
     Unkept,
 }
 
-impl No {
+impl NotTaken {
     /// In one word, where AdCP has one.
     fn code(&self) -> Option<String> {
         match self {
@@ -213,17 +216,17 @@ impl No {
 }
 
 impl Receiver {
-    async fn take(&self, request: Request) -> Result<Taken, No> {
+    async fn take(&self, request: Request) -> Result<Taken, NotTaken> {
         let (parts, body) = request.into_parts();
         // Whoever has no token does not get to send a body.
         if !self.authenticity.may_send(&parts.headers) {
-            return Err(No::Denied(Denied::Unproven));
+            return Err(NotTaken::Denied(Denied::Unproven));
         }
         if !is_delivery(&parts.headers) {
-            return Err(No::MediaType);
+            return Err(NotTaken::MediaType);
         }
         let body = tokio::time::timeout(self.patience, to_bytes(body, self.max_body)).await;
-        let body = body.map_err(|_| No::Slow)?.map_err(|_| No::TooLarge)?;
+        let body = body.map_err(|_| NotTaken::Slow)?.map_err(|_| NotTaken::TooLarge)?;
         let now = (self.now)();
         let envelope = Envelope {
             method: &parts.method,
@@ -231,11 +234,12 @@ impl Receiver {
             headers: &parts.headers,
             body: &body,
         };
-        let pass = self.authenticity.check(&envelope, now).await.map_err(No::Denied)?;
-        let delivery = match Received::read(&body, &pass.sender, now).map_err(No::Unreadable)? {
-            Received::Delivery(delivery) => delivery,
-            Received::Challenge(challenge) => return Ok(Taken::Challenge(challenge)),
-        };
+        let pass = self.authenticity.check(&envelope, now).await.map_err(NotTaken::Denied)?;
+        let delivery =
+            match Received::read(&body, &pass.sender, now).map_err(NotTaken::Unreadable)? {
+                Received::Delivery(delivery) => delivery,
+                Received::Challenge(challenge) => return Ok(Taken::Challenge(challenge)),
+            };
         let inbox = Arc::clone(&self.inbox);
         let put = tokio::task::spawn_blocking(move || inbox.put(&delivery)).await;
         match put {
@@ -244,11 +248,11 @@ impl Receiver {
                 Ok(Taken::Kept)
             }
             Ok(Ok(Put::Duplicate)) => Ok(Taken::Duplicate),
-            Ok(Ok(Put::Conflict)) => Err(No::Conflict),
+            Ok(Ok(Put::Conflict)) => Err(NotTaken::Conflict),
             Ok(Err(_)) | Err(_) => {
                 // A sender that was not told repeats itself, perhaps with the same signature.
                 self.authenticity.release(&pass);
-                Err(No::Unkept)
+                Err(NotTaken::Unkept)
             }
         }
     }
@@ -257,8 +261,8 @@ impl Receiver {
 /// Whether the media type is that of a delivery; A2A before 1.0 said `application/json`.
 fn is_delivery(headers: &HeaderMap) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case(MEDIA_TYPE) || essence.eq_ignore_ascii_case("application/json")
+    let kind = MediaType::of(value.unwrap_or_default());
+    kind.is(MEDIA_TYPE) || kind.is("application/json")
 }
 
 fn status(status: StatusCode) -> Response {

@@ -166,13 +166,14 @@ mod tests {
     use tradepost_wire::json::json;
 
     use super::*;
-    use crate::came::{Came, Via, read};
+    use crate::response::{RawResponse, Via, read};
 
     fn refused(error: &Value) -> Failure {
         let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
         let (content_type, retry_after) = (None, None);
         let body = body.as_bytes();
-        read(&Came { via: Via::McpTool, status: 200, content_type, retry_after, body }).unwrap()
+        read(&RawResponse { via: Via::McpTool, status: 200, content_type, retry_after, body })
+            .unwrap()
     }
 
     #[test]

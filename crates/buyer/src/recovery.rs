@@ -12,6 +12,7 @@
 
 use std::time::Duration;
 
+use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::json::Value;
 
 use crate::failure::{Failure, Kept};
@@ -23,12 +24,10 @@ mod words;
 
 use course::Course;
 
-/// The longest pause between two attempts that nobody asked for.
+/// The pauses before retries that nobody asked for.
 // H-2
-pub const MAX_BACKOFF: Duration = Duration::from_secs(60);
-
-/// The pause before the first retry that nobody asked for; each further one is twice as long.
-pub const FIRST_BACKOFF: Duration = Duration::from_secs(2);
+pub const BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60) };
 
 /// How often a scope is asked for again before it counts as missing.
 //
@@ -273,9 +272,7 @@ impl Wait {
     /// The wait for a draw between 0 and 1; anything else counts as the nearer of the two.
     #[must_use]
     pub fn drawn(self, draw: f64) -> Duration {
-        let draw = if draw.is_nan() { 0.0 } else { draw.clamp(0.0, 1.0) };
-        let spread = self.at_most.saturating_sub(self.at_least);
-        self.at_least + spread.mul_f64(draw)
+        drawn(self.at_least, self.at_most, draw)
     }
 
     /// The same, ending with the time that is left, though never beginning earlier.
@@ -290,13 +287,11 @@ impl Wait {
         Self { at_least, at_most: at_least + at_least / 4 }
     }
 
-    /// What nobody asked for: 2 s, doubled with each retry up to 60 s, a quarter more or less, and
-    /// never more than 60 s.
+    /// What nobody asked for: a quarter more or less, and never more than the longest.
     // H-2
     fn backoff(retries: u32) -> Self {
-        let doubled = FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(retries.min(16)));
-        let middle = doubled.min(MAX_BACKOFF);
-        Self { at_least: middle - middle / 4, at_most: (middle + middle / 4).min(MAX_BACKOFF) }
+        let middle = BACKOFF.pause(retries);
+        Self { at_least: middle - middle / 4, at_most: (middle + middle / 4).min(BACKOFF.longest) }
     }
 }
 

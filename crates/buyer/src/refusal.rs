@@ -9,11 +9,11 @@ use tradepost_wire::a2a::error::{Code, DOMAIN, FieldViolation};
 use tradepost_wire::aap::error::{Code as AapCode, DOMAIN as AAP_DOMAIN, Received};
 use tradepost_wire::adcp::error::{Error as AdcpError, Malformed, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
-use tradepost_wire::http_date;
+use tradepost_wire::http;
 use tradepost_wire::json::Value;
 
-use crate::came::{self, Places};
 use crate::failure::Kept;
+use crate::response::{self, Places};
 use crate::text::{SENTENCE, WORD, bounded, plain};
 
 /// The longest delay that a seller's word is taken for.
@@ -78,7 +78,7 @@ pub struct Adcp {
     /// All that the payload lists, when it does.
     pub listed: Vec<AdcpError>,
     /// Where the error stood.
-    pub layer: came::Layer,
+    pub layer: response::Layer,
     /// The JSON-RPC number that it came with; 0 when it came without.
     pub jsonrpc: i64,
 }
@@ -197,11 +197,11 @@ pub(crate) fn of_data(
     kept: Kept,
 ) -> Refused {
     let by = match Places::data(data).find() {
-        came::Found::Adcp(mut adcp) => {
+        response::Found::Adcp(mut adcp) => {
             adcp.jsonrpc = jsonrpc;
             By::Adcp(adcp)
         }
-        came::Found::Malformed(_) | came::Found::Nothing => match read_aap(data, message) {
+        response::Found::Malformed(_) | response::Found::Nothing => match read_aap(data, message) {
             Some(error) => By::Aap { jsonrpc, error },
             None => otherwise(jsonrpc),
         },
@@ -348,7 +348,7 @@ fn stated_delay(details: &Value) -> Option<Duration> {
 /// so that no clock is needed and the two sides' clocks need not agree.
 #[must_use]
 pub fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
-    http_date::retry_after(header, date).map(|wait| wait.min(MAX_DELAY))
+    http::date::retry_after(header, date.and_then(http::date::read)).map(|wait| wait.min(MAX_DELAY))
 }
 
 #[cfg(test)]

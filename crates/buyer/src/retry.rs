@@ -12,6 +12,7 @@
 //! "cannot connect". [`Doubt`] is carried from one attempt to the next, with the keys.
 
 use std::fmt;
+use std::future::ready;
 use std::time::Duration;
 
 use crate::failure::{Failure, Unanswered};
@@ -74,7 +75,9 @@ pub trait Sender: Send {
     fn send(&mut self, key: Key) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
 
     /// The idempotency key of the latest request, whether or not it was answered.
-    fn key(&self) -> Option<&str>;
+    fn key(&self) -> Option<&str> {
+        None
+    }
 
     /// The texts of the request, which a log must not repeat after the seller.
     fn private(&self) -> Vec<String> {
@@ -82,10 +85,14 @@ pub trait Sender: Send {
     }
 
     /// Changes the request as the advice says; `false` when it cannot, which ends the loop.
-    fn correct(&mut self, fix: &Fix, failure: &Failure) -> impl Future<Output = bool> + Send;
+    fn correct(&mut self, _fix: &Fix, _failure: &Failure) -> impl Future<Output = bool> + Send {
+        ready(false)
+    }
 
     /// Supplies or renews the credential; `false` when it cannot, which ends the loop.
-    fn authenticate(&mut self, first: First) -> impl Future<Output = bool> + Send;
+    fn authenticate(&mut self, _first: First) -> impl Future<Output = bool> + Send {
+        ready(false)
+    }
 }
 
 /// An answer, and what it took.

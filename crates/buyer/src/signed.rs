@@ -9,16 +9,14 @@ use axum::http::{HeaderMap, Uri, header};
 use futures_util::stream::{self, StreamExt as _};
 use jiff::Timestamp;
 use tradepost_keys::PublicKey;
-use tradepost_wire::adcp::signing::{self, Claim, Digest, Fault, Surface};
-use tradepost_wire::http_signature::{BadTarget, Message, Target};
+use tradepost_keys::adcp::{self, Claim};
+use tradepost_keys::http_signature::{BadTarget, Message, Target};
+use tradepost_keys::replay::{Refused, Replay, Used};
+use tradepost_wire::adcp::signing::{Digest, Fault, Surface};
 use tradepost_wire::json;
 
-pub(crate) use crate::adcp::sha256;
-
-pub mod replay;
 pub mod signers;
 
-use replay::{Refused, Replay, Used};
 use signers::{Agent, Found, Signer, Signers};
 
 /// How many agents' keys of one name are tried.
@@ -64,7 +62,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         let claim = Claim::of(message, self.surface, self.digest, !body.is_empty(), now)?;
         let Some(claim) = claim else { return Ok(None) };
         let signer = self.signer(&claim, message, now).await?;
-        claim.body(message, &sha256(body))?;
+        claim.body(message, body)?;
         let agent = &signer.agent;
         let (key, holds) = (key_of(agent, &claim), (now, claim.remembered_until()));
         let used = self.replay.take(&key, &claim.nonce, agent.keys.cap, holds).map_err(refused)?;
@@ -119,7 +117,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         base: &str,
         now: Timestamp,
     ) -> Result<(), Fault> {
-        signing::purpose(&found.jwk, self.surface, claim.algorithm)?;
+        adcp::purpose(&found.jwk, self.surface, claim.algorithm)?;
         if found.revoked {
             return Err(Fault::KeyRevoked);
         }

@@ -364,7 +364,7 @@ impl Index {
     /// The words of the columns.
     fn words(&self) -> Lexicon {
         let mut lexicon = Lexicon::default();
-        for attribute in Attribute::ALL {
+        for attribute in Attribute::ALL.iter().copied() {
             if let Some(column) = self.text(attribute) {
                 for (id, _) in (0..).zip(column.keys()) {
                     lexicon.add(Value { attribute, id }, column.spelling(id));

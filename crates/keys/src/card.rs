@@ -5,11 +5,12 @@ use tradepost_wire::a2a::card::signing_payload;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json;
 use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::parse::reject;
 use tradepost_wire::problem::{At, Problems};
 
 use crate::keyset::KeySet;
 use crate::private::SigningKey;
-use crate::{Algorithm, decode, encode, reject};
+use crate::{Algorithm, decode, encode};
 
 /// How many signatures a card may have: each costs its reader work.
 const MAX_SIGNATURES: usize = 32;

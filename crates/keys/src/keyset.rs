@@ -8,9 +8,10 @@ use ring::signature::{
 };
 use tradepost_wire::json;
 use tradepost_wire::json::{Value, json};
+use tradepost_wire::parse::reject;
 use tradepost_wire::problem::{At, Problems};
 
-use crate::{Algorithm, decode, encode, reject};
+use crate::{Algorithm, decode, encode};
 
 /// How many keys a set may have.
 const MAX_KEYS: usize = 1_000;

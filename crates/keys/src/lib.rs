@@ -2,12 +2,16 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+use ring::digest::{SHA256, digest};
 
+pub mod adcp;
 pub mod card;
+pub mod hmac;
+pub mod http_signature;
 pub mod jwt;
 pub mod keyset;
 pub mod private;
+pub mod replay;
 
 pub use keyset::{KeySet, PublicKey};
 pub use private::{SigningKey, generate};
@@ -26,7 +30,10 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 
-/// Notes what is wrong at a place of a card or a key set.
-fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
-    tradepost_wire::parse::push(at, problems, Keyword::Format, message, Extra::None);
+/// The SHA-256 of bytes.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, bytes).as_ref());
+    hash
 }

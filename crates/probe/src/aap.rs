@@ -48,7 +48,7 @@ pub(super) const TABLES: &[&[Check]] = &[
 
 /// What a dealer says to a payload.
 #[derive(Debug, Clone)]
-struct Told {
+struct Answer {
     reply: Reply,
     /// The payload of the answer.
     payload: Option<Value>,
@@ -56,7 +56,7 @@ struct Told {
     refusal: Option<Value>,
 }
 
-impl Told {
+impl Answer {
     fn read(reply: Reply) -> Self {
         let (mut payload, mut refusal) = (None, None);
         match &reply.said {
@@ -154,7 +154,7 @@ impl Run {
     }
 
     /// Sends a payload.
-    async fn tell(&mut self, payload: &Value) -> Result<Told, Verdict> {
+    async fn tell(&mut self, payload: &Value) -> Result<Answer, Verdict> {
         let parts = json!([self.part(payload)]);
         self.tell_parts(parts, Who::First).await
     }
@@ -169,21 +169,21 @@ impl Run {
     }
 
     /// Sends parts.
-    async fn tell_parts(&mut self, parts: Value, who: Who<'_>) -> Result<Told, Verdict> {
+    async fn tell_parts(&mut self, parts: Value, who: Who<'_>) -> Result<Answer, Verdict> {
         let activation = self.activation();
         let ask = Ask { extensions: Field::Text(&activation), who, ..Ask::default() };
         self.tell_as(ask, parts).await
     }
 
     /// Sends a payload in the conversation of an earlier answer.
-    async fn tell_again(&mut self, earlier: &Told, payload: &Value) -> Result<Told, Verdict> {
+    async fn tell_again(&mut self, earlier: &Answer, payload: &Value) -> Result<Answer, Verdict> {
         let parts = json!([self.part(payload)]);
         let activation = self.activation();
         let ask = Ask { extensions: Field::Text(&activation), ..Ask::default() };
         self.tell_within(ask, earlier.conversation(), parts).await
     }
 
-    async fn tell_as(&mut self, ask: Ask<'_>, parts: Value) -> Result<Told, Verdict> {
+    async fn tell_as(&mut self, ask: Ask<'_>, parts: Value) -> Result<Answer, Verdict> {
         self.tell_within(ask, None, parts).await
     }
 
@@ -192,7 +192,7 @@ impl Run {
         ask: Ask<'_>,
         conversation: Option<&str>,
         parts: Value,
-    ) -> Result<Told, Verdict> {
+    ) -> Result<Answer, Verdict> {
         let id = self.fresh("m");
         let mut message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
         if let Some(conversation) = conversation {
@@ -208,11 +208,11 @@ impl Run {
                 self.seen.push(Seen { error, version: self.version, exchange });
             }
         }
-        Ok(Told::read(reply))
+        Ok(Answer::read(reply))
     }
 
     /// Calls a skill with the members of `text` besides its type.
-    async fn skill(&mut self, skill: Skill, members: &str) -> Result<Told, Verdict> {
+    async fn skill(&mut self, skill: Skill, members: &str) -> Result<Answer, Verdict> {
         self.offers(skill)?;
         self.tell(&request(skill, members)).await
     }

@@ -15,6 +15,7 @@ use super::exchange::Exchange;
 use super::run::{Ask, Binding, Field, Run, Who};
 use super::shape::text;
 
+mod answer;
 mod auth;
 mod capability;
 mod detail;
@@ -25,10 +26,9 @@ mod issue;
 mod lookup;
 pub(super) mod mcp;
 mod statistics;
-mod told;
 mod uniform;
 
-use told::Told;
+use answer::Answer;
 
 /// All of them, in the order in which they are run.
 pub(super) const TABLES: &[&[Check]] = &[
@@ -89,7 +89,7 @@ pub(crate) struct Seller {
 /// A refusal that was seen.
 #[derive(Debug, Clone)]
 struct Seen {
-    told: Told,
+    answer: Answer,
     /// `get_products`; empty where no tool was called.
     tool: String,
     exchange: Exchange,
@@ -111,7 +111,7 @@ impl Seller {
     /// Of the codes of the contract that the official harness never asserts, those that this run
     /// did not see either.
     pub(crate) fn unseen(&self) -> Vec<&'static str> {
-        let seen = |code: &Code| self.seen.iter().any(|it| it.told.code() == Some(code.name()));
+        let seen = |code: &Code| self.seen.iter().any(|it| it.answer.code() == Some(code.name()));
         UNASSERTED.iter().filter(|code| !seen(code)).map(|code| code.name()).collect()
     }
 }
@@ -166,7 +166,7 @@ pub(super) fn choose(run: &mut Run, way: Way) {
 
 impl Run {
     /// Calls a tool as the first caller.
-    async fn tool(&mut self, tool: &str, arguments: Value) -> Result<Told, Verdict> {
+    async fn tool(&mut self, tool: &str, arguments: Value) -> Result<Answer, Verdict> {
         self.tool_as(Who::First, tool, arguments).await
     }
 
@@ -176,21 +176,21 @@ impl Run {
         who: Who<'_>,
         tool: &str,
         mut arguments: Value,
-    ) -> Result<Told, Verdict> {
+    ) -> Result<Answer, Verdict> {
         if let Some(members) = arguments.as_object_mut() {
             members.entry("adcp_version").or_insert_with(|| PIN.into());
             members.entry("context").or_insert_with(|| self.context());
         }
-        let told = match self.seller.way {
+        let answer = match self.seller.way {
             Way::Mcp => mcp::call(self, who, tool, arguments).await?,
             Way::A2a => self.skill_of_a2a(who, tool, arguments).await?,
         };
-        if told.is_refusal()
+        if answer.is_refusal()
             && let Some(exchange) = self.last().cloned()
         {
-            self.seller.seen.push(Seen { told: told.clone(), tool: tool.to_owned(), exchange });
+            self.seller.seen.push(Seen { answer: answer.clone(), tool: tool.to_owned(), exchange });
         }
-        Ok(told)
+        Ok(answer)
     }
 
     /// The context that requests carry: the same in the whole run, so that answers can be compared.
@@ -203,7 +203,7 @@ impl Run {
         who: Who<'_>,
         skill: &str,
         input: Value,
-    ) -> Result<Told, Verdict> {
+    ) -> Result<Answer, Verdict> {
         let mut uris = self.required_extensions();
         let ours = self.seller.extension.clone().unwrap_or_default();
         if !uris.contains(&ours) {
@@ -220,7 +220,7 @@ impl Run {
         let parts = json!([{"data": {"skill": skill, "input": input}}]);
         let message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
         let reply = self.ask(ask, Operation::SendMessage, json!({"message": message})).await?;
-        Ok(Told::of_a2a(reply))
+        Ok(Answer::of_a2a(reply))
     }
 
     /// The names of the tools that the seller offers.
@@ -253,12 +253,12 @@ impl Run {
     }
 
     /// What `get_adcp_capabilities` answers, asked once for each way.
-    async fn capabilities(&mut self) -> Result<Told, Verdict> {
-        let told = self.tool("get_adcp_capabilities", json!({})).await?;
-        if told.is_refusal() {
-            return not_here(format!("get_adcp_capabilities gives {}", told.describe()));
+    async fn capabilities(&mut self) -> Result<Answer, Verdict> {
+        let answer = self.tool("get_adcp_capabilities", json!({})).await?;
+        if answer.is_refusal() {
+            return not_here(format!("get_adcp_capabilities gives {}", answer.describe()));
         }
-        Ok(told)
+        Ok(answer)
     }
 
     /// The releases that the seller says it speaks, asked once for each way; empty when it does
@@ -270,8 +270,8 @@ impl Run {
             return Ok(tradepost_wire::json::from_value(known).unwrap_or_default());
         }
         let releases = match self.capabilities().await {
-            Ok(told) => {
-                let listed = told.payload.pointer("/adcp/supported_versions").cloned();
+            Ok(answer) => {
+                let listed = answer.payload.pointer("/adcp/supported_versions").cloned();
                 let listed: Vec<String> = listed
                     .and_then(|it| tradepost_wire::json::from_value(it).ok())
                     .unwrap_or_default();
@@ -291,12 +291,12 @@ impl Run {
 }
 
 /// Judges whether a refusal has one of these codes; the first is the expected one.
-fn refused(told: &Told, codes: &[Code]) -> Judged {
-    if codes.iter().any(|code| told.code() == Some(code.name())) {
+fn refused(answer: &Answer, codes: &[Code]) -> Judged {
+    if codes.iter().any(|code| answer.code() == Some(code.name())) {
         return Ok(Verdict::Pass);
     }
     let names: Vec<_> = codes.iter().map(|code| code.name()).collect();
-    fail(format!("expected {}, and got {}", names.join(" or "), told.describe()))
+    fail(format!("expected {}, and got {}", names.join(" or "), answer.describe()))
 }
 
 /// A text member of an error.

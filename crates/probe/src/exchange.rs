@@ -4,6 +4,7 @@
 use serde::Serialize;
 use tradepost_buyer::events::Reader;
 use tradepost_wire::a2a::status::Status;
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::Value;
 
 /// How much of a body the report shows, in bytes.
@@ -97,7 +98,7 @@ impl Got {
     /// The media type without its parameters, in lower case; empty when there is none.
     pub(crate) fn media_type(&self) -> String {
         let value = self.header("content-type").unwrap_or_default();
-        value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+        MediaType::of(value).as_str().to_ascii_lowercase()
     }
 
     /// The body as JSON.

@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, StatusCode, Version, header};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::json;
 
 use crate::agent::SharedAgent;
@@ -258,9 +259,7 @@ pub fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
 /// Whether a request asks for a format by its name.
 fn asks_for(headers: &HeaderMap, format: &str) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted.flat_map(|list| list.split(',')).any(|range| {
-        range.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(format))
-    })
+    MediaType::listed(accepted).any(|range| range.is(format))
 }
 
 /// An error outside every binding, in the shape of google.rpc.Status (A2A §11.6).

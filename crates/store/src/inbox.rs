@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 use tradepost_buyer::receiver::delivery::{Delivery, Known, Source, is_terminal};
 use tradepost_buyer::receiver::{Inbox, Put, Unkept};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
 /// The database's name in the data folder.

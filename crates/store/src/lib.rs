@@ -11,11 +11,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_buyer::signed::replay::Used;
 use tradepost_dealer::consent::{ConsentCheck, Hash};
 use tradepost_dealer::import::Unit;
 use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::record::{LeadHistory, LeadRecord};
+use tradepost_keys::replay::Used;
 use tradepost_publisher::shelf::Shelf;
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::fault::Fault;

@@ -20,20 +20,20 @@ use tradepost_wire::adcp::signing::Surface;
 use crate::config::{Origin, Publisher};
 
 pub mod card;
+pub mod catalogue_file;
 pub mod exchanges;
 pub mod http;
 pub mod identity;
 pub mod invocation;
 pub mod keys;
 pub mod listing;
-pub mod menu;
 pub mod notices;
-pub mod outside;
 pub mod published;
 pub mod replay;
 pub mod seller;
 pub mod upstream;
 pub mod vault;
+pub mod world;
 
 /// How long a receiver of notifications may take.
 const NOTICE_PATIENCE: Duration = Duration::from_secs(15);
@@ -77,7 +77,7 @@ pub fn open(
         None => keys::WebhookKey::passing()?,
     };
     let key = Arc::new(key);
-    profile.signing.webhooks = Some(key.algorithm());
+    profile.signing.webhooks = Some(key.signing().algorithm());
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
     profile.signing.brand_json_url = brand_json_url.or(own);
     if profile.catalogue.agent_url.is_empty() {
@@ -110,7 +110,7 @@ pub fn open(
     };
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
     let upstream = upstream.map(|upstream| upstream::Upstream::new(upstream, clock)).transpose()?;
-    let world = outside::Outside::new(&profile.id, rates, clock, egress);
+    let world = world::Outside::new(&profile.id, rates, clock, egress);
     let world = world.behind(upstream).answering_within(patience);
     let (vault, world) = (Arc::new(vault), Arc::new(world));
     let id = profile.id.clone();
@@ -119,6 +119,6 @@ pub fn open(
     let agent =
         seller::PublisherAgent::open(profile, front, vault, world, means, identify, &base_url)?;
     let agent = agent.signing(&key, &base_url, Arc::new(notices)).believing(identity);
-    let agent = agent.reading(catalogue.map(menu::CatalogueFile::new));
+    let agent = agent.reading(catalogue.map(catalogue_file::CatalogueFile::new));
     Ok(agent.answering_within(patience))
 }

@@ -1,64 +1,25 @@
 //! What callers can be permitted to do here, and what a dealer's operations and skills require.
 
-use std::fmt;
-
 pub use tradepost_server::permission::Scopes;
 use tradepost_server::permission::{self, Permission};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::aap::Skill;
-use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::catalog;
+use tradepost_wire::catalog::Vocabulary as _;
 
-/// A permission, as keys and tokens name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// Reading what the dealer says about itself.
-    DealerRead,
-    /// Searching and reading what is on offer.
-    InventoryRead,
-    /// Submitting leads.
-    LeadWrite,
-    /// Reading and following one's own tasks, and their webhooks.
-    TasksRead,
-    /// Canceling one's own tasks, and changing their webhooks.
-    TasksWrite,
-}
-
-impl Vocabulary for Scope {
-    const ALL: &'static [Self] = &[
-        Self::DealerRead,
-        Self::InventoryRead,
-        Self::LeadWrite,
-        Self::TasksRead,
-        Self::TasksWrite,
-    ];
-    const NAMES: &'static [&'static str] =
-        &["dealer:read", "inventory:read", "lead:write", "tasks:read", "tasks:write"];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::DealerRead => "dealer:read",
-            Self::InventoryRead => "inventory:read",
-            Self::LeadWrite => "lead:write",
-            Self::TasksRead => "tasks:read",
-            Self::TasksWrite => "tasks:write",
-        }
-    }
-
-    fn docs(self) -> &'static str {
-        match self {
-            Self::DealerRead => "Read what the dealer says about itself.",
-            Self::InventoryRead => "Search and read what is on offer.",
-            Self::LeadWrite => "Submit leads.",
-            Self::TasksRead => "Read and follow one's own tasks.",
-            Self::TasksWrite => "Cancel one's own tasks, and change their webhooks.",
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
+catalog! {
+    /// A permission, as keys and tokens name it.
+    pub enum Scope {}
+    /// Read what the dealer says about itself.
+    DealerRead = "dealer:read" {}
+    /// Search and read what is on offer.
+    InventoryRead = "inventory:read" {}
+    /// Submit leads.
+    LeadWrite = "lead:write" {}
+    /// Read and follow one's own tasks, and their webhooks.
+    TasksRead = "tasks:read" {}
+    /// Cancel one's own tasks, and change their webhooks.
+    TasksWrite = "tasks:write" {}
 }
 
 impl From<Scope> for Permission {
@@ -95,14 +56,6 @@ mod tests {
     use tradepost_server::auth::Principal;
 
     use super::*;
-
-    #[test]
-    fn names_are_unique_and_lead_back() {
-        assert_eq!(Scope::ALL.len(), Scope::NAMES.len());
-        for (scope, name) in Scope::ALL.iter().zip(Scope::NAMES) {
-            assert_eq!((scope.name(), Scope::from_name(name)), (*name, Some(*scope)));
-        }
-    }
 
     #[test]
     fn whoever_has_one_scope_passes_only_where_it_is_required() {

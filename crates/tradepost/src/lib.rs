@@ -8,6 +8,4 @@ pub mod config;
 pub mod delivery;
 pub mod gate;
 pub mod log;
-pub mod mac;
-pub mod sandbox;
 pub mod wiring;

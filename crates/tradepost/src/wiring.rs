@@ -24,6 +24,8 @@ use crate::adcp::notices::Notices;
 use crate::config::{Config, Dealer, Origin, Server};
 use crate::delivery::Deliveries;
 
+pub mod demo;
+
 /// A process that was set up.
 #[derive(Debug)]
 pub struct Wiring {

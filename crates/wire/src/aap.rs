@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::catalog::{Vocabulary, catalog};
 use crate::format;
+use crate::http::MediaType;
 use crate::json::RawValue;
 use crate::json::Value;
 use crate::parse::{self, read_object};
@@ -68,6 +69,24 @@ impl Version {
         families.into_iter().any(|(family, _)| {
             uri.strip_prefix(family).is_some_and(|version| version.starts_with("/v"))
         })
+    }
+
+    /// The version of a message, of those that a seller speaks. What the transport names counts before
+    /// what the message names; where neither names a version that is spoken, all of them are possible.
+    /// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
+    // C-34
+    #[must_use]
+    pub fn choose(spoken: &[Self], named: [&[String]; 2], data: Option<&Value>) -> Self {
+        let spoken_of = |uris: &[String]| -> Vec<Self> {
+            let is_named = |version: &&Self| uris.iter().any(|uri| uri == version.uri());
+            spoken.iter().filter(is_named).copied().collect()
+        };
+        let possible = named.into_iter().map(spoken_of).find(|versions| !versions.is_empty());
+        let possible = possible.as_deref().unwrap_or(spoken);
+        if possible.contains(&Self::V1_0) && data.is_some_and(has_v1_0_shape) {
+            return Self::V1_0;
+        }
+        possible.iter().copied().max().unwrap_or(Self::V1_1)
     }
 }
 
@@ -351,13 +370,8 @@ pub fn has_v1_0_shape(data: &Value) -> bool {
 // C-25
 #[must_use]
 pub fn accepts_media_type(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    essence.is_empty()
-        || essence.eq_ignore_ascii_case("application/json")
-        || essence.len() > 5
-            && essence
-                .get(essence.len() - 5..)
-                .is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
+    let kind = MediaType::of(media_type);
+    kind.is("") || kind.is("application/json") || kind.has_json_suffix()
 }
 
 /// The problem of a message without, or with more than one, AAP data part.

@@ -274,6 +274,19 @@ pub fn whole(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| Decimal::of(&number.text()).whole())
 }
 
+/// A text that `accept` turns into a value, or else `hint` says what it must be.
+pub fn of_text<T>(
+    (value, at, problems): (&Value, &At<'_>, &mut Problems),
+    hint: &str,
+    accept: impl FnOnce(&str) -> Option<T>,
+) -> Option<T> {
+    let accepted = accept(str(value, at, problems)?);
+    if accepted.is_none() {
+        reject(at, problems, hint);
+    }
+    accepted
+}
+
 /// A word of a closed vocabulary. What is no text at all violates `type` and `enum`, as it does in
 /// the schemas, and the buyer reads the permitted words either way.
 pub fn word<T: Vocabulary>(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<T> {
@@ -282,6 +295,11 @@ pub fn word<T: Vocabulary>(value: &Value, at: &At<'_>, problems: &mut Problems) 
         not_one_of(at, problems, T::NAMES);
     }
     word
+}
+
+/// Records that the value here is not what it should be.
+pub fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
+    push(at, problems, Keyword::Format, message, Extra::None);
 }
 
 /// Records that the value here is not one of `names`.

@@ -6,11 +6,9 @@ use std::fmt;
 use jiff::Timestamp;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use ring::digest;
-use ring::rand::{SecureRandom as _, SystemRandom};
 use tradepost_keys::SigningKey;
-use tradepost_wire::adcp::signing::{self, Surface, Terms};
-use tradepost_wire::http_signature::{Message, Target, content_digest};
+use tradepost_keys::adcp::{Post, nonce};
+use tradepost_wire::adcp::signing::Surface;
 
 use crate::failure::{Failure, Unsent};
 
@@ -52,49 +50,31 @@ impl RequestSigner {
         body: &[u8],
         headers: &mut HeaderMap,
     ) -> Result<(), Failure> {
-        let setup = |why: &str| Failure::Unsent(Unsent::Setup(why.to_owned()));
-        let target = Target::read(url.as_str())
-            .map_err(|bad| setup(&format!("the request cannot be signed: {bad}")))?;
-        let mut nonce = [0; 16];
-        let random = SystemRandom::new();
-        random.fill(&mut nonce).map_err(|_| setup("the machine has no random numbers"))?;
-        let terms = Terms {
+        let setup = |why: String| Failure::Unsent(Unsent::Setup(why));
+        let post = Post {
             surface: Surface::Request,
-            keyid: self.key.kid(),
-            algorithm: self.key.algorithm(),
-            nonce: &nonce,
-            now: (self.clock)(),
+            url: url.as_str(),
+            content_type: "application/json",
+            body,
+            covers_body: self.digest,
         };
-        let digest = self.digest.then(|| content_digest(&sha256(body)));
-        let mut fields = vec![("content-type", "application/json")];
-        fields.extend(digest.as_deref().map(|digest| ("content-digest", digest)));
-        let message = Message { method: "POST", target: &target, fields: &fields };
-        let input = terms.input(self.digest);
-        let base = message.base(&input).map_err(|_| setup("the request cannot be signed"))?;
-        let signature = self.key.sign(base.as_bytes());
-        let signature = signature.map_err(|_| setup("the machine has no random numbers"))?;
-        let (input, signature) = signing::headers(&input, &signature);
-        let lines = [("signature-input", Some(input)), ("signature", Some(signature))];
-        for (name, line) in lines.into_iter().chain([("content-digest", digest)]) {
-            let Some(line) = line else { continue };
-            let line = HeaderValue::from_str(&line)
-                .map_err(|_| setup("the key's name has characters that no header may have"))?;
+        let signed = nonce().and_then(|nonce| post.sign(&self.key, &nonce, (self.clock)()));
+        for (name, line) in signed.map_err(|why| setup(why.to_string()))? {
+            let line = HeaderValue::from_str(&line).map_err(|_| {
+                setup("the key's name has characters that no header may have".to_owned())
+            })?;
             headers.insert(HeaderName::from_static(name), line);
         }
         Ok(())
     }
 }
 
-pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
-    hash
-}
-
 #[cfg(test)]
 mod tests {
+    use tradepost_keys::adcp::Claim;
+    use tradepost_keys::http_signature::{Message, Target};
     use tradepost_keys::{Algorithm, PublicKey, generate};
-    use tradepost_wire::adcp::signing::{Claim, Digest};
+    use tradepost_wire::adcp::signing::Digest;
     use tradepost_wire::json::json;
 
     use super::*;
@@ -127,9 +107,9 @@ mod tests {
             let claim = Claim::of(&message, Surface::Request, demanded, true, now);
             let claim = claim.unwrap().unwrap();
             assert_eq!((claim.keyid.as_str(), claim.algorithm), ("buyer-1", algorithm));
-            claim.body(&message, &sha256(b"{}")).unwrap();
+            claim.body(&message, b"{}").unwrap();
             if covers {
-                assert!(claim.body(&message, &sha256(b"[]")).is_err());
+                assert!(claim.body(&message, b"[]").is_err());
             }
             let base = message.base(&claim.input).unwrap();
             let public = PublicKey::read(&key.public_jwk()).unwrap().unwrap();

@@ -5,21 +5,20 @@
 use std::time::Duration;
 
 use tradepost_wire::a2a::error::Code;
+use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::json::Map;
 
 use super::{AgentClient, Outgoing, Reply, Stream, Task, named};
 use crate::binding::{Item, Method};
 use crate::client::{seller_of, uuid};
 use crate::failure::{Failure, Kept};
-use crate::recovery::{Attempt, Effect, First, Fix};
+use crate::recovery::{Attempt, Effect};
 use crate::refusal::By;
 use crate::retry::{GaveUp, Key, Recoverer, Sender, Spending, World};
 
-/// The pause before a task is asked for again; each further one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-
-/// The longest pause.
-const MAX_PAUSE: Duration = Duration::from_secs(10);
+/// The pauses before a task is asked for again.
+const PAUSES: Backoff =
+    Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(10) };
 
 /// Follows tasks with this recovery.
 #[derive(Debug)]
@@ -126,7 +125,7 @@ impl AgentClient {
         let left = || follower.patience.saturating_sub(world.now().saturating_sub(begun));
         let seller = seller_of(&self.binding.endpoint);
         let mut streaming = self.streaming;
-        let mut pause = FIRST_PAUSE;
+        let mut pause = PAUSES.after(None);
         loop {
             if let Some(mut open) = stream.take() {
                 let before = task.clone();
@@ -135,7 +134,7 @@ impl AgentClient {
                     Heard::Stopped => return (task, End::Stopped),
                 }
                 if task != before {
-                    pause = FIRST_PAUSE;
+                    pause = PAUSES.after(None);
                 }
             }
             if task.is_settled() {
@@ -145,10 +144,12 @@ impl AgentClient {
                 return (task, End::TimeUp);
             }
             // A stream that ends says nothing about the task; only the task itself does.
-            if recoverer.sleep(drawn(pause, world.draw()).min(left())).await {
+            // Up to a quarter longer, because others began when this did.
+            let drawn = drawn(pause, pause + pause / 4, world.draw());
+            if recoverer.sleep(drawn.min(left())).await {
                 return (task, End::Stopped);
             }
-            pause = (pause * 2).min(MAX_PAUSE);
+            pause = PAUSES.after(Some(pause));
             let id = task.id.clone();
             let mut asking = Asking { client: self, task_id: &id };
             match recoverer.run(&seller, self.attempt(Effect::Read), &mut asking).await {
@@ -225,11 +226,6 @@ fn with_artifacts(mut read: Task, before: Task) -> Task {
     read
 }
 
-/// Up to a quarter longer, so that those who began together do not go on together.
-fn drawn(pause: Duration, draw: f64) -> Duration {
-    pause + (pause / 4).mul_f64(if draw.is_nan() { 0.0 } else { draw.clamp(0.0, 1.0) })
-}
-
 /// Something is said, once or again.
 struct Saying<'c> {
     client: &'c AgentClient,
@@ -269,20 +265,6 @@ impl Sender for Saying<'_> {
         let reply = self.client.one(Method::Send, self.params.clone(), Reply::read).await?;
         Ok((reply, None))
     }
-
-    fn key(&self) -> Option<&str> {
-        None
-    }
-
-    async fn correct(&mut self, _: &Fix, _: &Failure) -> bool {
-        // Nobody here knows what else to say.
-        false
-    }
-
-    async fn authenticate(&mut self, _: First) -> bool {
-        // The token is the client's for good.
-        false
-    }
 }
 
 /// A task is asked for.
@@ -297,17 +279,5 @@ impl Sender for Asking<'_> {
     async fn send(&mut self, _: Key) -> Result<Task, Failure> {
         let read = |item: Item| Task::read(item);
         self.client.one(Method::Task, named(self.task_id), read).await
-    }
-
-    fn key(&self) -> Option<&str> {
-        None
-    }
-
-    async fn correct(&mut self, _: &Fix, _: &Failure) -> bool {
-        false
-    }
-
-    async fn authenticate(&mut self, _: First) -> bool {
-        false
     }
 }

@@ -6,9 +6,9 @@ use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::binding::Item;
-use crate::came;
 use crate::failure::{Defect, Failure, Kept};
 use crate::refusal::{Refused, stated_by};
+use crate::response;
 
 /// How many artifacts of one task are kept.
 pub const MAX_ARTIFACTS: usize = 1_000;
@@ -260,7 +260,7 @@ impl Task {
     /// there is one, else its words. `None` when the task did not fail.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
-        let by = came::refusal_in(&self.document())?;
+        let by = response::refusal_in(&self.document())?;
         let (retry_after, kept) = (stated_by(&by), Kept::default());
         Some(Failure::Refused(Box::new(Refused { by, retry_after, kept })))
     }

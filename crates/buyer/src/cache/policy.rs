@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use reqwest::header::{
     AGE, CACHE_CONTROL, DATE, ETAG, EXPIRES, HeaderMap, HeaderName, LAST_MODIFIED, VARY,
 };
-use tradepost_wire::http_date::read as http_date;
+use tradepost_wire::http::date::read as http_date;
 
 /// Where nobody says how long an answer is fresh, it is for a tenth of the time since it last
 /// changed (§4.2.2), at most this long.

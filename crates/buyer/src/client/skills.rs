@@ -10,10 +10,10 @@ use tradepost_wire::json::{Value, json};
 
 use super::Client;
 use crate::answer::Answer;
-use crate::answered::{Counts, Dealer, Page, Receipt, Vehicle};
 use crate::failure::{Failure, Unsent};
 use crate::lead::{Lead, object};
 use crate::recovery::Fix;
+use crate::replies::{Counts, Dealer, Page, Receipt, Vehicle};
 use crate::retry::{GaveUp, Recovered, Recoverer, World};
 
 impl Client {

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method, Uri};
 use jiff::{SignedDuration, Timestamp};
-use ring::hmac;
 use subtle::ConstantTimeEq as _;
+use tradepost_keys::hmac::SharedKey;
+use tradepost_keys::replay::{self, Replay};
+use tradepost_keys::sha256;
 use tradepost_wire::adcp::signing::{Fault, Surface};
 
 pub use super::signature::{Keys, Signatures};
 pub use super::webhooks::Webhooks;
-use crate::signed::replay::{self, Replay};
-use crate::signed::{Signed, sha256};
+use crate::signed::Signed;
 
 /// The header of a token in A2A before 1.0, which some agents still send.
 pub const TOKEN_HEADER: &str = "x-a2a-notification-token";
@@ -107,7 +108,7 @@ struct Secret<T> {
 pub struct Authenticity {
     /// SHA-256 of each token.
     tokens: Vec<Secret<[u8; 32]>>,
-    hmac: Vec<Secret<hmac::Key>>,
+    hmac: Vec<Secret<SharedKey>>,
     signatures: Option<Signatures>,
     webhooks: Option<Webhooks>,
     nonces: Replay,
@@ -143,8 +144,7 @@ impl Authenticity {
     /// # Errors
     /// When there is none, or one is too short or was not made at random.
     pub fn with_hmac(mut self, keys: &[&str]) -> Result<Self, &'static str> {
-        let read = |key: &str| hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
-        self.hmac = secrets(keys, MIN_KEY, read)
+        self.hmac = secrets(keys, MIN_KEY, SharedKey::new)
             .ok_or("a key has at least 32 characters, 8 of them different")?;
         Ok(self)
     }
@@ -277,11 +277,10 @@ impl Authenticity {
             if distance > WINDOW {
                 return None;
             }
-            let message = [moment.as_bytes(), b".", envelope.body].concat();
-            let key_of = |tag: Vec<u8>| {
-                self.hmac.iter().find(|key| hmac::verify(&key.secret, &message, &tag).is_ok())
+            let key_of = |digits: &str| {
+                self.hmac.iter().find(|key| key.secret.verifies(moment, envelope.body, digits))
             };
-            digits.into_iter().filter_map(unhex).find_map(key_of).map(|key| &key.sender)
+            digits.into_iter().find_map(key_of).map(|key| &key.sender)
         };
         [adcp(), ours()].into_iter().flatten().find_map(signed)
     }
@@ -311,16 +310,6 @@ pub(super) fn one<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     value.to_str().ok().map(str::trim)
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
-    let pairs = text.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| match pair {
-        [high, low] => Some(digit(high)? * 16 + digit(low)?),
-        _ => None,
-    };
-    pairs.map(byte).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -344,6 +333,8 @@ mod tests {
     }
 
     fn tag(key: &str, text: &str) -> String {
+        use ring::hmac;
+
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
         hmac::sign(&key, text.as_bytes()).as_ref().iter().map(|b| format!("{b:02x}")).collect()
     }

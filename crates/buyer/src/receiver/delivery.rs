@@ -6,72 +6,50 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use jiff::Timestamp;
+use tradepost_keys::sha256;
 use tradepost_wire::adcp::webhook::{self, NoWebhook, Webhook};
 use tradepost_wire::adcp::{Standing, payload};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
-use tradepost_wire::{canonical, json};
+use tradepost_wire::{canonical, json, words};
 
-use crate::signed::{is_ambiguous, sha256};
+use crate::signed::is_ambiguous;
 use crate::text::decoded;
 
-/// How it came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// The sender pushed it.
-    Push,
-    /// We asked.
-    Poll,
-}
-
-impl Source {
-    /// Its name in tables and in the store.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Push => "push",
-            Self::Poll => "poll",
-        }
+words! {
+    /// How it came, as tables and the store name it.
+    pub enum Source {
+        /// The sender pushed it.
+        Push = "push",
+        /// We asked.
+        Poll = "poll",
     }
 }
 
-/// What a delivery tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A whole task.
-    Task,
-    /// An answer without a task, or within one.
-    Message,
-    /// A task stands elsewhere.
-    StatusUpdate,
-    /// There is more of an artifact.
-    ArtifactUpdate,
-    /// A task of AdCP stands elsewhere.
-    Webhook,
-    /// Something of AdCP that is no task has changed.
-    Event,
-    /// How a task of AdCP stands, as `get_task_status` says.
-    TaskStatus,
+words! {
+    /// What a delivery tells: the member of a StreamResponse, or our own name.
+    pub enum Kind {
+        /// A whole task.
+        Task = "task",
+        /// An answer without a task, or within one.
+        Message = "message",
+        /// A task stands elsewhere.
+        StatusUpdate = "statusUpdate",
+        /// There is more of an artifact.
+        ArtifactUpdate = "artifactUpdate",
+        /// A task of AdCP stands elsewhere.
+        Webhook = "webhook",
+        /// Something of AdCP that is no task has changed.
+        Event = "event",
+        /// How a task of AdCP stands, as `get_task_status` says.
+        TaskStatus = "taskStatus",
+    }
 }
 
 impl Kind {
     /// Those of A2A.
     const A2A: [Self; 4] = [Self::Task, Self::Message, Self::StatusUpdate, Self::ArtifactUpdate];
-
-    /// The member of a StreamResponse, or our own name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Task => "task",
-            Self::Message => "message",
-            Self::StatusUpdate => "statusUpdate",
-            Self::ArtifactUpdate => "artifactUpdate",
-            Self::Webhook => "webhook",
-            Self::Event => "event",
-            Self::TaskStatus => "taskStatus",
-        }
-    }
 }
 
 /// What came.

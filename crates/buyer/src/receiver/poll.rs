@@ -11,6 +11,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tradepost_wire::a2a;
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -108,7 +109,7 @@ where
         let wait = match pause {
             None => policy.patience,
             // From half to the whole, so that buyers that lost the same deliveries come apart.
-            Some(pause) => Duration::mul_f64(pause, 0.5 + (edge.chance)().clamp(0.0, 1.0) / 2.0),
+            Some(pause) => drawn(pause / 2, pause, (edge.chance)()),
         };
         (edge.sleep)(wait.min(left)).await;
         match known_of(inbox, sender, task_id).await {
@@ -140,8 +141,8 @@ where
             }
         };
         // Jitter halves at most, and what the seller asks for is the least.
-        let next = pause.map_or(policy.first, |pause| pause * 2).min(policy.longest);
-        pause = Some(next.max(least * 2).min(policy.limit));
+        let backoff = Backoff { first: policy.first, longest: policy.longest };
+        pause = Some(backoff.after(pause).max(least * 2).min(policy.limit));
     }
 }
 

@@ -1,13 +1,13 @@
 //! Whose signature (RFC 9421) a delivery has: Ed25519 and ECDSA with P-256, over the method, the
 //! target, the media type and the digest of the body (RFC 9530). What a signature is made of is
-//! [`tradepost_wire::http_signature`]. AdCP demands more, and looks the keys up: [`super::webhooks`].
+//! [`tradepost_keys::http_signature`]. AdCP demands more, and looks the keys up: [`super::webhooks`].
 
 use axum::http::Uri;
 use jiff::{SignedDuration, Timestamp};
 use ring::digest;
 use subtle::ConstantTimeEq as _;
 use tradepost_keys::PublicKey;
-use tradepost_wire::http_signature::{self, Input, Message, Target};
+use tradepost_keys::http_signature::{self, Input, Message, Target};
 use tradepost_wire::json::Value;
 
 use super::authentic::{Envelope, WINDOW, one};

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tradepost_keys::http_signature::{Message, Target};
 use tradepost_wire::adcp::signing::{Digest, Fault, Surface};
-use tradepost_wire::http_signature::{Message, Target};
 
 use super::authentic::Envelope;
-use crate::signed::replay::Replay;
 use crate::signed::signers::Signers;
 use crate::signed::{self, Checklist, Signed, fields};
+use tradepost_keys::replay::Replay;
 
 /// How many signatures of one key are remembered while they hold, as the profile recommends.
 pub const PER_KEY: usize = 100_000;

@@ -12,9 +12,9 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::json;
 
 use super::*;
-use crate::came::{Came, Via, read};
 use crate::failure::{BadAddress, Defect, Kept, Unanswered, Unsent};
 use crate::refusal::{By, Refused};
+use crate::response::{RawResponse, Via, read};
 
 const PLENTY: Budget = Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
 
@@ -42,7 +42,7 @@ fn aap(error: Value) -> Failure {
 
 fn of(via: Via<'_>, status: u16, body: &str) -> Failure {
     let (content_type, retry_after) = (None, None);
-    read(&Came { via, status, content_type, retry_after, body: body.as_bytes() }).unwrap()
+    read(&RawResponse { via, status, content_type, retry_after, body: body.as_bytes() }).unwrap()
 }
 
 fn refused(by: By, retry_after: Option<Duration>) -> Failure {

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use tradepost_wire::json::{Value, json};
 
 use super::*;
-use crate::came::{Came, Via, read};
 use crate::failure::Unsent;
 use crate::fake::Virtual;
 use crate::recovery::{Effect, Spent, Why};
+use crate::response::{RawResponse, Via, read};
 
 /// A sender that gets these answers, the last one for ever.
 struct Script {
@@ -98,9 +98,14 @@ fn failure(error: &Value) -> Failure {
     }
     let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
     let (content_type, retry_after) = (None, None);
-    let came =
-        Came { via: Via::McpTool, status: 0, content_type, retry_after, body: body.as_bytes() };
-    read(&came).unwrap()
+    let raw = RawResponse {
+        via: Via::McpTool,
+        status: 0,
+        content_type,
+        retry_after,
+        body: body.as_bytes(),
+    };
+    read(&raw).unwrap()
 }
 
 fn error(code: &str) -> Option<Value> {

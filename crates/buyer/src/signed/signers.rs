@@ -16,7 +16,7 @@ use futures_util::stream::{FuturesUnordered, Stream, StreamExt as _};
 use jiff::Timestamp;
 use reqwest::Url;
 use tokio::sync::Mutex;
-use tradepost_wire::adcp::signing::Fault as No;
+use tradepost_wire::adcp::signing::Fault;
 use tradepost_wire::json;
 use tradepost_wire::json::Value;
 
@@ -55,7 +55,7 @@ pub trait Published: fmt::Debug + Send + Sync {
     fn elapsed(&self) -> Duration;
 
     /// Notes for the log that an agent's keys could not be had.
-    fn failed(&self, agent: &str, why: No);
+    fn failed(&self, agent: &str, why: Fault);
 }
 
 /// Why a document could not be read.
@@ -150,7 +150,7 @@ struct Held {
     revocations: Option<Arc<Revocations>>,
     since: Option<Duration>,
     /// Why there are none.
-    why: Option<No>,
+    why: Option<Fault>,
 }
 
 /// A key by which something claims to be signed.
@@ -226,10 +226,10 @@ impl<W: Send + Sync + 'static> Signers<W> {
     /// Why there is no key of a name. With several signers nobody can say whose keys it was that
     /// could not be had.
     #[must_use]
-    pub fn why(&self) -> No {
+    pub fn why(&self) -> Fault {
         match self.all.as_slice() {
-            [only] => only.held().why.unwrap_or(No::KeyUnknown),
-            _ => No::KeyUnknown,
+            [only] => only.held().why.unwrap_or(Fault::KeyUnknown),
+            _ => Fault::KeyUnknown,
         }
     }
 
@@ -334,11 +334,11 @@ async fn fetch(
     url: Option<&str>,
     brand_json: Option<&str>,
     now: Timestamp,
-) -> Result<(Vec<Value>, Option<Revocations>), No> {
-    let url = url.ok_or(No::KeyUnknown)?;
+) -> Result<(Vec<Value>, Option<Revocations>), Fault> {
+    let url = url.ok_or(Fault::KeyUnknown)?;
     let beside = |url: &str, path: &str| {
         let url = Url::parse(url).and_then(|url| url.join(path));
-        url.map(String::from).map_err(|_| No::JwksUntrusted)
+        url.map(String::from).map_err(|_| Fault::JwksUntrusted)
     };
     let mut at = match brand_json {
         Some(configured) => configured.to_owned(),
@@ -356,37 +356,37 @@ async fn fetch(
         at = location;
     }
     let mut entries = entries(&brand).into_iter().filter(|entry| text(entry, "url") == Some(url));
-    let entry = entries.next().ok_or(No::AgentNotInBrandJson)?;
+    let entry = entries.next().ok_or(Fault::AgentNotInBrandJson)?;
     if entries.next().is_some() {
-        return Err(No::BrandJsonAmbiguous);
+        return Err(Fault::BrandJsonAmbiguous);
     }
     let jwks = match text(entry, "jwks_uri") {
         Some(jwks) => jwks.to_owned(),
         None => beside(url, "/.well-known/jwks.json")?,
     };
     let keys = match get(published, &jwks).await {
-        Ok(set) => read_set(&set).ok_or(No::JwksUnavailable)?,
+        Ok(set) => read_set(&set).ok_or(Fault::JwksUnavailable)?,
         Err(Unread::Unreached | Unread::Absent | Unread::Malformed) => {
-            return Err(No::JwksUnavailable);
+            return Err(Fault::JwksUnavailable);
         }
-        Err(Unread::Forbidden) => return Err(No::JwksUntrusted),
+        Err(Unread::Forbidden) => return Err(Fault::JwksUntrusted),
     };
     let list = beside(&at, revocations::PATH)?;
     let revocations = match get(published, &list).await {
         // An operator that has revoked nothing need not say so.
         Err(Unread::Absent) => None,
-        Ok(list) => Some(Revocations::read(&list, &at, &keys, now).ok_or(No::RevocationStale)?),
+        Ok(list) => Some(Revocations::read(&list, &at, &keys, now).ok_or(Fault::RevocationStale)?),
         Err(Unread::Unreached | Unread::Forbidden | Unread::Malformed) => {
-            return Err(No::RevocationStale);
+            return Err(Fault::RevocationStale);
         }
     };
     Ok((keys, revocations))
 }
 
-async fn get_brand(published: &dyn Published, url: &str) -> Result<Value, No> {
+async fn get_brand(published: &dyn Published, url: &str) -> Result<Value, Fault> {
     get(published, url).await.map_err(|unread| match unread {
-        Unread::Unreached | Unread::Absent | Unread::Forbidden => No::BrandJsonUnreachable,
-        Unread::Malformed => No::BrandJsonMalformed,
+        Unread::Unreached | Unread::Absent | Unread::Forbidden => Fault::BrandJsonUnreachable,
+        Unread::Malformed => Fault::BrandJsonMalformed,
     })
 }
 

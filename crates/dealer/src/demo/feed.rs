@@ -1,4 +1,4 @@
-//! Units written as feeds: clean, for round trips and benchmarks, or soiled in the ways of real
+//! Units written as feeds: clean, for round trips and benchmarks, or untidy in the ways of real
 //! exports (requirements §3.4, §4).
 
 use std::collections::BTreeMap;
@@ -120,9 +120,9 @@ impl Dirt {
     ];
 }
 
-/// A soiled feed.
+/// An untidy feed.
 #[derive(Debug, Clone)]
-pub struct Soiled {
+pub struct Untidy {
     /// The feed, in Windows-1252 and separated by commas.
     pub bytes: Vec<u8>,
     /// How many rows it has without the heading.
@@ -157,22 +157,22 @@ pub fn aap_json(units: &[Unit]) -> tradepost_wire::json::Result<Vec<u8>> {
 }
 
 /// The units as a table of which about every other row is dirty in one way. A unit without a
-/// price is never soiled, so that each kind of dirt is counted by the report under its own name.
+/// price is never untidy, so that each kind of dirt is counted by the report under its own name.
 ///
 /// # Errors
 /// Never in practice: writing to memory does not fail.
-pub fn soiled(units: &[Unit], seed: u64) -> io::Result<Soiled> {
+pub fn untidy(units: &[Unit], seed: u64) -> io::Result<Untidy> {
     let mut rng = Rng::with_seed(seed);
     let mut dirt = BTreeMap::new();
     let mut rows = Vec::with_capacity(units.len());
     let mut repeated = Vec::new();
     for unit in units {
         let mut cells = row(unit);
-        let soilable = !unit.sold && unit.vehicle.price.is_some();
-        if soilable && rng.bool() {
+        let spoilable = !unit.sold && unit.vehicle.price.is_some();
+        if spoilable && rng.bool() {
             let kind =
                 Dirt::ALL.get(rng.usize(0..Dirt::ALL.len())).copied().unwrap_or(Dirt::Repeated);
-            if soil(&mut cells, &unit.vehicle, kind, &mut rng, &mut repeated) {
+            if spoil(&mut cells, &unit.vehicle, kind, &mut rng, &mut repeated) {
                 *dirt.entry(kind).or_default() += 1;
             }
         }
@@ -181,7 +181,7 @@ pub fn soiled(units: &[Unit], seed: u64) -> io::Result<Soiled> {
     rows.extend(repeated);
     let text = String::from_utf8(table(&rows, b',')?).map_err(io::Error::other)?;
     let (bytes, _, _) = encoding_rs::WINDOWS_1252.encode(&text);
-    Ok(Soiled { bytes: bytes.into_owned(), rows: rows.len(), dirt })
+    Ok(Untidy { bytes: bytes.into_owned(), rows: rows.len(), dirt })
 }
 
 fn table(rows: &[Vec<String>], delimiter: u8) -> io::Result<Vec<u8>> {
@@ -270,7 +270,7 @@ fn row(unit: &Unit) -> Vec<String> {
 }
 
 /// Makes a row dirty; `false` when this kind of dirt does not stick to it.
-fn soil(
+fn spoil(
     cells: &mut Vec<String>,
     vehicle: &Vehicle,
     kind: Dirt,

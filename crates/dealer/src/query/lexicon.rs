@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use tradepost_wire::catalog;
+
 use super::fold::{Field, squeeze};
 use super::vocabulary::vocabulary;
 
@@ -9,74 +11,38 @@ use super::vocabulary::vocabulary;
 /// same.
 const LONGEST_RUN: usize = 4;
 
-/// An attribute with words in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Attribute {
-    Make,
-    Model,
-    Trim,
-    Condition,
-    Transmission,
-    Fuel,
-    Driveline,
-    Body,
-    ExteriorColor,
-    InteriorColor,
-    Rooftop,
-    Engine,
-    Feature,
-}
-
-impl Attribute {
-    /// Every attribute.
-    pub(crate) const ALL: [Self; 13] = [
-        Self::Make,
-        Self::Model,
-        Self::Trim,
-        Self::Condition,
-        Self::Transmission,
-        Self::Fuel,
-        Self::Driveline,
-        Self::Body,
-        Self::ExteriorColor,
-        Self::InteriorColor,
-        Self::Rooftop,
-        Self::Engine,
-        Self::Feature,
-    ];
-
-    /// Which synonyms hold.
-    pub(crate) fn field(self) -> Field {
-        match self {
-            Self::Make => Field::Make,
-            Self::Body => Field::Body,
-            Self::Condition => Field::Condition,
-            Self::Transmission => Field::Transmission,
-            Self::Fuel => Field::Fuel,
-            Self::Driveline => Field::Driveline,
-            Self::ExteriorColor | Self::InteriorColor => Field::Colour,
-            Self::Model | Self::Trim | Self::Rooftop | Self::Engine | Self::Feature => Field::Plain,
-        }
+catalog! {
+    /// An attribute with words in it, by the name of the filter or of the member of a listing.
+    pub(crate) enum Attribute {
+        /// Which synonyms hold.
+        field: Field,
     }
-
-    /// The name of the filter, or of the member of a listing.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Make => "make",
-            Self::Model => "model",
-            Self::Trim => "trim",
-            Self::Condition => "condition",
-            Self::Transmission => "transmission",
-            Self::Fuel => "fuel",
-            Self::Driveline => "driveline",
-            Self::Body => "body",
-            Self::ExteriorColor => "exterior_color",
-            Self::InteriorColor => "interior_color",
-            Self::Rooftop => "rooftop",
-            Self::Engine => "engine",
-            Self::Feature => "feature",
-        }
-    }
+    /// Who made it.
+    Make = "make" { field: Field::Make }
+    /// The model.
+    Model = "model" { field: Field::Plain }
+    /// The trim.
+    Trim = "trim" { field: Field::Plain }
+    /// New, used or certified.
+    Condition = "condition" { field: Field::Condition }
+    /// How it shifts.
+    Transmission = "transmission" { field: Field::Transmission }
+    /// What it runs on.
+    Fuel = "fuel" { field: Field::Fuel }
+    /// Which wheels are driven.
+    Driveline = "driveline" { field: Field::Driveline }
+    /// Its shape.
+    Body = "body" { field: Field::Body }
+    /// The colour outside.
+    ExteriorColor = "exterior_color" { field: Field::Colour }
+    /// The colour inside.
+    InteriorColor = "interior_color" { field: Field::Colour }
+    /// Where it stands.
+    Rooftop = "rooftop" { field: Field::Plain }
+    /// The engine.
+    Engine = "engine" { field: Field::Plain }
+    /// What it has besides.
+    Feature = "feature" { field: Field::Plain }
 }
 
 /// A value of an attribute: its place in the dictionary of whoever built the lexicon.

@@ -179,7 +179,7 @@ impl Reader<'_> {
             values.extend(ids.map(|id| Value { attribute, id: *id }));
             values.extend(self.lexicon.elsewhere(attribute, class));
         }
-        let label = format!("{} {}", attribute.name(), names.join(" or "));
+        let label = format!("{attribute} {}", names.join(" or "));
         Some(Want::values(values, Some(attribute), label))
     }
 
@@ -190,7 +190,7 @@ impl Reader<'_> {
         let attribute = if inside { Attribute::InteriorColor } else { Attribute::ExteriorColor };
         let ids = self.lexicon.class(attribute, family).iter();
         let values = ids.map(|id| Value { attribute, id: *id }).collect();
-        Some(Want::values(values, Some(attribute), format!("{} {family}", attribute.name())))
+        Some(Want::values(values, Some(attribute), format!("{attribute} {family}")))
     }
 
     /// A make or a model, by its whole name or how it begins.
@@ -362,7 +362,7 @@ impl Reader<'_> {
         let attribute = Attribute::ExteriorColor;
         let values = ids.map(|id| Value { attribute, id: *id }).collect();
         self.remark(Remark::Family { said: key.to_owned(), family });
-        let label = format!("{} {family}", attribute.name());
+        let label = format!("{attribute} {family}");
         self.push(Want::values(values, Some(attribute), label));
         true
     }
@@ -513,8 +513,8 @@ impl Reader<'_> {
     fn label(&self, values: &[Value], key: &str) -> String {
         let Some(attribute) = self.common_attribute(values) else { return format!("\"{key}\"") };
         match values {
-            [value] => format!("{} {}", attribute.name(), self.lexicon.name(*value)),
-            _ => format!("{} \"{key}\"", attribute.name()),
+            [value] => format!("{attribute} {}", self.lexicon.name(*value)),
+            _ => format!("{attribute} \"{key}\""),
         }
     }
 

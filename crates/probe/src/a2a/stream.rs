@@ -131,8 +131,9 @@ async fn ends(run: &mut Run) -> Judged {
         return Ok(Verdict::Pass);
     }
     let states = ["/task/status/state", "/statusUpdate/status/state"];
-    let mut told = events.iter().rev().flat_map(|event| states.iter().map(|at| event.pointer(at)));
-    let state = told.find_map(|state| state?.as_str()).unwrap_or_default();
+    let mut answer =
+        events.iter().rev().flat_map(|event| states.iter().map(|at| event.pointer(at)));
+    let state = answer.find_map(|state| state?.as_str()).unwrap_or_default();
     let waits = matches!(state, "TASK_STATE_INPUT_REQUIRED" | "TASK_STATE_AUTH_REQUIRED");
     if shape::is_terminal(state) || waits {
         return Ok(Verdict::Pass);

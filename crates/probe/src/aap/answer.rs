@@ -3,7 +3,7 @@
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::{Value, json};
 
-use super::{Told, request};
+use super::{Answer, request};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::{Ask, Run, Who};
 use crate::shape::{Wrong, items, set, text};
@@ -51,10 +51,10 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// A skill that only reads, and the message that answers it.
 async fn answer(run: &mut Run) -> Result<(Skill, Value), Verdict> {
-    let (skill, told) = read(run).await?;
-    match told.reply.result().ok().and_then(|result| result.get("message")) {
+    let (skill, answer) = read(run).await?;
+    match answer.reply.result().ok().and_then(|result| result.get("message")) {
         Some(message) => Ok((skill, message.clone())),
-        None => not_here(format!("there is no message to look at: {}", told.describe())),
+        None => not_here(format!("there is no message to look at: {}", answer.describe())),
     }
 }
 
@@ -65,14 +65,14 @@ fn reader(run: &Run) -> Result<Skill, Verdict> {
     })
 }
 
-async fn read(run: &mut Run) -> Result<(Skill, Told), Verdict> {
+async fn read(run: &mut Run) -> Result<(Skill, Answer), Verdict> {
     let skill = reader(run)?;
     Ok((skill, run.skill(skill, "{}").await?))
 }
 
 async fn message(run: &mut Run) -> Judged {
-    let (_, told) = read(run).await?;
-    let result = told.reply.result()?;
+    let (_, answer) = read(run).await?;
+    let result = answer.reply.result()?;
     if result.get("message").is_some_and(Value::is_object) {
         return Ok(Verdict::Pass);
     }
@@ -158,7 +158,7 @@ async fn context(run: &mut Run) -> Judged {
 
 async fn text_ignored(run: &mut Run) -> Judged {
     run.offers(Skill::InventorySearch)?;
-    let total = |told: &Told| Ok::<_, Verdict>(told.data()?.get("total").cloned());
+    let total = |answer: &Answer| Ok::<_, Verdict>(answer.data()?.get("total").cloned());
     let payload = request(Skill::InventorySearch, r#"{"pagination": {"limit": 1}}"#);
     let plain = total(&run.tell(&payload).await?)?;
     let parts = json!([

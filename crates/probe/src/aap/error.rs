@@ -85,8 +85,8 @@ async fn object(run: &mut Run) -> Judged {
         for name in ["error_id", "code", "message"] {
             wrong.text(data, name, "the object");
         }
-        let told = data.get("retryable").is_some_and(Value::is_boolean);
-        wrong.unless(told, || "the object has no retryable".to_owned());
+        let answer = data.get("retryable").is_some_and(Value::is_boolean);
+        wrong.unless(answer, || "the object has no retryable".to_owned());
         let dated = data.get("created_at").is_some_and(Value::is_string);
         wrong.unless(dated, || "the object has no created_at".to_owned());
     })
@@ -124,11 +124,12 @@ async fn jsonrpc_code(run: &mut Run) -> Judged {
 async fn retryable(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
         let Some(code) = known(seen) else { return };
-        let told = data(seen).get("retryable").and_then(Value::as_bool);
+        let answer = data(seen).get("retryable").and_then(Value::as_bool);
         // A dealer may judge otherwise where time can help; a wrong request stays wrong.
         let never = is_validation(code)
             || matches!(code, Code::UnsupportedSkill | Code::IdempotencyConflict);
-        wrong.unless(!never || told != Some(true), || format!("{code} says that it is retryable"));
+        wrong
+            .unless(!never || answer != Some(true), || format!("{code} says that it is retryable"));
     })
 }
 

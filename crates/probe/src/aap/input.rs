@@ -10,7 +10,7 @@ use tradepost_wire::aap::error::Code::{
     SchemaValidationFailed as SCHEMA,
 };
 
-use super::Told;
+use super::Answer;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
 use crate::shape::{Wrong, text};
@@ -76,24 +76,24 @@ async fn refused(
     codes: &[Code],
     pointer: &str,
 ) -> Judged {
-    let told = run.skill(skill, members).await?;
-    judge_refusal(run.version, &told, codes, pointer)
+    let answer = run.skill(skill, members).await?;
+    judge_refusal(run.version, &answer, codes, pointer)
 }
 
 /// Judges the code, and since v1.1 that the place is named.
 pub(super) fn judge_refusal(
     version: Version,
-    told: &Told,
+    answer: &Answer,
     codes: &[Code],
     pointer: &str,
 ) -> Judged {
-    told.refused(codes)?;
+    answer.refused(codes)?;
     let names_places = match version {
         // One place, and under another name (requirements §1.3).
         Version::V1_0 => false,
         Version::V1_1 => true,
     };
-    if names_places && !told.lists(pointer) {
+    if names_places && !answer.lists(pointer) {
         return fail(format!("details.errors does not name {pointer:?}"));
     }
     Ok(Verdict::Pass)
@@ -109,19 +109,19 @@ async fn long_query(run: &mut Run) -> Judged {
 const SIX: &str = r#"{"filters": {"maek": ["Honda"], "condition": ["good"], "year_min": "2020"},
     "pagination": {"skip": -1, "limit": 5000}, "sort": {"field": "horsepower", "order": "asc"}}"#;
 
-async fn many(run: &mut Run) -> Result<Told, Verdict> {
+async fn many(run: &mut Run) -> Result<Answer, Verdict> {
     if run.version == Version::V1_0 {
         return not_here("v1.0 lists one problem (requirements §1.3)");
     }
-    let told = run.skill(SEARCH, SIX).await?;
-    if told.refusal.is_none() {
-        return not_here(format!("there is no refusal to look at: {}", told.describe()));
+    let answer = run.skill(SEARCH, SIX).await?;
+    if answer.refusal.is_none() {
+        return not_here(format!("there is no refusal to look at: {}", answer.describe()));
     }
-    Ok(told)
+    Ok(answer)
 }
 
 async fn all_listed(run: &mut Run) -> Judged {
-    let told = many(run).await?;
+    let answer = many(run).await?;
     let mut wrong = Wrong::default();
     for pointer in [
         "/filters/maek",
@@ -131,14 +131,14 @@ async fn all_listed(run: &mut Run) -> Judged {
         "/pagination/limit",
         "/sort/field",
     ] {
-        wrong.unless(told.lists(pointer), || format!("{pointer} is not listed"));
+        wrong.unless(answer.lists(pointer), || format!("{pointer} is not listed"));
     }
     judge(&wrong.0)
 }
 
 async fn list_form(run: &mut Run) -> Judged {
-    let told = many(run).await?;
-    let problems = told.problems();
+    let answer = many(run).await?;
+    let problems = answer.problems();
     let mut wrong = Wrong::default();
     wrong.unless(!problems.is_empty(), || "details.errors is missing or empty".to_owned());
     for problem in problems {

@@ -10,7 +10,7 @@ use tradepost_wire::aap::error::Code::{
 };
 use tradepost_wire::json::{Value, json};
 
-use super::Told;
+use super::Answer;
 use super::input::judge_refusal;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
@@ -133,7 +133,7 @@ async fn empty(run: &mut Run) -> Judged {
 }
 
 /// A lead without a customer, so that nobody could be contacted whatever the dealer does.
-async fn tell_of_nobody(run: &mut Run, changes: &[(&str, &str)]) -> Result<Told, Verdict> {
+async fn tell_of_nobody(run: &mut Run, changes: &[(&str, &str)]) -> Result<Answer, Verdict> {
     run.offers(Skill::LeadSubmit)?;
     let lead = changed(run.valid_lead(), changes);
     run.tell(&changed(lead, &[("/customer", "")])).await

@@ -52,8 +52,8 @@ pub(super) const CHECKS: &[Check] = checks![
 async fn submit(run: &mut Run, changes: &[(&str, &str)]) -> Result<(Value, Value), Verdict> {
     run.may_send_leads()?;
     let lead = changed(run.valid_lead(), changes);
-    let told = run.tell(&lead).await?;
-    Ok((told.data()?, told.payload.unwrap_or_default()))
+    let answer = run.tell(&lead).await?;
+    Ok((answer.data()?, answer.payload.unwrap_or_default()))
 }
 
 /// The same, where another check says that leads are not taken.

@@ -416,11 +416,11 @@ async fn sorted(run: &mut Run, order: &str) -> Judged {
 
 async fn old_sort(run: &mut Run) -> Judged {
     let asked = r#"{"sort": {"field": "offered_price", "order": "asc"}}"#;
-    let told = run.skill(Skill::InventorySearch, asked).await?;
+    let answer = run.skill(Skill::InventorySearch, asked).await?;
     match run.version {
-        tradepost_wire::aap::Version::V1_0 => told.data().map(|_| Verdict::Pass),
+        tradepost_wire::aap::Version::V1_0 => answer.data().map(|_| Verdict::Pass),
         tradepost_wire::aap::Version::V1_1 => {
-            told.refused(&[tradepost_wire::aap::error::Code::SchemaValidationFailed])
+            answer.refused(&[tradepost_wire::aap::error::Code::SchemaValidationFailed])
         }
     }
 }

@@ -6,7 +6,7 @@ use tradepost_wire::aap::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::Told;
+use super::Answer;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::{Run, Who};
 
@@ -37,13 +37,13 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Any refusal will do where no skill is known yet: AAP's, or A2A's of the parameters.
-fn refused(told: &Told) -> Judged {
-    if told.refusal.is_some() {
-        return told.refused(INVALID);
+fn refused(answer: &Answer) -> Judged {
+    if answer.refusal.is_some() {
+        return answer.refused(INVALID);
     }
-    match told.reply.error().and_then(|error| error.code) {
+    match answer.reply.error().and_then(|error| error.code) {
         Some(-32602 | -32005) => Ok(Verdict::Pass),
-        _ => fail(format!("expected a refusal, and got {}", told.describe())),
+        _ => fail(format!("expected a refusal, and got {}", answer.describe())),
     }
 }
 
@@ -58,8 +58,8 @@ async fn payload(run: &mut Run, text: &str) -> Judged {
 }
 
 async fn unknown_skill(run: &mut Run) -> Judged {
-    let told = run.tell(&json!({"type": "vehicle.reserve.request"})).await?;
-    told.refused(&[Code::UnsupportedSkill])
+    let answer = run.tell(&json!({"type": "vehicle.reserve.request"})).await?;
+    answer.refused(&[Code::UnsupportedSkill])
 }
 
 async fn undeclared(run: &mut Run) -> Judged {
@@ -71,9 +71,9 @@ async fn undeclared(run: &mut Run) -> Judged {
     let mut wrong = Vec::new();
     for skill in absent {
         // A lead without anybody in it harms nobody, even where it is taken.
-        let told = run.tell(&json!({"type": skill.request_type()})).await?;
-        if told.refused(&[Code::UnsupportedSkill]).is_err() {
-            wrong.push(format!("{skill}: {}", told.describe()));
+        let answer = run.tell(&json!({"type": skill.request_type()})).await?;
+        if answer.refused(&[Code::UnsupportedSkill]).is_err() {
+            wrong.push(format!("{skill}: {}", answer.describe()));
         }
     }
     judge(&wrong)

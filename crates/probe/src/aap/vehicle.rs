@@ -120,14 +120,14 @@ async fn unknown(run: &mut Run, members: &str) -> Judged {
 }
 
 async fn refused(run: &mut Run, members: &str, codes: &[Code], pointer: &str) -> Judged {
-    let told = run.skill(VEHICLE, members).await?;
-    judge_refusal(run.version, &told, codes, pointer)
+    let answer = run.skill(VEHICLE, members).await?;
+    judge_refusal(run.version, &answer, codes, pointer)
 }
 
 async fn zip(run: &mut Run) -> Judged {
-    let told = run.skill(VEHICLE, r#"{"vin": "1M8GDM9AXKP042788", "zip": "94105"}"#).await?;
+    let answer = run.skill(VEHICLE, r#"{"vin": "1M8GDM9AXKP042788", "zip": "94105"}"#).await?;
     match run.version {
-        Version::V1_0 => told.refused(&[NOT_FOUND]),
-        Version::V1_1 => judge_refusal(run.version, &told, &[SCHEMA], "/zip"),
+        Version::V1_0 => answer.refused(&[NOT_FOUND]),
+        Version::V1_1 => judge_refusal(run.version, &answer, &[SCHEMA], "/zip"),
     }
 }

@@ -5,7 +5,7 @@ use tradepost_wire::adcp::error::{Code, Recovery};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::{Told, member, refused};
+use super::{Answer, member, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::run::{Run, Who};
 
@@ -61,7 +61,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "leave context and every other echo out of this refusal" => echo();
 ];
 
-async fn ask(run: &mut Run, who: Who<'_>, release: &str) -> Result<Told, Verdict> {
+async fn ask(run: &mut Run, who: Who<'_>, release: &str) -> Result<Answer, Verdict> {
     if run.options.token.is_none() {
         return not_here("needs a credential to compare with; give one with --token");
     }
@@ -79,19 +79,19 @@ async fn expected(run: &mut Run, modern: Code) -> Result<Vec<Code>, Verdict> {
 
 async fn missing(run: &mut Run) -> Judged {
     let codes = expected(run, Code::AuthMissing).await?;
-    let told = ask(run, Who::Nobody, super::PIN).await?;
-    refused(&told, &codes)
+    let answer = ask(run, Who::Nobody, super::PIN).await?;
+    refused(&answer, &codes)
 }
 
 async fn invalid(run: &mut Run) -> Judged {
     let codes = expected(run, Code::AuthInvalid).await?;
-    let told = ask(run, Who::Token(NO_TOKEN), super::PIN).await?;
-    refused(&told, &codes)
+    let answer = ask(run, Who::Token(NO_TOKEN), super::PIN).await?;
+    refused(&answer, &codes)
 }
 
 /// That an error of a code, where there is one, is terminal.
-fn terminal(told: &Told, code: Code) -> Judged {
-    match told.error() {
+fn terminal(answer: &Answer, code: Code) -> Judged {
+    match answer.error() {
         Some(error) if member(error, "code") == code.name() => {
             let recovery = member(error, "recovery");
             if recovery == Recovery::Terminal.name() {
@@ -104,16 +104,16 @@ fn terminal(told: &Told, code: Code) -> Judged {
 }
 
 async fn invalid_recovery(run: &mut Run) -> Judged {
-    let told = ask(run, Who::Token(NO_TOKEN), super::PIN).await?;
-    terminal(&told, Code::AuthInvalid)
+    let answer = ask(run, Who::Token(NO_TOKEN), super::PIN).await?;
+    terminal(&answer, Code::AuthInvalid)
 }
 
 async fn challenge(run: &mut Run) -> Judged {
-    let told = ask(run, Who::Nobody, super::PIN).await?;
-    if told.got.status != 401 {
+    let answer = ask(run, Who::Nobody, super::PIN).await?;
+    if answer.got.status != 401 {
         return not_here("the seller does not answer 401");
     }
-    match told.got.header("www-authenticate") {
+    match answer.got.header("www-authenticate") {
         Some(_) => Ok(Verdict::Pass),
         None => fail("there is no WWW-Authenticate"),
     }
@@ -123,34 +123,34 @@ async fn pinned(run: &mut Run) -> Judged {
     if !run.releases().await?.iter().any(|release| release == "3.0") {
         return not_here("the seller does not say that it speaks 3.0");
     }
-    let told = ask(run, Who::Nobody, "3.0").await?;
+    let answer = ask(run, Who::Nobody, "3.0").await?;
     // Whoever refuses before it reads the request cannot know the release.
-    if told.got.status == 401 {
+    if answer.got.status == 401 {
         return not_here("the seller refuses before it reads the request");
     }
-    refused(&told, &[Code::AuthRequired])
+    refused(&answer, &[Code::AuthRequired])
 }
 
-async fn plant(run: &mut Run, arguments: &str) -> Result<Told, Verdict> {
+async fn plant(run: &mut Run, arguments: &str) -> Result<Answer, Verdict> {
     let arguments: Value = tradepost_wire::json::from_str(arguments).unwrap_or_default();
     run.tool("get_adcp_capabilities", arguments).await
 }
 
 async fn planted(run: &mut Run, arguments: &str) -> Judged {
-    let told = plant(run, arguments).await?;
-    refused(&told, &[Code::CredentialInArgs])
+    let answer = plant(run, arguments).await?;
+    refused(&answer, &[Code::CredentialInArgs])
 }
 
 async fn planted_recovery(run: &mut Run) -> Judged {
-    let told = plant(run, &json!({"ext": {"api_key": PLANTED}}).to_string()).await?;
-    terminal(&told, Code::CredentialInArgs)
+    let answer = plant(run, &json!({"ext": {"api_key": PLANTED}}).to_string()).await?;
+    terminal(&answer, Code::CredentialInArgs)
 }
 
 async fn echo(run: &mut Run) -> Judged {
     for place in ["ext", "context"] {
-        let told = plant(run, &json!({place: {"api_key": PLANTED}}).to_string()).await?;
-        let header = told.got.headers.iter().any(|(_, value)| value.contains(PLANTED));
-        if header || told.got.text().contains(PLANTED) {
+        let answer = plant(run, &json!({place: {"api_key": PLANTED}}).to_string()).await?;
+        let header = answer.got.headers.iter().any(|(_, value)| value.contains(PLANTED));
+        if header || answer.got.text().contains(PLANTED) {
             return fail(format!("the answer repeats the credential of {place}"));
         }
     }

@@ -3,7 +3,7 @@
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use super::{Told, refused};
+use super::{Answer, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
 use crate::shape::{Wrong, items, text};
@@ -60,16 +60,16 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 async fn answered(run: &mut Run) -> Judged {
-    let told = run.tool("get_adcp_capabilities", json!({})).await?;
-    if told.is_success() {
+    let answer = run.tool("get_adcp_capabilities", json!({})).await?;
+    if answer.is_success() {
         return Ok(Verdict::Pass);
     }
-    fail(format!("expected capabilities, and got {}", told.describe()))
+    fail(format!("expected capabilities, and got {}", answer.describe()))
 }
 
 async fn versions(run: &mut Run) -> Judged {
-    let told = run.capabilities().await?;
-    let adcp = told.payload.get("adcp").cloned().unwrap_or_default();
+    let answer = run.capabilities().await?;
+    let adcp = answer.payload.get("adcp").cloned().unwrap_or_default();
     let Some(listed) = adcp.get("supported_versions") else {
         if items(&adcp, "major_versions").any(Value::is_u64) {
             return Ok(Verdict::Warn("only major_versions, which is retired".to_owned()));
@@ -105,8 +105,8 @@ pub(super) fn releases(listed: &Value, name: &str, wrong: &mut Wrong) {
 
 async fn idempotency(run: &mut Run) -> Judged {
     const BOUNDS: std::ops::RangeInclusive<u64> = 3600..=604_800;
-    let told = run.capabilities().await?;
-    let declared = told.payload.pointer("/adcp/idempotency").cloned().unwrap_or_default();
+    let answer = run.capabilities().await?;
+    let declared = answer.payload.pointer("/adcp/idempotency").cloned().unwrap_or_default();
     let lasts = declared.get("replay_ttl_seconds").and_then(Value::as_u64);
     match declared.get("supported").and_then(Value::as_bool) {
         Some(true) if lasts.is_some_and(|seconds| BOUNDS.contains(&seconds)) => Ok(Verdict::Pass),
@@ -117,8 +117,8 @@ async fn idempotency(run: &mut Run) -> Judged {
 }
 
 async fn status(run: &mut Run) -> Judged {
-    let told = run.capabilities().await?;
-    let body = told.payload;
+    let answer = run.capabilities().await?;
+    let body = answer.payload;
     match text(&body, "status") {
         Some(status) if !status.is_empty() => Ok(Verdict::Pass),
         _ => fail("the answer of get_adcp_capabilities has no status"),
@@ -126,21 +126,21 @@ async fn status(run: &mut Run) -> Judged {
 }
 
 async fn structured(run: &mut Run) -> Judged {
-    let told = run.capabilities().await?;
-    if told.is_structured { Ok(Verdict::Pass) } else { fail("the answer is text alone") }
+    let answer = run.capabilities().await?;
+    if answer.is_structured { Ok(Verdict::Pass) } else { fail("the answer is text alone") }
 }
 
 async fn flat(run: &mut Run) -> Judged {
-    let told = run.capabilities().await?;
-    let nested = told.payload.get("payload").is_some_and(Value::is_object);
+    let answer = run.capabilities().await?;
+    let nested = answer.payload.get("payload").is_some_and(Value::is_object);
     if nested { fail("the answer has a member payload") } else { Ok(Verdict::Pass) }
 }
 
-fn echoes(told: &Told, sent: &Value) -> Judged {
-    match told.payload.get("context") {
+fn echoes(answer: &Answer, sent: &Value) -> Judged {
+    match answer.payload.get("context") {
         Some(context) if context == sent => Ok(Verdict::Pass),
         Some(_) => fail("the context came back changed"),
-        None => fail(format!("no context came back: {}", told.describe())),
+        None => fail(format!("no context came back: {}", answer.describe())),
     }
 }
 
@@ -150,14 +150,14 @@ fn sample() -> Value {
 }
 
 async fn context_of_result(run: &mut Run) -> Judged {
-    let told = run.tool("get_adcp_capabilities", json!({"context": sample()})).await?;
-    if told.is_refusal() {
-        return not_here(format!("get_adcp_capabilities gives {}", told.describe()));
+    let answer = run.tool("get_adcp_capabilities", json!({"context": sample()})).await?;
+    if answer.is_refusal() {
+        return not_here(format!("get_adcp_capabilities gives {}", answer.describe()));
     }
-    echoes(&told, &sample())
+    echoes(&answer, &sample())
 }
 
-async fn refuse(run: &mut Run, context: Option<Value>) -> Result<Told, Verdict> {
+async fn refuse(run: &mut Run, context: Option<Value>) -> Result<Answer, Verdict> {
     let (tool, mut arguments) = run.first_of(VERSIONED).await?;
     if let Some(members) = arguments.as_object_mut() {
         members.insert("adcp_version".to_owned(), "99.0".into());
@@ -167,24 +167,25 @@ async fn refuse(run: &mut Run, context: Option<Value>) -> Result<Told, Verdict> 
 }
 
 async fn context_of_error(run: &mut Run) -> Judged {
-    let told = refuse(run, Some(sample())).await?;
-    if told.is_success() {
+    let answer = refuse(run, Some(sample())).await?;
+    if answer.is_success() {
         return not_here("nothing was refused");
     }
-    echoes(&told, &sample())
+    echoes(&answer, &sample())
 }
 
 async fn unsupported(run: &mut Run) -> Judged {
-    let told = refuse(run, None).await?;
-    refused(&told, &[Code::VersionUnsupported])
+    let answer = refuse(run, None).await?;
+    refused(&answer, &[Code::VersionUnsupported])
 }
 
 async fn unsupported_details(run: &mut Run) -> Judged {
-    let told = refuse(run, None).await?;
-    if refused(&told, &[Code::VersionUnsupported]).is_err() {
+    let answer = refuse(run, None).await?;
+    if refused(&answer, &[Code::VersionUnsupported]).is_err() {
         return not_here("there is no VERSION_UNSUPPORTED");
     }
-    let details = told.error().and_then(|error| error.get("details")).cloned().unwrap_or_default();
+    let details =
+        answer.error().and_then(|error| error.get("details")).cloned().unwrap_or_default();
     let mut wrong = Wrong::default();
     let listed = details.get("supported_versions").unwrap_or(&Value::Null);
     releases(listed, "details.supported_versions", &mut wrong);
@@ -195,9 +196,9 @@ async fn minor(run: &mut Run) -> Judged {
     if !run.releases().await?.iter().any(|release| release.starts_with("3.")) {
         return not_here("the seller does not say that it speaks AdCP 3");
     }
-    let told = run.tool("get_adcp_capabilities", json!({"adcp_version": "3.99"})).await?;
-    if told.is_success() {
+    let answer = run.tool("get_adcp_capabilities", json!({"adcp_version": "3.99"})).await?;
+    if answer.is_success() {
         return Ok(Verdict::Pass);
     }
-    fail(format!("adcp_version 3.99 gives {}", told.describe()))
+    fail(format!("adcp_version 3.99 gives {}", answer.describe()))
 }

@@ -5,7 +5,7 @@ use tradepost_wire::adcp::error::{Code, MAX_BYTES, MAX_CODE, RETRY_AFTER, Recove
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use super::{Seen, Told, Way, member};
+use super::{Answer, Seen, Way, member};
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here};
 use crate::leak;
 use crate::run::Run;
@@ -87,7 +87,7 @@ pub(super) fn each(run: &mut Run, look: impl Fn(&Seen, &mut Wrong)) -> Judged {
 /// Looks at every error object; `place` is what names it.
 pub(super) fn each_error(run: &mut Run, look: impl Fn(&Value, &str, &mut Wrong)) -> Judged {
     each(run, |seen, wrong| {
-        for error in seen.told.errors() {
+        for error in seen.answer.errors() {
             let code = member(error, "code");
             let place = if code.is_empty() { "an error" } else { code };
             look(error, place, wrong);
@@ -97,8 +97,8 @@ pub(super) fn each_error(run: &mut Run, look: impl Fn(&Value, &str, &mut Wrong))
 
 async fn object(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        let Some(error) = seen.told.error() else {
-            wrong.say(format!("{} gives {}", seen.tool, seen.told.describe()));
+        let Some(error) = seen.answer.error() else {
+            wrong.say(format!("{} gives {}", seen.tool, seen.answer.describe()));
             return;
         };
         wrong.text(error, "code", "an error");
@@ -107,26 +107,28 @@ async fn object(run: &mut Run) -> Judged {
 }
 
 /// Whether the task was run and failed, so that there is a payload beside the envelope.
-fn has_payload(told: &Told) -> bool {
-    told.protocol.is_none() && told.payload.is_object() && (200..300).contains(&told.got.status)
+fn has_payload(answer: &Answer) -> bool {
+    answer.protocol.is_none()
+        && answer.payload.is_object()
+        && (200..300).contains(&answer.got.status)
 }
 
 async fn layers(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        if !has_payload(&seen.told) || seen.told.error().is_none() {
+        if !has_payload(&seen.answer) || seen.answer.error().is_none() {
             return;
         }
-        let in_envelope = seen.told.envelope_error().is_some();
+        let in_envelope = seen.answer.envelope_error().is_some();
         wrong.unless(in_envelope, || format!("{} gives no adcp_error", seen.tool));
-        let listed = !seen.told.listed().is_empty();
+        let listed = !seen.answer.listed().is_empty();
         wrong.unless(listed, || format!("{} gives no errors", seen.tool));
     })
 }
 
 async fn layers_agree(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        let listed = seen.told.listed();
-        let (Some(error), Some(first)) = (seen.told.envelope_error(), listed.first()) else {
+        let listed = seen.answer.listed();
+        let (Some(error), Some(first)) = (seen.answer.envelope_error(), listed.first()) else {
             return;
         };
         for name in ["code", "message", "recovery", "field", "retry_after", "details"] {
@@ -140,8 +142,8 @@ async fn layers_agree(run: &mut Run) -> Judged {
 
 async fn layer_kinds(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        let payload = &seen.told.payload;
-        let fine = seen.told.envelope_error().is_none_or(Value::is_object);
+        let payload = &seen.answer.payload;
+        let fine = seen.answer.envelope_error().is_none_or(Value::is_object);
         wrong.unless(fine, || format!("{}: adcp_error is no object", seen.tool));
         let fine = payload.get("errors").is_none_or(Value::is_array);
         wrong.unless(fine, || format!("{}: errors is no list", seen.tool));
@@ -150,37 +152,37 @@ async fn layer_kinds(run: &mut Run) -> Judged {
 
 async fn marker(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        let told = &seen.told;
-        if !has_payload(told) || told.payload.get("adcp_error").is_none() {
+        let answer = &seen.answer;
+        if !has_payload(answer) || answer.payload.get("adcp_error").is_none() {
             return;
         }
-        wrong.unless(told.is_failed, || match told.way {
+        wrong.unless(answer.is_failed, || match answer.way {
             Way::Mcp => format!("{}: adcp_error without isError", seen.tool),
             Way::A2a => format!("{}: adcp_error in a task that did not fail", seen.tool),
         });
-        let status = text(&told.payload, "status");
+        let status = text(&answer.payload, "status");
         wrong.unless(status == Some("failed"), || {
             format!("{}: adcp_error with the status {status:?}", seen.tool)
         });
     })
 }
 
-fn is_structured_mcp(told: &Told) -> bool {
-    told.way == Way::Mcp && told.is_structured && told.envelope_error().is_some()
+fn is_structured_mcp(answer: &Answer) -> bool {
+    answer.way == Way::Mcp && answer.is_structured && answer.envelope_error().is_some()
 }
 
 async fn text_layer(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        let fine = !is_structured_mcp(&seen.told) || seen.told.text_layer().is_some();
+        let fine = !is_structured_mcp(&seen.answer) || seen.answer.text_layer().is_some();
         wrong.unless(fine, || format!("{} gives no JSON in its text", seen.tool));
     })
 }
 
 async fn text_agrees(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        let told = &seen.told;
-        let Some(layer) = told.text_layer().filter(|_| is_structured_mcp(told)) else { return };
-        let same = layer.get("adcp_error") == told.payload.get("adcp_error");
+        let answer = &seen.answer;
+        let Some(layer) = answer.text_layer().filter(|_| is_structured_mcp(answer)) else { return };
+        let same = layer.get("adcp_error") == answer.payload.get("adcp_error");
         wrong.unless(same, || {
             format!("{}: the text's adcp_error is not that of structuredContent", seen.tool)
         });
@@ -189,11 +191,11 @@ async fn text_agrees(run: &mut Run) -> Judged {
 
 async fn pre_dispatch(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        let Some(protocol) = &seen.told.protocol else { return };
+        let Some(protocol) = &seen.answer.protocol else { return };
         let number = protocol.get("code").and_then(Value::as_i64);
-        let name = seen.told.code().unwrap_or_default();
+        let name = seen.answer.code().unwrap_or_default();
         let row = Code::from_name(name).and_then(|code| code.jsonrpc());
-        if let Some(expected) = row.filter(|_| seen.told.way == Way::Mcp) {
+        if let Some(expected) = row.filter(|_| seen.answer.way == Way::Mcp) {
             wrong.unless(number == Some(expected.into()), || {
                 format!("{name} came with {number:?}, not {expected}")
             });
@@ -322,9 +324,9 @@ const SIGNS: &[(&str, &str)] = &[
 
 async fn leaks(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        let texts = seen.told.texts.iter().map(String::as_str);
-        let protocol = seen.told.protocol.as_ref();
-        let errors = seen.told.errors().into_iter().chain(protocol);
+        let texts = seen.answer.texts.iter().map(String::as_str);
+        let protocol = seen.answer.protocol.as_ref();
+        let errors = seen.answer.errors().into_iter().chain(protocol);
         let shown: Vec<String> = errors.flat_map(strings).collect();
         for text in texts.chain(shown.iter().map(String::as_str)) {
             let more = SIGNS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, what)| *what);

@@ -5,7 +5,7 @@
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::json::{Value, json};
 
-use super::{Told, refused};
+use super::{Answer, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
 use crate::shape::Wrong;
@@ -50,8 +50,8 @@ async fn keyed(run: &mut Run, key: Option<&str>) -> Judged {
         members.insert("media_buy_id".to_owned(), id.into());
         members.extend(key.map(|key| ("idempotency_key".to_owned(), key.into())));
     }
-    let told = run.tool(tool, arguments).await?;
-    refused(&told, &[Code::InvalidRequest, Code::ValidationError])
+    let answer = run.tool(tool, arguments).await?;
+    refused(&answer, &[Code::InvalidRequest, Code::ValidationError])
 }
 
 /// An account in the sandbox, of a brand that nobody has.
@@ -66,7 +66,7 @@ fn account(key: &str, operator: &str) -> Value {
 }
 
 /// Sends it the first time; the key and the answer.
-async fn first(run: &mut Run) -> Result<(String, Told), Verdict> {
+async fn first(run: &mut Run) -> Result<(String, Answer), Verdict> {
     may_write(run)?;
     let (tool, _) = run.first_of(&[("sync_accounts", "{}")]).await?;
     let declared =
@@ -75,11 +75,11 @@ async fn first(run: &mut Run) -> Result<(String, Told), Verdict> {
         return not_here("the seller does not declare idempotency");
     }
     let key = run.fresh("tradepost-probe");
-    let told = run.tool(tool, account(&key, "tradepost-probe.example")).await?;
-    if told.is_success() {
-        return Ok((key, told));
+    let answer = run.tool(tool, account(&key, "tradepost-probe.example")).await?;
+    if answer.is_success() {
+        return Ok((key, answer));
     }
-    not_here(format!("sync_accounts gives {}", told.describe()))
+    not_here(format!("sync_accounts gives {}", answer.describe()))
 }
 
 async fn replay(run: &mut Run) -> Judged {
@@ -98,6 +98,6 @@ async fn replay(run: &mut Run) -> Judged {
 
 async fn conflict(run: &mut Run) -> Judged {
     let (key, _) = first(run).await?;
-    let told = run.tool("sync_accounts", account(&key, "other.tradepost-probe.example")).await?;
-    refused(&told, &[Code::IdempotencyConflict])
+    let answer = run.tool("sync_accounts", account(&key, "other.tradepost-probe.example")).await?;
+    refused(&answer, &[Code::IdempotencyConflict])
 }

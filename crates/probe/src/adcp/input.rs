@@ -4,7 +4,7 @@
 use tradepost_wire::adcp::error::{Code, path};
 use tradepost_wire::json::{Value, json};
 
-use super::{Told, member, refused};
+use super::{Answer, member, refused};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::Run;
 use crate::shape::{Wrong, items, text};
@@ -75,20 +75,20 @@ pub(super) const CHECKS: &[Check] = checks![
 // requirements §1.11, 9
 const MALFORMED: &[Code] = &[Code::InvalidRequest, Code::ValidationError];
 
-async fn send(run: &mut Run, table: &[(&'static str, &str)]) -> Result<(Value, Told), Verdict> {
+async fn send(run: &mut Run, table: &[(&'static str, &str)]) -> Result<(Value, Answer), Verdict> {
     let (tool, arguments) = run.first_of(table).await?;
-    let told = run.tool(tool, arguments.clone()).await?;
-    Ok((arguments, told))
+    let answer = run.tool(tool, arguments.clone()).await?;
+    Ok((arguments, answer))
 }
 
 async fn malformed(run: &mut Run, table: &[(&'static str, &str)]) -> Judged {
-    let (_, told) = send(run, table).await?;
-    refused(&told, MALFORMED)
+    let (_, answer) = send(run, table).await?;
+    refused(&answer, MALFORMED)
 }
 
 async fn field(run: &mut Run) -> Judged {
-    let (_, told) = send(run, TYPE).await?;
-    match told.error() {
+    let (_, answer) = send(run, TYPE).await?;
+    match answer.error() {
         Some(error) if !member(error, "field").is_empty() => Ok(Verdict::Pass),
         Some(_) => fail("the error has no field"),
         None => not_here("there is no error object"),
@@ -96,8 +96,8 @@ async fn field(run: &mut Run) -> Judged {
 }
 
 async fn issues(run: &mut Run) -> Judged {
-    let (arguments, told) = send(run, SEVERAL).await?;
-    let Some(error) = told.error() else { return not_here("there is no error object") };
+    let (arguments, answer) = send(run, SEVERAL).await?;
+    let Some(error) = answer.error() else { return not_here("there is no error object") };
     let listed: Vec<_> = items(error, "issues").filter_map(|it| text(it, "pointer")).collect();
     if listed.is_empty() {
         return Ok(Verdict::Warn("the error has no issues".to_owned()));
@@ -112,10 +112,10 @@ async fn issues(run: &mut Run) -> Judged {
 }
 
 async fn unknown_tool(run: &mut Run) -> Judged {
-    let told = run.tool("tradepost_probe_no_such_tool", json!({})).await?;
+    let answer = run.tool("tradepost_probe_no_such_tool", json!({})).await?;
     // What has no AdCP error here is no fault: MCP and A2A have errors of their own for it.
-    if told.error().is_none() {
+    if answer.error().is_none() {
         run.seller.seen.retain(|seen| seen.tool != "tradepost_probe_no_such_tool");
     }
-    if told.is_refusal() { Ok(Verdict::Pass) } else { fail("it is answered as if it existed") }
+    if answer.is_refusal() { Ok(Verdict::Pass) } else { fail("it is answered as if it existed") }
 }

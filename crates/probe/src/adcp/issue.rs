@@ -204,7 +204,7 @@ async fn discriminator(run: &mut Run) -> Judged {
 
 async fn mirrored(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
-        for error in seen.told.errors() {
+        for error in seen.answer.errors() {
             let older = error.pointer("/details/issues").is_some();
             let fine = !older || error.get("issues").is_some();
             wrong.unless(fine, || format!("{}: issues are in details alone", seen.tool));

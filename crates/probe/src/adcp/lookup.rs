@@ -5,7 +5,7 @@ use tradepost_wire::adcp::error::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::{Told, member};
+use super::{Answer, member};
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
 use crate::run::{Run, Who};
 use crate::shape::{Wrong, items, text};
@@ -172,7 +172,7 @@ impl Lookup {
 }
 
 /// What each of the lookups that the seller offers gives for an id that nobody has.
-async fn asked(run: &mut Run) -> Result<Vec<(&'static Lookup, String, Told)>, Verdict> {
+async fn asked(run: &mut Run) -> Result<Vec<(&'static Lookup, String, Answer)>, Verdict> {
     let offered = run.tools().await?;
     let mut all = Vec::new();
     for lookup in LOOKUPS.iter().filter(|it| offered.iter().any(|name| name == it.tool)) {

@@ -5,7 +5,7 @@ use tradepost_wire::adcp::tool::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::told::Told;
+use super::answer::Answer;
 use super::{Way, lookup};
 use crate::check::{Check, Judged, Profile, Verdict, checks, fail, judge, not_here};
 use crate::exchange::Got;
@@ -187,20 +187,20 @@ async fn request(
     who: Who<'_>,
     method: &str,
     params: Value,
-) -> Result<Told, Verdict> {
+) -> Result<Answer, Verdict> {
     let session = match open(run, who).await? {
         Ok(session) => session,
         Err(got) => {
             let message = got.json();
-            let told = Told::of_mcp(got, message);
+            let answer = Answer::of_mcp(got, message);
             if who == Who::First {
-                return fail(format!("initialize gives {}", told.describe()));
+                return fail(format!("initialize gives {}", answer.describe()));
             }
-            return Ok(told);
+            return Ok(answer);
         }
     };
     let (got, message) = post(run, who, Some(&session), Some((method, params))).await?;
-    Ok(Told::of_mcp(got, message))
+    Ok(Answer::of_mcp(got, message))
 }
 
 /// Calls a tool.
@@ -209,7 +209,7 @@ pub(super) async fn call(
     who: Who<'_>,
     tool: &str,
     arguments: Value,
-) -> Result<Told, Verdict> {
+) -> Result<Answer, Verdict> {
     request(run, who, "tools/call", json!({"name": tool, "arguments": arguments})).await
 }
 
@@ -219,16 +219,16 @@ async fn list(run: &mut Run, who: Who<'_>) -> Result<Value, Verdict> {
     let mut tools = Vec::new();
     let mut params = json!({});
     for _ in 0..PAGES {
-        let told = request(run, who, "tools/list", params).await?;
-        let result = told.got.json().and_then(|body| body.get("result").cloned());
+        let answer = request(run, who, "tools/list", params).await?;
+        let result = answer.got.json().and_then(|body| body.get("result").cloned());
         let of_stream = || {
-            let events = told.got.events();
+            let events = answer.got.events();
             let mut read =
                 events.iter().filter_map(|data| tradepost_wire::json::from_str(data).ok());
             read.find_map(|event: Value| event.get("result").cloned())
         };
         let Some(result) = result.or_else(of_stream) else {
-            return fail(format!("tools/list gives {}", told.describe()));
+            return fail(format!("tools/list gives {}", answer.describe()));
         };
         tools.extend(items(&result, "tools").cloned());
         match text(&result, "nextCursor") {
@@ -278,8 +278,8 @@ async fn served(run: &mut Run) -> Judged {
 }
 
 async fn initialize(run: &mut Run) -> Judged {
-    let told = open(run, Who::First).await?;
-    if let Err(got) = told {
+    let answer = open(run, Who::First).await?;
+    if let Err(got) = answer {
         return fail(format!("initialize gives HTTP {} and no result of MCP", got.status));
     }
     let result = run.memo.get("adcp initialize").cloned().unwrap_or(Ok(Value::Null))?;

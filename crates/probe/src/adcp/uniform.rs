@@ -11,7 +11,7 @@ use tradepost_wire::json::Value;
 
 use super::lookup::{LOOKUPS, Lookup};
 use super::statistics::{Compared, compare};
-use super::{Told, Way};
+use super::{Answer, Way};
 use crate::check::{Check, Judged, Verdict, checks, judge, not_here};
 use crate::exchange::Exchange;
 use crate::report::Measured;
@@ -171,7 +171,7 @@ fn steady(value: &Value, id: &str) -> Value {
     }
 }
 
-fn body(told: &Told, id: &str) -> String {
+fn body(told: &Answer, id: &str) -> String {
     let event =
         || told.got.events().last().and_then(|data| tradepost_wire::json::from_str(data).ok());
     match told.got.json().or_else(event) {
@@ -180,7 +180,7 @@ fn body(told: &Told, id: &str) -> String {
     }
 }
 
-fn headers(told: &Told) -> Vec<(String, String)> {
+fn headers(told: &Answer) -> Vec<(String, String)> {
     let mut headers: Vec<_> = told
         .got
         .headers
@@ -198,14 +198,14 @@ fn headers(told: &Told) -> Vec<(String, String)> {
     headers
 }
 
-fn errors(told: &Told, id: &str) -> Vec<String> {
+fn errors(told: &Answer, id: &str) -> Vec<String> {
     told.errors().iter().map(|error| without(&error.to_string(), id)).collect()
 }
 
 /// What is different about the answers for two ids.
-fn difference(tool: &str, (first, a): (&Told, &str), (second, b): (&Told, &str)) -> Difference {
+fn difference(tool: &str, (first, a): (&Answer, &str), (second, b): (&Answer, &str)) -> Difference {
     let differs = |is: bool, what: &str| is.then(|| format!("{tool}: {what}"));
-    let status = |told: &Told| (told.got.status, told.is_failed, told.protocol.is_some());
+    let status = |told: &Answer| (told.got.status, told.is_failed, told.protocol.is_some());
     let (one, other) = (headers(first), headers(second));
     let odd = one.iter().chain(&other).find(|it| !one.contains(it) || !other.contains(it));
     Difference {

@@ -18,6 +18,7 @@ use tradepost_server::outbox::{Edge, Outbox, Settings};
 use tradepost_server::permission::Scopes;
 use tradepost_server::tasks::log::TaskLog;
 use tradepost_server::tasks::{Outcome, Service};
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::json;
 
 use super::profile::{ExtendedCard, Profile};
@@ -168,24 +169,18 @@ impl Agent for Conformance {
 
 /// Whether the agent reads what it gets, and the caller what it would get, by the card's word.
 fn check_media_types(send: &SendMessage) -> Result<(), Refusal> {
-    let essence =
-        |kind: &str| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let refuse = |message: &str| {
         Err(Refusal::new(Code::ContentTypeNotSupported, message)
             .with("supportedMediaTypes", MEDIA_TYPES.join(", ")))
     };
     // A part without a type is what its member says: text, data, or a file of no type.
     let mut named = send.message.parts.iter().filter_map(|part| part.media_type.as_deref());
-    if named.any(|kind| !kind.is_empty() && !MEDIA_TYPES.contains(&essence(kind).as_str())) {
+    if named.any(|kind| {
+        !kind.is_empty() && !MEDIA_TYPES.iter().any(|known| MediaType::of(kind).is(known))
+    }) {
         return refuse("a part has a media type that this agent cannot read");
     }
-    let taken = |mode: &String| {
-        let mode = essence(mode);
-        let family = mode.strip_suffix('*').filter(|family| family.ends_with('/'));
-        mode == "*/*"
-            || MEDIA_TYPES.iter().any(|kind| *kind == mode)
-            || family.is_some_and(|family| MEDIA_TYPES.iter().any(|kind| kind.starts_with(family)))
-    };
+    let taken = |mode: &String| MEDIA_TYPES.iter().any(|kind| MediaType::of(mode).covers(kind));
     let modes = &send.accepted_output_modes;
     if !modes.is_empty() && !modes.iter().any(taken) {
         return refuse("acceptedOutputModes has no media type that this agent writes");

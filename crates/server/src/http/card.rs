@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use jiff::Timestamp;
+use tradepost_wire::http::date;
 
 use super::{cors, host, json_response, not_found};
 use crate::desk::Desk;
@@ -32,7 +33,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
     for (name, value) in [
         (header::ETAG, card.etag.clone()),
-        (header::LAST_MODIFIED, httpdate::fmt_http_date(card.identity.modified_at.into())),
+        (header::LAST_MODIFIED, date::write(card.identity.modified_at)),
     ] {
         if let Ok(value) = HeaderValue::from_str(&value) {
             headers.insert(name, value);
@@ -57,8 +58,7 @@ fn is_unchanged(headers: &HeaderMap, etag: &str, modified_at: Timestamp) -> bool
     let since = headers
         .get(header::IF_MODIFIED_SINCE)
         .and_then(|value| value.to_str().ok())
-        .and_then(|text| httpdate::parse_http_date(text).ok())
-        .and_then(|time| Timestamp::try_from(time).ok());
+        .and_then(date::read);
     since.is_some_and(|since| modified_at.as_second() <= since.as_second())
 }
 

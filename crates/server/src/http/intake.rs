@@ -14,6 +14,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::http::MediaType;
 
 use super::pending::Held;
 use super::{Peer, cors};
@@ -171,7 +172,7 @@ async fn read_json<'d>(
     if is_longer(&parts.headers, limit) {
         return Err(Unread::TooLarge(limit));
     }
-    if !is_json(&parts.headers) {
+    if !media_type(&parts.headers).is_json() {
         return Err(Unread::OtherType);
     }
     collect(desk, parts, body, limit).await
@@ -250,17 +251,10 @@ async fn gather(
     Ok(bytes)
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
-        return false;
-    };
-    let essence = value.split(';').next().unwrap_or_default().trim();
-    let Some((kind, subtype)) = essence.split_once('/') else {
-        return false;
-    };
-    let json = |text: &str| text.eq_ignore_ascii_case("json");
-    kind.eq_ignore_ascii_case("application")
-        && (json(subtype) || subtype.rsplit_once('+').is_some_and(|(_, suffix)| json(suffix)))
+/// What the body is said to be.
+pub(super) fn media_type(headers: &HeaderMap) -> MediaType<'_> {
+    let named = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    MediaType::of(named.unwrap_or_default())
 }
 
 /// The versions of the protocol that a request asks for, by header and query (A2A §3.6).

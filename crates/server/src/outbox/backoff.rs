@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tradepost_wire::backoff::{Backoff, drawn};
+
 /// When attempts are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
@@ -38,9 +40,9 @@ impl Schedule {
         if failures >= self.attempts {
             return Advice::GiveUp;
         }
-        let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
-        let most = self.first.saturating_mul(doubled).min(self.longest);
-        let pause = most.mul_f64(random.clamp(0.0, 1.0));
+        let backoff = Backoff { first: self.first, longest: self.longest };
+        let most = backoff.pause(failures.saturating_sub(1));
+        let pause = drawn(Duration::ZERO, most, random);
         Advice::Again(pause.max(retry_after.unwrap_or_default()).min(self.longest))
     }
 }

@@ -11,7 +11,7 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Response, StatusCode, Url};
-use tradepost_wire::http_date;
+use tradepost_wire::http::date;
 
 use crate::egress::{Egress, Unresolved, client};
 use crate::fault::Fault;
@@ -244,7 +244,7 @@ fn doubts_signature(headers: &HeaderMap) -> bool {
 
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = |name| response.headers().get(name)?.to_str().ok();
-    let wait = http_date::retry_after(text(RETRY_AFTER)?, text(DATE))?;
+    let wait = date::retry_after(text(RETRY_AFTER)?, text(DATE).and_then(date::read))?;
     Some(wait.min(LONGEST_WAIT))
 }
 

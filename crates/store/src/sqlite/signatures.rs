@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rusqlite::params;
-use tradepost_buyer::signed::replay::Used;
+use tradepost_keys::replay::Used;
 use tradepost_wire::fault::Fault;
 
 use super::{Database, Transaction, moment};

@@ -30,6 +30,7 @@ use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::{Content, Operation, Request, SendMessage};
 use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
 
 use super::answer;
@@ -59,17 +60,17 @@ pub struct Seller {
 }
 
 /// The profile's yes or no, or a fault.
-type Handled = Result<Result<Reply, No>, Fault>;
+type Handled = Result<Result<Reply, Refused>, Fault>;
 
 /// Why a message gets no reply.
-enum No {
+enum Refused {
     /// The profile says so.
     Profile(aap::Refusal),
     /// The caller may not.
     Denied(Denied),
 }
 
-impl From<aap::Refusal> for No {
+impl From<aap::Refusal> for Refused {
     fn from(refusal: aap::Refusal) -> Self {
         Self::Profile(refusal)
     }
@@ -178,7 +179,7 @@ impl Seller {
         if let Err(refusal) = check_named(versions, named) {
             return Outcome::Protocol(refusal);
         }
-        let version = choose_version(versions, named, data.first().copied());
+        let version = Version::choose(versions, named, data.first().copied());
         const WHAT: &str = "answering a message";
         // A panic in a skill is a fault like any other: the caller learns an error id.
         let conversation = self.conversations.of(request.message.context_id.as_deref());
@@ -193,7 +194,7 @@ impl Seller {
                 let message = answer::message(version, conversation.id, reply);
                 Outcome::Answer(Box::new(message))
             }
-            Ok(Err(No::Profile(refusal))) => {
+            Ok(Err(Refused::Profile(refusal))) => {
                 let called = data.first();
                 let called =
                     called.and_then(|data| aap::identify(data, &self.dealer.terms.skills).ok());
@@ -203,7 +204,7 @@ impl Seller {
                     ..refusal
                 }))
             }
-            Ok(Err(No::Denied(denied))) => Outcome::Denied(denied),
+            Ok(Err(Refused::Denied(denied))) => Outcome::Denied(denied),
             Err(fault) => Outcome::Profile(Box::new(self.broken(version, &fault))),
         }
     }
@@ -249,12 +250,13 @@ impl Seller {
         let needed = Some(gate::of_skill(skill).into());
         let permitted = permission::check(&caller.principal, Operation::SendMessage, needed);
         if let Err(denied) = permitted {
-            return Ok(Err(No::Denied(denied)));
+            return Ok(Err(Refused::Denied(denied)));
         }
         match aap::parse(skill, version, data, &terms(dealer, now)) {
-            Ok(call) => {
-                Ok(self.act((caller, sent), conversation, call, now).await?.map_err(No::Profile))
-            }
+            Ok(call) => Ok(self
+                .act((caller, sent), conversation, call, now)
+                .await?
+                .map_err(Refused::Profile)),
             Err(refusal) => Ok(Err(refusal.into())),
         }
     }
@@ -467,9 +469,9 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), Protocol
     }
     let modes = &request.accepted_output_modes;
     let readable = |mode: &String| {
-        let essence = mode.split(';').next().unwrap_or_default().trim();
-        matches!(essence, "*/*" | "application/*" | "application/json")
-            || Skill::ALL.iter().any(|skill| skill.response_media_type() == essence)
+        let mode = MediaType::of(mode);
+        mode.covers("application/json")
+            || Skill::ALL.iter().any(|skill| mode.is(&skill.response_media_type()))
     };
     if dealer.strict_output_modes && !modes.is_empty() && !modes.iter().any(readable) {
         let message = "acceptedOutputModes must include application/json or an AAP response type";
@@ -491,26 +493,6 @@ fn check_named(versions: &[Version], named: [&[String]; 2]) -> Result<(), Protoc
         format!("no version named of the Auto Agent Protocol is spoken here; name {spoken}");
     Err(ProtocolRefusal::new(Code::ExtensionSupportRequired, message)
         .with("supportedExtensions", spoken))
-}
-
-/// The profile version of a message (C-34). What the transport names counts before what the
-/// message names; where neither names a version that is spoken here, all of them are possible.
-/// Of several possible ones it is v1.0 for a payload of that shape, and else the highest.
-pub(crate) fn choose_version(
-    versions: &[Version],
-    named: [&[String]; 2],
-    data: Option<&Value>,
-) -> Version {
-    let spoken_of = |uris: &[String]| -> Vec<Version> {
-        let is_named = |version: &&Version| uris.iter().any(|uri| uri == version.uri());
-        versions.iter().filter(is_named).copied().collect()
-    };
-    let possible = named.into_iter().map(spoken_of).find(|versions| !versions.is_empty());
-    let possible = possible.as_deref().unwrap_or(versions);
-    if possible.contains(&Version::V1_0) && data.is_some_and(aap::has_v1_0_shape) {
-        return Version::V1_0;
-    }
-    possible.iter().copied().max().unwrap_or(Version::V1_1)
 }
 
 /// How long a user agent's name may be, in characters.

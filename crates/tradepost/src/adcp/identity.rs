@@ -10,11 +10,11 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, Method, Uri};
 use jiff::Timestamp;
 use tradepost_buyer::signed::{self, Checklist, Signed, fields};
+use tradepost_keys::http_signature::{Message, Target};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_server::fault::Fault as Broken;
 use tradepost_wire::adcp::signing::{Fault, Surface};
-use tradepost_wire::http_signature::{Message, Target};
 use tradepost_wire::json::Value;
 
 use super::replay::Lasting;

@@ -35,22 +35,10 @@ impl WebhookKey {
         SigningKey::read(&pem, None).map(Self).map_err(|why| Fault::new(WHAT, why.to_string()))
     }
 
-    /// Its name.
+    /// The key itself.
     #[must_use]
-    pub fn kid(&self) -> &str {
-        self.0.kid()
-    }
-
-    /// How it signs.
-    #[must_use]
-    pub fn algorithm(&self) -> Algorithm {
-        self.0.algorithm()
-    }
-
-    /// Signs; `None` when the machine has no random numbers.
-    #[must_use]
-    pub fn sign(&self, message: &[u8]) -> Option<Vec<u8>> {
-        self.0.sign(message).ok()
+    pub fn signing(&self) -> &SigningKey {
+        &self.0
     }
 
     /// The key set, as receivers read it.

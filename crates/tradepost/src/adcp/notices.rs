@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use sha2::{Digest as _, Sha256};
 use tradepost_buyer::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
+use tradepost_keys::adcp::{Post, nonce};
+use tradepost_keys::hmac::SharedKey;
 use tradepost_publisher::shelf::{Kept, Query, Vault};
 use tradepost_publisher::task::Notice;
 use tradepost_server::clock::Clock;
@@ -25,12 +26,10 @@ use tradepost_server::outbox::pump::{self, Busy, Queue};
 use tradepost_server::outbox::sender::{Failed, HttpSender, Why};
 use tradepost_server::outbox::{Edge, Limits};
 use tradepost_store::PushBusy;
-use tradepost_wire::adcp::signing::{self, Surface, Terms};
-use tradepost_wire::http_signature::{Message, Target, content_digest};
+use tradepost_wire::adcp::signing::Surface;
 use tradepost_wire::json::Value;
 
 use super::keys::WebhookKey;
-use crate::mac;
 
 /// How often a notification is tried: for most of a day.
 const ATTEMPTS: u32 = 24;
@@ -151,7 +150,7 @@ impl Notices {
         };
         if is("HMAC-SHA256") {
             let seconds = now.as_second().to_string();
-            let digits = mac::over(credentials, &seconds, &notice.body);
+            let digits = SharedKey::new(credentials).sign(&seconds, notice.body.as_bytes());
             put(&mut headers, ADCP_TIMESTAMP, &seconds)?;
             put(&mut headers, ADCP_SIGNATURE, &format!("sha256={digits}"))?;
         } else if is("Bearer") {
@@ -171,22 +170,15 @@ impl Notices {
         url: &Url,
         now: Timestamp,
     ) -> Option<()> {
-        let mut nonce = [0; 16];
-        getrandom::fill(&mut nonce).ok()?;
-        let mut hash = [0; 32];
-        hash.copy_from_slice(&Sha256::digest(&notice.body));
-        let digest = content_digest(&hash);
-        let (keyid, algorithm) = (self.key.kid(), self.key.algorithm());
-        let terms = Terms { surface: Surface::Webhook, keyid, algorithm, nonce: &nonce, now };
-        let target = Target::read(url.as_str()).ok()?;
-        let fields = [("content-type", JSON), ("content-digest", digest.as_str())];
-        let message = Message { method: "POST", target: &target, fields: &fields };
-        let input = terms.input(true);
-        let base = message.base(&input).ok()?;
-        let (terms, signature) = signing::headers(&input, &self.key.sign(base.as_bytes())?);
-        put(headers, "content-digest", &digest)?;
-        put(headers, "signature-input", &terms)?;
-        put(headers, "signature", &signature)
+        let post = Post {
+            surface: Surface::Webhook,
+            url: url.as_str(),
+            content_type: JSON,
+            body: notice.body.as_bytes(),
+            covers_body: true,
+        };
+        let signed = post.sign(self.key.signing(), &nonce().ok()?, now).ok()?;
+        signed.iter().try_for_each(|(name, value)| put(headers, name, value))
     }
 
     /// Writes down what became of an attempt.

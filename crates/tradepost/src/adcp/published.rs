@@ -8,7 +8,7 @@ use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::Fault;
-use tradepost_wire::adcp::signing::Fault as No;
+use tradepost_wire::adcp::signing;
 
 /// What fetching may cost.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -61,7 +61,7 @@ impl Published for Web {
         self.clock.elapsed()
     }
 
-    fn failed(&self, agent: &str, why: No) {
+    fn failed(&self, agent: &str, why: signing::Fault) {
         tracing::warn!(%agent, %why, "a signer's keys could not be fetched");
     }
 }

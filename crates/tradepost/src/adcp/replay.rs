@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_buyer::signed::replay::{Replay, Used};
+use tradepost_keys::replay::{Replay, Used};
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
 
@@ -41,7 +41,7 @@ impl Lasting {
 
 #[cfg(test)]
 mod tests {
-    use tradepost_buyer::signed::replay::Refused;
+    use tradepost_keys::replay::Refused;
 
     use super::*;
 

@@ -32,13 +32,13 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
 
 use super::card;
+use super::catalogue_file::{CatalogueFile, Found};
 use super::exchanges::Exchanges;
 use super::http;
 use super::identity::Identity;
 use super::invocation::{self, Form};
 use super::keys::{self, WebhookKey};
 use super::listing::Listing;
-use super::menu::{CatalogueFile, Found};
 use super::notices::Notices;
 
 /// What stands before an agent's id in the name of who has signed a request. No key and no token has

@@ -9,12 +9,12 @@ use tradepost_server::clock::Clock;
 use tradepost_server::tls;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
+use tradepost_wire::toml::Mistake;
 
 use super::output::Failure;
 use super::{Context, Outcome};
 use crate::config::delivery::Delivery;
-use crate::config::read::{self, Mistake};
-use crate::config::{Config, Dealer, Publisher, Tls};
+use crate::config::{Config, Dealer, Publisher, Tls, read};
 use crate::delivery::carrier;
 
 /// Its arguments.

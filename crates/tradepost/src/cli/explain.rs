@@ -1,9 +1,9 @@
 //! `tradepost explain`: explain an error code, by its name or its JSON-RPC number.
 
 use serde::Serialize;
-use tradepost_buyer::came::Layer;
 use tradepost_buyer::recovery::in_general;
 use tradepost_buyer::refusal::{Adcp, By, ProtocolError, is_retryable};
+use tradepost_buyer::response::Layer;
 use tradepost_wire::adcp::error::{Error, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
 use tradepost_wire::{a2a, aap, adcp};

@@ -13,12 +13,12 @@ use tradepost_store::{ApiKey, Store};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
+use tradepost_wire::toml::parse_duration;
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::{Context, Outcome, dealers, import};
 use crate::config::Config;
-use crate::config::read::parse_duration;
 use crate::gate::Scope;
 
 /// Its arguments.

@@ -18,12 +18,12 @@ use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::receiver::webhooks::PER_KEY;
 use tradepost_buyer::receiver::{self, MAX_BODY, Receiver};
 use tradepost_buyer::signed::signers::{self, Agent, Signers, Source};
+use tradepost_keys::http_signature::Target;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::http::{self, Peer};
 use tradepost_store::inbox::{DurableInbox, Fate, Kept};
 use tradepost_wire::adcp::signing::Surface;
-use tradepost_wire::http_signature::Target;
 use tradepost_wire::json::json;
 
 use super::output::Failure;

@@ -4,6 +4,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tradepost_sandbox::report::Report;
+use tradepost_sandbox::script::{self, Script};
+use tradepost_sandbox::watch::Level;
+use tradepost_sandbox::{REPORT_PATH, Sandbox, server};
 use tradepost_server::clock::Clock;
 use tradepost_wire::json::json;
 
@@ -11,10 +15,7 @@ use super::output::Failure;
 use super::output::table::{self, Column, Fit};
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, check_config};
-use crate::sandbox::report::Report;
-use crate::sandbox::script::{self, Script};
-use crate::sandbox::watch::Level;
-use crate::sandbox::{REPORT_PATH, Sandbox, server};
+use crate::wiring::demo::DemoDealer;
 
 /// The exit code when the buyer did something wrong.
 const BADLY_BEHAVED: u8 = 3;
@@ -85,7 +86,9 @@ async fn play(
 ) -> Result<Report, Failure> {
     let (listener, address) = bind(arguments.listen).await?;
     let name = script.name.clone();
-    let sandbox = Sandbox::open(script, folder, arguments.size, Clock::system(), address)
+    let clock = Clock::system();
+    let dealer = || DemoDealer::open(folder, clock.clone(), address);
+    let sandbox = Sandbox::open(script, dealer, arguments.size, clock.clone(), address)
         .map_err(|fault| Failure::fault(&fault))?;
     let sandbox = Arc::new(sandbox);
     let stopped = stop_signal().map_err(|error| Failure::fault(&error))?;

@@ -1,52 +1,24 @@
 //! Reading a configuration file, with every mistake reported at once.
 //!
-//! The TOML text becomes a JSON value that remembers where each part came from (`document`), and
-//! is then read with the same readers as a request (`sections`, `rooftop`). A problem found
-//! there becomes a [`Mistake`] with its line, in the words of TOML.
+//! The file is read as [`toml`] reads any, by the readers of its sections (`sections`, `rooftop` and
+//! others).
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use document::{Document, Origin};
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
-use tradepost_wire::problem::{At, Extra, Keyword, Problem, Problems};
+use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::toml::{self, Mistake, Variables};
 
 use super::Config;
 
 mod auth;
 mod delivery;
-mod document;
 mod leads;
 mod publisher;
 mod rooftop;
 mod sections;
 mod values;
-
-pub(crate) use values::{of_text, parse_duration};
-
-/// A mistake in the configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
-    /// The line in the file, from 1; `None` for a setting that comes from the environment or is
-    /// absent altogether.
-    pub line: Option<usize>,
-    /// The dotted key, such as `dealers[0].rooftops[1].timezone`; empty when the file as a whole
-    /// is meant.
-    pub key: String,
-    /// What is wrong and what is permitted.
-    pub message: String,
-}
-
-impl fmt::Display for Mistake {
-    /// `dealers[0].name: …`, without the line: whoever prints it knows the file's name.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
-        }
-        f.write_str(&self.message)
-    }
-}
 
 /// Reads a configuration file's text, with `TRADEPOST_…` overrides from the environment.
 ///
@@ -57,39 +29,7 @@ impl fmt::Display for Mistake {
 /// # Errors
 /// Every mistake, in the order of the file; those of the environment come last.
 pub fn read(text: &str, environment: &[(String, String)]) -> Result<Config, Vec<Mistake>> {
-    read_with(text, environment, config)
-}
-
-/// Reads a TOML file of any kind with `reader`, in the way of [`read`].
-///
-/// # Errors
-/// Every mistake, in the order of the file; those of the environment come last.
-pub(crate) fn read_with<T>(
-    text: &str,
-    environment: &[(String, String)],
-    reader: impl Fn(&Value, &mut Problems) -> Option<T>,
-) -> Result<T, Vec<Mistake>> {
-    let mut document = Document::parse(text)?;
-    let mut mistakes = document.apply(environment);
-    let mut problems = Problems::new();
-    let mut read = reader(&document.value, &mut problems);
-    // `+14155550123` and `1.0` are numbers in TOML; where the setting is a text, the variable's
-    // value is that text.
-    if document.restore_texts(&problems) {
-        problems = Problems::new();
-        read = reader(&document.value, &mut problems);
-    }
-    let unlisted = problems.total() - problems.listed().len();
-    mistakes.extend(problems.listed().iter().map(|p| mistake(p, &document)));
-    mistakes.sort_by_key(|mistake| mistake.line.unwrap_or(usize::MAX));
-    if unlisted > 0 {
-        mistakes.push(Mistake {
-            line: None,
-            key: String::new(),
-            message: format!("{unlisted} further mistakes are not listed; mend these first"),
-        });
-    }
-    read.filter(|_| mistakes.is_empty()).ok_or(mistakes)
+    toml::read(text, Variables { prefix: "TRADEPOST_", all: environment }, config)
 }
 
 /// The fictional dealer group of `serve --demo`.
@@ -164,65 +104,32 @@ fn check_sellers(value: &Value, problems: &mut Problems) {
     }
 }
 
-/// Says a problem in the words of TOML.
-fn mistake(problem: &Problem, document: &Document) -> Mistake {
-    let mut key = document::dotted(&problem.pointer);
-    let message = match (problem.keyword, &problem.extra) {
-        (Keyword::Required, Extra::Property(name)) => {
-            key = document::join(&key, name);
-            "is missing; it has no default".to_owned()
-        }
-        (Keyword::AdditionalProperties, Extra::Allowed(known)) => {
-            match problem.message.split_once("; ") {
-                Some((_, guess)) => format!("unknown key; {guess}"),
-                None => format!("unknown key; the keys here are {}", known.join(", ")),
-            }
-        }
-        (Keyword::Type, Extra::Expected(name)) => format!("must be {}", toml_type(name)),
-        _ => problem.message.clone(),
-    };
-    let (line, message) = match document.origin(&problem.pointer) {
-        Some(Origin::Line(line)) => (Some(*line), message),
-        Some(Origin::Variable(name)) => (None, format!("{message} (set by {name})")),
-        None => (None, message),
-    };
-    Mistake { line, key, message }
-}
-
-fn toml_type(name: &str) -> &str {
-    match name {
-        "object" => "a table",
-        "array" => "a list in [brackets]",
-        "string" => "a text in \"quotes\"",
-        "boolean" => "true or false",
-        "integer" => "a whole number",
-        "number" => "a number",
-        other => other,
-    }
-}
-
-/// The keys of every table, as the readers know them: each unknown key that is planted in `text`
-/// makes its table's reader name its keys.
-#[cfg(test)]
-pub(crate) fn known_keys(text: &str) -> Vec<&'static str> {
-    let document = Document::parse(text).expect("TOML");
-    let mut problems = Problems::new();
-    let _ = config(&document.value, &mut problems);
-    let mut keys = Vec::new();
-    for problem in problems {
-        if let (Keyword::AdditionalProperties, Extra::Allowed(known)) =
-            (problem.keyword, problem.extra)
-        {
-            keys.extend(known);
-        }
-    }
-    keys
-}
-
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
+    use tradepost_wire::problem::{Extra, Keyword};
+
     use super::*;
     use crate::cli::init::TEMPLATE;
+
+    /// The keys of every table, as the readers know them: each unknown key that is planted in `text`
+    /// makes its table's reader name its keys.
+    fn known_keys(text: &str) -> Vec<&'static str> {
+        let keys = RefCell::new(Vec::new());
+        let _ = toml::read(text, Variables::default(), |value, problems| {
+            let read = config(value, problems);
+            for problem in problems.listed() {
+                if let (Keyword::AdditionalProperties, Extra::Allowed(known)) =
+                    (problem.keyword, &problem.extra)
+                {
+                    keys.borrow_mut().extend(*known);
+                }
+            }
+            read
+        });
+        keys.into_inner()
+    }
 
     /// What a line of the template sets: `key = …`, commented out or not, or the tables of a
     /// header.

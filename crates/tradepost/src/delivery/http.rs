@@ -12,7 +12,7 @@ use tradepost_server::outbox::sender::{self, HttpSender, Why};
 
 use super::carrier::{Carrier, Failed, Letter, Verdict};
 use crate::config::delivery::Http;
-use crate::mac;
+use tradepost_keys::hmac::SharedKey;
 
 /// By which a receiver knows a delivery that it has had.
 const ID: HeaderName = HeaderName::from_static("idempotency-key");
@@ -67,7 +67,7 @@ impl HttpCarrier {
         }
         if let Some(key) = &self.hmac_key {
             let seconds = self.clock.now().as_second().to_string();
-            let digits = mac::over(key, &seconds, &letter.written.body);
+            let digits = SharedKey::new(key).sign(&seconds, letter.written.body.as_bytes());
             let value = HeaderValue::from_str(&format!("t={seconds},v1={digits}")).ok()?;
             headers.insert(HeaderName::from_static(SIGNATURE), value);
         }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_buyer::answered::Facet;
 use tradepost_buyer::cache::{Bounds, How};
 use tradepost_buyer::failure::Failure;
+use tradepost_buyer::replies::Facet;
 use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_buyer::{CardCache, Client, Consent, Lead};
 use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};

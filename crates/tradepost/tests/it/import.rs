@@ -1,4 +1,4 @@
-//! Feeds from the file to the store: round trips, a soiled export, removals.
+//! Feeds from the file to the store: round trips, an untidy export, removals.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Cursor, Write as _};
@@ -50,27 +50,27 @@ fn clean_feeds_of_both_formats_bring_back_what_was_written() {
 #[test]
 fn a_soiled_export_is_read_with_an_honest_report() {
     let units = demo::units(6_000, 23, now());
-    let soiled = feed::soiled(&units, 42).unwrap();
-    assert!(soiled.rows >= 5_000);
-    let feed = read(&soiled.bytes);
+    let untidy = feed::untidy(&units, 42).unwrap();
+    assert!(untidy.rows >= 5_000);
+    let feed = read(&untidy.bytes);
     let report = &feed.report;
-    assert_eq!(report.rows, soiled.rows);
+    assert_eq!(report.rows, untidy.rows);
     assert_eq!(report.encoding, "windows-1252");
     for dirt in Dirt::ALL {
-        assert!(soiled.dirt[&dirt] > 50, "{dirt:?}");
+        assert!(untidy.dirt[&dirt] > 50, "{dirt:?}");
     }
 
     // Rows that may not be offered: as many as there are, each under its own reason.
     let skipped: BTreeMap<Reason, usize> =
         report.reasons.iter().map(|entry| (entry.kind, entry.count)).collect();
     let expected = BTreeMap::from([
-        (Reason::NoIdentifier, soiled.dirt[&Dirt::Nameless]),
-        (Reason::InProduction, soiled.dirt[&Dirt::InProduction]),
-        (Reason::UnknownStatus, soiled.dirt[&Dirt::OddStatus]),
-        (Reason::AnotherDealer, soiled.dirt[&Dirt::ForeignRooftop]),
-        (Reason::TooManyCells, soiled.dirt[&Dirt::Shifted]),
-        (Reason::DuplicateVin, soiled.dirt[&Dirt::Repeated]),
-        (Reason::DuplicateStock, soiled.dirt[&Dirt::RepeatedStock]),
+        (Reason::NoIdentifier, untidy.dirt[&Dirt::Nameless]),
+        (Reason::InProduction, untidy.dirt[&Dirt::InProduction]),
+        (Reason::UnknownStatus, untidy.dirt[&Dirt::OddStatus]),
+        (Reason::AnotherDealer, untidy.dirt[&Dirt::ForeignRooftop]),
+        (Reason::TooManyCells, untidy.dirt[&Dirt::Shifted]),
+        (Reason::DuplicateVin, untidy.dirt[&Dirt::Repeated]),
+        (Reason::DuplicateStock, untidy.dirt[&Dirt::RepeatedStock]),
     ]);
     assert_eq!(skipped, expected);
     assert_eq!(report.skipped, expected.values().sum::<usize>());
@@ -81,17 +81,17 @@ fn a_soiled_export_is_read_with_an_honest_report() {
     // Oddities of rows that are offered. Cars on their way may have no price from the start.
     let unpriced = units.iter().filter(|unit| !unit.sold && unit.vehicle.price.is_none()).count();
     for (kind, count) in [
-        (Warning::BadCheckDigit, soiled.dirt[&Dirt::CheckDigit]),
-        (Warning::LowerCaseVin, soiled.dirt[&Dirt::LowerCaseVin]),
-        (Warning::MalformedVin, soiled.dirt[&Dirt::ShortVin]),
-        (Warning::WmiMismatch, soiled.dirt[&Dirt::ForeignVin]),
-        (Warning::NotPriced, soiled.dirt[&Dirt::PriceWord] + unpriced),
-        (Warning::UnreadablePrice, soiled.dirt[&Dirt::PriceGarbled]),
-        (Warning::Kilometres, soiled.dirt[&Dirt::Kilometres]),
-        (Warning::ModelAndTrim, soiled.dirt[&Dirt::ModelAndTrim]),
-        (Warning::BadPhoto, soiled.dirt[&Dirt::RelativePhoto]),
-        (Warning::UnreadableDate, soiled.dirt[&Dirt::BadDate]),
-        (Warning::UnreadableYear, soiled.dirt[&Dirt::BadYear]),
+        (Warning::BadCheckDigit, untidy.dirt[&Dirt::CheckDigit]),
+        (Warning::LowerCaseVin, untidy.dirt[&Dirt::LowerCaseVin]),
+        (Warning::MalformedVin, untidy.dirt[&Dirt::ShortVin]),
+        (Warning::WmiMismatch, untidy.dirt[&Dirt::ForeignVin]),
+        (Warning::NotPriced, untidy.dirt[&Dirt::PriceWord] + unpriced),
+        (Warning::UnreadablePrice, untidy.dirt[&Dirt::PriceGarbled]),
+        (Warning::Kilometres, untidy.dirt[&Dirt::Kilometres]),
+        (Warning::ModelAndTrim, untidy.dirt[&Dirt::ModelAndTrim]),
+        (Warning::BadPhoto, untidy.dirt[&Dirt::RelativePhoto]),
+        (Warning::UnreadableDate, untidy.dirt[&Dirt::BadDate]),
+        (Warning::UnreadableYear, untidy.dirt[&Dirt::BadYear]),
     ] {
         assert_eq!(report.warned_of(kind), count, "{kind}");
     }
@@ -136,8 +136,8 @@ fn ids(units: &[Unit], sold: bool) -> HashSet<String> {
 fn a_second_feed_removes_what_it_does_not_name_and_keeps_the_rest() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).unwrap();
-    let soiled = feed::soiled(&demo::units(6_000, 23, now()), 42).unwrap();
-    let first = read(&soiled.bytes).units;
+    let untidy = feed::untidy(&demo::units(6_000, 23, now()), 42).unwrap();
+    let first = read(&untidy.bytes).units;
     let offered = ids(&first, false);
 
     let planned = store.replace_inventory(DEALER_ID, &first, now(), true).unwrap();

@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost::sandbox::script::{self, Script};
-use tradepost::sandbox::{Sandbox, server};
+use tradepost::wiring::demo::DemoDealer;
+use tradepost_sandbox::script::{self, Script};
+use tradepost_sandbox::{Sandbox, server};
 use tradepost_server::clock::{Clock, Hand};
 use tradepost_wire::aap::{Code, Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -48,7 +49,8 @@ fn perform(script: Script) -> Playing {
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let entered = runtime.enter();
-    let sandbox = Sandbox::open(script, folder.path(), 12, clock, address).unwrap();
+    let dealer = || DemoDealer::open(folder.path(), clock.clone(), address);
+    let sandbox = Sandbox::open(script, dealer, 12, clock.clone(), address).unwrap();
     drop(entered);
     runtime.spawn(server::serve(listener, Arc::new(sandbox), std::future::pending()));
     Playing { address, hand, runtime: Some(runtime), _folder: folder }

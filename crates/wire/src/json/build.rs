@@ -173,20 +173,6 @@ impl Serializer for Builder {
     }
 }
 
-impl SerializeSeq for Items {
-    type Ok = Value;
-    type Error = Error;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
-        self.items.push(to_value(item)?);
-        Ok(())
-    }
-
-    fn end(self) -> Result<Value> {
-        Ok(within(self.variant, Value::Array(self.items)))
-    }
-}
-
 macro_rules! items {
     ($($of:ident $add:ident)*) => { $(
         impl $of for Items {
@@ -194,21 +180,50 @@ macro_rules! items {
             type Error = Error;
 
             fn $add<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
-                SerializeSeq::serialize_element(self, item)
+                self.items.push(to_value(item)?);
+                Ok(())
             }
 
             fn end(self) -> Result<Value> {
-                SerializeSeq::end(self)
+                Ok(within(self.variant, Value::Array(self.items)))
             }
         }
     )* };
 }
 
 items! {
+    SerializeSeq serialize_element
     SerializeTuple serialize_element
     SerializeTupleStruct serialize_field
     SerializeTupleVariant serialize_field
 }
+
+macro_rules! members {
+    ($($of:ident)*) => { $(
+        impl $of for Members {
+            type Ok = Value;
+            type Error = Error;
+
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                name: &'static str,
+                value: &T,
+            ) -> Result<()> {
+                self.members.insert(name.to_owned(), to_value(value)?);
+                Ok(())
+            }
+
+            fn end(self) -> Result<Value> {
+                match self.members.get(RAW) {
+                    Some(Value::String(text)) if self.raw => from_str(text),
+                    _ => SerializeMap::end(self),
+                }
+            }
+        }
+    )* };
+}
+
+members! { SerializeStruct SerializeStructVariant }
 
 impl SerializeMap for Members {
     type Ok = Value;
@@ -234,43 +249,5 @@ impl SerializeMap for Members {
 
     fn end(self) -> Result<Value> {
         Ok(within(self.variant, Value::Object(self.members)))
-    }
-}
-
-impl SerializeStruct for Members {
-    type Ok = Value;
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<()> {
-        self.members.insert(name.to_owned(), to_value(value)?);
-        Ok(())
-    }
-
-    fn end(mut self) -> Result<Value> {
-        match self.members.get_mut(RAW) {
-            Some(Value::String(text)) if self.raw => from_str(text),
-            _ => SerializeMap::end(self),
-        }
-    }
-}
-
-impl SerializeStructVariant for Members {
-    type Ok = Value;
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<()> {
-        SerializeStruct::serialize_field(self, name, value)
-    }
-
-    fn end(self) -> Result<Value> {
-        SerializeMap::end(self)
     }
 }

@@ -46,7 +46,8 @@ const SENTENCES: &[Sentence] = &[
         ],
         unsaid: IO_AND_CLOCK,
     },
-    // JWK, JWT and JWS: made and checked. Knows no server, and has neither clock nor network.
+    // JWK, JWT, JWS and signatures of HTTP: made and checked. Knows no server, and has neither clock nor
+    // network.
     Sentence {
         name: "keys",
         knows: &["wire"],
@@ -121,9 +122,26 @@ const SENTENCES: &[Sentence] = &[
     // What servers, dealers, publishers and receivers ask to be kept. SQL is here and nowhere else.
     Sentence {
         name: "store",
-        knows: &["buyer", "dealer", "publisher", "server", "wire"],
+        knows: &["buyer", "dealer", "keys", "publisher", "server", "wire"],
         without: &["axum", "tower", "hyper", "reqwest", "rustls", "tonic", "clap"],
         unsaid: &["std::env::", "std::process", "TcpStream", "Timestamp::now()"],
+    },
+    // The scripted seller, on dealer and server. Has never heard of a database.
+    Sentence {
+        name: "sandbox",
+        knows: &["buyer", "dealer", "server", "wire"],
+        without: &[
+            "reqwest",
+            "rustls",
+            "rusqlite",
+            "sqlx",
+            "postgres",
+            "tonic",
+            "rmcp",
+            "clap",
+            "tracing-subscriber",
+        ],
+        unsaid: FILES,
     },
     // Everything that runs. Known by none.
     Sentence {
@@ -135,6 +153,7 @@ const SENTENCES: &[Sentence] = &[
             "keys",
             "probe",
             "publisher",
+            "sandbox",
             "server",
             "store",
             "wire",

@@ -5,11 +5,11 @@ use tradepost_wire::aap::vehicle::{Condition, Status};
 use tradepost_wire::catalog::Open;
 
 use super::*;
-use crate::answered::Facet;
 use crate::client::tests::{client as with_two_skills, result};
 use crate::client::uncorrected;
 use crate::fake::{Fake, Reply, Virtual};
 use crate::lead::Consent;
+use crate::replies::Facet;
 use crate::retry::{Limits, Sizes};
 
 fn client(fake: &Fake) -> Client {

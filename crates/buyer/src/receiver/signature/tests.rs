@@ -8,7 +8,7 @@ use ring::signature::{
 use tradepost_wire::json::json;
 
 use super::*;
-use crate::signed::sha256;
+use tradepost_keys::sha256;
 
 const NOW: i64 = 1_777_550_400;
 

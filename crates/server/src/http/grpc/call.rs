@@ -5,8 +5,8 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use tokio::time::Instant;
 use tradepost_wire::a2a::error::{Code, Refusal};
@@ -21,10 +21,8 @@ pub(super) const PREFIX: usize = 5;
 
 /// Whether the content is protocol buffers in calls of gRPC.
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
-    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = value.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
-    let names = ["application/grpc", "application/grpc+proto"];
-    names.iter().any(|name| essence.eq_ignore_ascii_case(name))
+    let kind = intake::media_type(headers);
+    kind.is("application/grpc") || kind.is("application/grpc+proto")
 }
 
 /// Reads the one message of a call, within the limits.
@@ -131,6 +129,8 @@ fn duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header;
+
     use super::*;
 
     #[test]

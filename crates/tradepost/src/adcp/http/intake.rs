@@ -5,7 +5,7 @@ use tradepost_server::agent::{Agent as _, Caller};
 use tradepost_server::auth::Denied;
 use tradepost_server::desk::Desk;
 use tradepost_server::http::intake;
-use tradepost_wire::adcp::signing::Fault;
+use tradepost_wire::adcp::signing::{Fault, Surface};
 
 use crate::adcp::identity::{Received, Standing, Unbelieved};
 use crate::adcp::seller::{self, PublisherAgent};
@@ -76,7 +76,11 @@ pub(super) async fn signed(
     judged.map_err(Refused::from).inspect_err(|refused| {
         // Not counted against the address: the code is what a signer finds its mistake by.
         if let Refused::Signature(fault) = refused {
-            tracing::info!(agent = publisher.id(), code = %fault, "a signature was not believed");
+            tracing::info!(
+                agent = publisher.id(),
+                code = fault.code(Surface::Request),
+                "a signature was not believed"
+            );
         }
     })
 }

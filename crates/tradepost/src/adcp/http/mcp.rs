@@ -24,6 +24,7 @@ use tradepost_wire::a2a::error::Code;
 use tradepost_wire::adcp::error::Code as AdcpCode;
 use tradepost_wire::adcp::{Tool, tool};
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::jsonrpc::{self, Id};
 use tradepost_wire::problem::clip;
@@ -148,10 +149,8 @@ fn reads_json(headers: &HeaderMap) -> bool {
     if named.peek().is_none() {
         return true;
     }
-    named.filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).any(|range| {
-        let essence = range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        matches!(essence.as_str(), "application/json" | "application/*" | "*/*")
-    })
+    MediaType::listed(named.filter_map(|value| value.to_str().ok()))
+        .any(|range| range.covers("application/json"))
 }
 
 async fn answer(desk: &Desk, publisher: &PublisherAgent, parts: &Parts, bytes: &[u8]) -> Parcel {

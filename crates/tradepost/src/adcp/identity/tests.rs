@@ -2,16 +2,15 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use axum::http::HeaderName;
-use sha2::{Digest as _, Sha256};
 use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
 use tradepost_keys::Algorithm as Jws;
+use tradepost_keys::adcp::Post;
 use tradepost_keys::private::{self as key, SigningKey};
 use tradepost_publisher::agent::Standing as Relation;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_store::Store;
-use tradepost_wire::adcp::signing::{self, Digest, Terms};
-use tradepost_wire::http_signature::content_digest;
+use tradepost_wire::adcp::signing::Digest;
 use tradepost_wire::json::json;
 
 use super::*;
@@ -43,30 +42,19 @@ impl Buyer {
 
     /// A signed call, with headers and body as they go out.
     fn sign(&self, url: &str, body: &str, nonce: u8) -> Sent {
-        let hash: [u8; 32] = Sha256::digest(body).into();
-        let digest = content_digest(&hash);
-        let algorithm = self.key.algorithm();
-        let terms = Terms {
-            surface: Surface::Request,
-            keyid: self.key.kid(),
-            algorithm,
-            nonce: &[nonce; 16],
-            now: at(0),
-        };
         let target = Target::read(url).unwrap();
-        let fields = [("content-type", "application/json"), ("content-digest", digest.as_str())];
-        let message = Message { method: "POST", target: &target, fields: &fields };
-        let input = terms.input(true);
-        let base = message.base(&input).unwrap();
-        let (terms, signature) = signing::headers(&input, &self.key.sign(base.as_bytes()).unwrap());
-        let headers = [
-            ("host", target.authority()),
-            ("content-type", "application/json"),
-            ("content-digest", &digest),
-            ("signature-input", &terms),
-            ("signature", &signature),
-        ];
-        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let post = Post {
+            surface: Surface::Request,
+            url,
+            content_type: "application/json",
+            body: body.as_bytes(),
+            covers_body: true,
+        };
+        let signed = post.sign(&self.key, &[nonce; 16], at(0)).unwrap();
+        let plain = [("host", target.authority()), ("content-type", "application/json")];
+        let plain = plain.map(|(name, value)| (name, value.to_owned()));
+        let headers =
+            plain.into_iter().chain(signed).map(|(name, value)| (name.to_owned(), value)).collect();
         Sent { path: target.path().to_owned(), headers, body: body.to_owned() }
     }
 }

@@ -2,7 +2,7 @@
 //! as it is, and everything goes through [`plain`].
 
 use tradepost_buyer::Answer;
-use tradepost_buyer::shown::{
+use tradepost_buyer::display::{
     MAX_ITEMS as MAX_TERMS, dollars, first_of, grouped, label, member, of_vehicle, text, title,
 };
 use tradepost_buyer::text::{SENTENCE, plain};

@@ -8,29 +8,13 @@ use jiff::tz::TimeZone;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::format;
 use tradepost_wire::json::Value;
-use tradepost_wire::parse::{self, push};
-use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+use tradepost_wire::parse;
+pub(super) use tradepost_wire::parse::{of_text, reject};
+use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::toml::parse_duration;
 
 /// The name and zone.
 pub(super) type NamedZone = (String, TimeZone);
-
-/// Records that the value here is not what it should be.
-pub(super) fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
-    push(at, problems, Keyword::Format, message, Extra::None);
-}
-
-/// A text that `accept` turns into a value, or else `hint` says what it must be.
-pub(crate) fn of_text<T>(
-    (value, at, problems): (&Value, &At<'_>, &mut Problems),
-    hint: &str,
-    accept: impl FnOnce(&str) -> Option<T>,
-) -> Option<T> {
-    let accepted = accept(parse::str(value, at, problems)?);
-    if accepted.is_none() {
-        reject(at, problems, hint);
-    }
-    accepted
-}
 
 /// Words of a vocabulary, at least one and none twice, in the vocabulary's order.
 pub(super) fn words<T: Vocabulary + PartialEq>(
@@ -101,34 +85,6 @@ pub(super) fn duration(
         }
         Some(duration)
     }
-}
-
-/// `1h30m`: numbers with the units ms, s, m, h, d and w. A day has 24 hours.
-pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
-    let mut rest = text.trim();
-    let mut total = SignedDuration::ZERO;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let unit_at = rest.find(|c: char| !c.is_ascii_digit())?;
-        let (number, tail) = rest.split_at(unit_at);
-        let unit_end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(unit_end);
-        let milliseconds: i64 = match unit {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            "w" => 604_800_000,
-            _ => return None,
-        };
-        let part = number.parse::<i64>().ok()?.checked_mul(milliseconds)?;
-        total = total.checked_add(SignedDuration::from_millis(part))?;
-        rest = tail.trim_start();
-    }
-    Some(total)
 }
 
 /// A page on the web: absolute, `http` or `https`, with a host and without a password.
@@ -240,30 +196,6 @@ pub(super) fn log_filter(value: &Value, at: &At<'_>, problems: &mut Problems) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_are_numbers_with_units() {
-        for (text, seconds) in [
-            ("10s", Some(10)),
-            ("15m", Some(900)),
-            ("1h30m", Some(5400)),
-            ("1h 30m", Some(5400)),
-            ("90d", Some(7_776_000)),
-            ("2w", Some(1_209_600)),
-            ("0s", Some(0)),
-            ("", None),
-            ("10", None),
-            ("s", None),
-            ("-5s", None),
-            ("1.5h", None),
-            ("5 s", None),
-            ("3months", None),
-            ("9999999999999999d", None),
-        ] {
-            let read = parse_duration(text).map(|duration| duration.as_secs());
-            assert_eq!(read, seconds, "{text}");
-        }
-    }
 
     #[test]
     fn web_addresses_have_a_host_and_no_password() {

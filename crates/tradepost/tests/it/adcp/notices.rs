@@ -17,6 +17,7 @@ use tradepost::adcp::published::Web;
 use tradepost::adcp::vault::StoreVault;
 use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
 use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
+use tradepost_keys::http_signature::Target;
 use tradepost_publisher::shelf::{Job, Kept, New, Query, Shelf, Vault};
 use tradepost_publisher::task::Notice;
 use tradepost_publisher::world::Later;
@@ -27,7 +28,6 @@ use tradepost_server::outbox::backoff::Schedule;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
 use tradepost_wire::fault::Fault;
-use tradepost_wire::http_signature::Target;
 use tradepost_wire::json::{Value, json};
 
 const BODY: &str =

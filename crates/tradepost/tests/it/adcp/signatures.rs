@@ -113,7 +113,7 @@ fn a_signature_that_is_not_believed_is_not_made_good_by_another_credential() {
     let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
     let headers: Vec<_> = headers.chain([AT]).collect();
     let damaged: Vec<_> =
-        headers.iter().copied().filter(|(name, _)| *name != "Signature").collect();
+        headers.iter().copied().filter(|(name, _)| *name != "signature").collect();
     for (headers, body, code) in [
         (&damaged[..], body.as_str(), "header_malformed"),
         (&headers[..], &format!("{body} "), "digest_mismatch"),

@@ -13,15 +13,15 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, Method, Uri};
 use futures_util::StreamExt as _;
 use jiff::Timestamp;
-use tradepost_buyer::came::{Came, Via, read};
 use tradepost_buyer::failure::Failure;
 use tradepost_buyer::receiver::authentic::{Authenticity, Denied, Envelope, Webhooks};
 use tradepost_buyer::receiver::delivery::{NoDelivery, Received};
+use tradepost_buyer::response::{RawResponse, Via, read};
 use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
+use tradepost_keys::http_signature::Target;
 use tradepost_wire::adcp::error::{Error, Recovery};
 use tradepost_wire::adcp::payload;
 use tradepost_wire::adcp::signing::Fault;
-use tradepost_wire::http_signature::Target;
 use tradepost_wire::json::{Value, json};
 
 use crate::beside::published;
@@ -336,8 +336,8 @@ fn errors_are_found_and_followed_as_the_vectors_say() {
             _ => Via::McpTool,
         };
         let (status, content_type, retry_after) = (200, None, None);
-        let came = Came { via, status, content_type, retry_after, body: body.as_bytes() };
-        let failure = read(&came);
+        let raw = RawResponse { via, status, content_type, retry_after, body: body.as_bytes() };
+        let failure = read(&raw);
         let found = failure.as_ref().and_then(Failure::adcp);
         let code = found.map(|error| error.code.name().to_owned());
         let wanted = vector["expected_error"]["code"].as_str().map(str::to_owned);

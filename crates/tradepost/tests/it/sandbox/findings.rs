@@ -1,8 +1,9 @@
 //! Each finding and the behaviour that leads to it, next to behaviour that does not.
 
 use jiff::SignedDuration;
-use tradepost::sandbox::watch::{Finding, Level};
+use tradepost_sandbox::watch::{Finding, Level};
 use tradepost_wire::aap::Version;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::{CARD, Playing, headers, play};
@@ -341,7 +342,7 @@ fn a_badly_behaved_buyer_is_caught_and_a_well_behaved_one_is_not() {
     }
     let missing: Vec<_> = Finding::ALL
         .iter()
-        .map(|finding| finding.row().id)
+        .map(|finding| finding.name())
         .filter(|id| !caught.contains(id))
         .collect();
     assert!(missing.is_empty(), "no behaviour leads to {missing:?}");
@@ -384,11 +385,10 @@ fn the_page_about_the_sandbox_names_every_finding_and_every_scenario() {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox.md");
     let page = std::fs::read_to_string(page).unwrap();
     for finding in Finding::ALL {
-        let row = finding.row();
-        let line = format!("| `{}` | {} |", row.id, row.level.name());
+        let line = format!("| `{finding}` | {} |", finding.level());
         assert!(page.contains(&line), "{line}");
     }
-    for script in tradepost::sandbox::script::Script::built_in() {
+    for script in tradepost_sandbox::script::Script::built_in() {
         let line = format!("| `{}` | {} |", script.name, script.description);
         assert!(page.contains(&line), "{line}");
     }

@@ -8,11 +8,10 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
-use ring::digest::{SHA256, digest};
 use tradepost_keys::Algorithm;
+use tradepost_keys::adcp::Post;
 use tradepost_keys::private::{SigningKey, generate};
-use tradepost_wire::adcp::signing::{self, Surface, Terms};
-use tradepost_wire::http_signature::{Message, Target, content_digest};
+use tradepost_wire::adcp::signing::Surface;
 use tradepost_wire::json::{Value, json};
 
 use super::{NOW, at};
@@ -43,23 +42,14 @@ impl Signer {
 
     /// The headers that sign a POST of a body to an address.
     pub fn sign(&self, url: &str, body: &str, nonce: u8) -> Vec<(&'static str, String)> {
-        let mut hash = [0; 32];
-        hash.copy_from_slice(digest(&SHA256, body.as_bytes()).as_ref());
-        let digest = content_digest(&hash);
-        let terms = Terms {
+        let post = Post {
             surface: Surface::Request,
-            keyid: self.key.kid(),
-            algorithm: Algorithm::EdDsa,
-            nonce: &[nonce; 16],
-            now: at(NOW),
+            url,
+            content_type: "application/json",
+            body: body.as_bytes(),
+            covers_body: true,
         };
-        let target = Target::read(url).unwrap();
-        let fields = [("content-type", "application/json"), ("content-digest", digest.as_str())];
-        let message = Message { method: "POST", target: &target, fields: &fields };
-        let input = terms.input(true);
-        let base = message.base(&input).unwrap();
-        let (terms, signature) = signing::headers(&input, &self.key.sign(base.as_bytes()).unwrap());
-        vec![("Content-Digest", digest), ("Signature-Input", terms), ("Signature", signature)]
+        post.sign(&self.key, &[nonce; 16], at(NOW)).unwrap()
     }
 }
 

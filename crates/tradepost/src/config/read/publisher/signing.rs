@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_buyer::signed::replay;
 use tradepost_buyer::signed::signers::{Keys, Source};
+use tradepost_keys::replay;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::signing::Digest;

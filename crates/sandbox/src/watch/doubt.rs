@@ -5,8 +5,8 @@ use tradepost_wire::aap::Code;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Intent;
-use crate::sandbox::sent::Digest;
-use crate::sandbox::told::Told;
+use crate::reply::Reply;
+use crate::sent::Digest;
 
 /// A lead, or a message to an agent, of which its buyer cannot know whether the seller has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,14 +38,14 @@ impl Doubt {
 impl Intent {
     /// Whether what its buyer was told leaves open what the dealer has done.
     pub(super) fn is_open(&self) -> bool {
-        match &self.told {
+        match &self.reply {
             // An answer that never came, or that made no sense.
-            None | Some(Told::Nothing) => true,
-            Some(Told::Yes) => false,
+            None | Some(Reply::Nothing) => true,
+            Some(Reply::Success) => false,
             // A dealer who had taken it would have repeated the receipt.
-            Some(Told::No { code, retryable: false, .. }) if settles(code) => false,
+            Some(Reply::Refusal { code, retryable: false, .. }) if settles(code) => false,
             // Whoever fails in the middle may have done it before (RFC 9110 §15.6).
-            Some(Told::No { code, .. }) => self.was_open || code.starts_with("HTTP 5"),
+            Some(Reply::Refusal { code, .. }) => self.was_open || code.starts_with("HTTP 5"),
         }
     }
 }

@@ -1,7 +1,7 @@
-use crate::json::json;
+use tradepost_wire::json::json;
 
 use super::*;
-use crate::http_signature::Target;
+use crate::{PublicKey, generate};
 
 const NOW: i64 = 1_777_550_400;
 const NONCE: &str = "AAAAAAAAAAAAAAAAAAAAAA";
@@ -142,9 +142,9 @@ fn the_body_is_the_one_that_is_covered() {
         let fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let message = Message { method: "POST", target: &target, fields: &fields };
         let claim = Claim::of(&message, Surface::Request, Digest::Either, true, now)?;
-        claim.unwrap().body(&message, &[7; 32])
+        claim.unwrap().body(&message, b"{}")
     };
-    let right = http_signature::content_digest(&[7; 32]);
+    let right = http_signature::content_digest(&sha256(b"{}"));
     assert_eq!(says(&right), Ok(()));
     assert_eq!(says(&format!("sha-512=:AQ:, {right}")), Ok(()));
     assert_eq!(says(&http_signature::content_digest(&[8; 32])), Err(Fault::DigestMismatch));
@@ -156,22 +156,36 @@ fn the_body_is_the_one_that_is_covered() {
 
 #[test]
 fn what_we_sign_is_what_the_profile_demands() {
-    let target = Target::read("https://buyer.example/hook").unwrap();
+    const URL: &str = "https://buyer.example/hook";
     let now = Timestamp::from_second(NOW).unwrap();
-    let algorithm = Algorithm::Es256;
-    let nonce = &[255; 16];
-    let terms = Terms { surface: Surface::Webhook, keyid: "k", algorithm, nonce, now };
-    let (input, signature) = headers(&terms.input(true), &[255; 64]);
-    let bytes = signature.strip_prefix("sig1=").unwrap();
-    assert!(!bytes.contains(['+', '/', '=']), "{signature}");
-    let fields = [
-        ("content-type", "application/json"),
-        ("signature-input", &input),
-        ("signature", &signature),
-    ];
+    let key = SigningKey::read(&generate(Algorithm::Es256).unwrap(), Some("k")).unwrap();
+    let post = Post {
+        surface: Surface::Webhook,
+        url: URL,
+        content_type: "application/json",
+        body: b"{}",
+        covers_body: true,
+    };
+    let signed = post.sign(&key, &[255; 16], now).unwrap();
+    let lines = signed.iter().map(|(name, value)| (*name, value.as_str()));
+    let fields: Vec<_> = lines.chain([("content-type", "application/json")]).collect();
+    let target = Target::read(URL).unwrap();
     let message = Message { method: "POST", target: &target, fields: &fields };
+    let bytes = message.field("signature").unwrap().unwrap();
+    let bytes = bytes.strip_prefix("sig1=").unwrap();
+    assert!(!bytes.contains(['+', '/', '=']), "{bytes}");
     let claim = Claim::of(&message, Surface::Webhook, Digest::Required, true, now);
     let claim = claim.unwrap().unwrap();
-    assert_eq!((claim.signature.as_slice(), claim.algorithm), ([255; 64].as_slice(), algorithm));
+    assert_eq!((claim.keyid.as_str(), claim.algorithm), ("k", Algorithm::Es256));
     assert_eq!(claim.remembered_until(), Timestamp::from_second(NOW + 361).unwrap());
+    assert_eq!(claim.body(&message, b"{}"), Ok(()));
+    let public = PublicKey::read(&key.public_jwk()).unwrap().unwrap();
+    let base = message.base(&claim.input).unwrap();
+    assert!(public.verifies(base.as_bytes(), &claim.signature));
+    let nowhere = Post { url: "/hook", ..post };
+    let shape = Err(Unsigned::Target(BadTarget::Shape));
+    assert_eq!(nowhere.sign(&key, &[255; 16], now), shape);
+    let script = Post { content_type: "text/\u{fc}", ..post };
+    assert!(matches!(script.sign(&key, &[255; 16], now), Err(Unsigned::Header(_))));
+    assert_ne!(nonce().unwrap(), nonce().unwrap());
 }

@@ -1,7 +1,6 @@
 //! HTTP message signatures (RFC 9421), as far as both sides of a request must agree on them: what a
 //! signature says of itself, the text that it covers, and the digest of the body (RFC 9530). What
-//! is demanded of a signature is a profile's matter ([`crate::adcp::signing`]); the cryptography
-//! belongs to whoever has the keys.
+//! is demanded of a signature is a profile's matter ([`crate::adcp`]).
 
 use std::fmt;
 

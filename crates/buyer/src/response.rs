@@ -37,7 +37,7 @@ pub const MAX_READ: usize = 8 * 1024 * 1024;
 
 /// An answer as it came.
 #[derive(Debug, Clone, Copy)]
-pub struct Came<'a> {
+pub struct RawResponse<'a> {
     /// By which transport.
     pub via: Via<'a>,
     /// The HTTP status; 0 where there is none.
@@ -75,7 +75,7 @@ pub enum Via<'a> {
     Text,
 }
 
-impl<'a> Came<'a> {
+impl<'a> RawResponse<'a> {
     /// The JSON-RPC answer to the request with this id.
     pub(crate) fn jsonrpc(response: &'a Response, id: &'a str) -> Self {
         Self::by(Via::JsonRpc { id }, response)
@@ -118,77 +118,77 @@ impl<'a> Came<'a> {
 /// The failure in an answer; `None` when the answer is none. Whatever came, this neither panics
 /// nor keeps more of it than [`MAX_KEPT`] bytes and the error object itself.
 #[must_use]
-pub fn read(came: &Came<'_>) -> Option<Failure> {
-    if came.body.len() > MAX_READ {
-        return Some(came.garbled(Defect::TooLarge(MAX_READ)));
+pub fn read(raw: &RawResponse<'_>) -> Option<Failure> {
+    if raw.body.len() > MAX_READ {
+        return Some(raw.garbled(Defect::TooLarge(MAX_READ)));
     }
-    match came.via {
-        Via::JsonRpc { id } => read_jsonrpc(came, id),
-        Via::HttpJson => read_http(came),
-        Via::Grpc { code, message } => read_grpc(came, code, message),
-        Via::McpTool | Via::Task => match parse(came.body) {
+    match raw.via {
+        Via::JsonRpc { id } => read_jsonrpc(raw, id),
+        Via::HttpJson => read_http(raw),
+        Via::Grpc { code, message } => read_grpc(raw, code, message),
+        Via::McpTool | Via::Task => match parse(raw.body) {
             Ok(value) => refusal_in(&value)
-                .map(|by| came.refused(by))
-                .or_else(|| (!came.is_success()).then(|| came.refused(By::Http(came.status)))),
-            Err(defect) => Some(came.garbled(defect)),
+                .map(|by| raw.refused(by))
+                .or_else(|| (!raw.is_success()).then(|| raw.refused(By::Http(raw.status)))),
+            Err(defect) => Some(raw.garbled(defect)),
         },
-        Via::Text => Some(read_text(came)),
+        Via::Text => Some(read_text(raw)),
     }
 }
 
-fn read_jsonrpc(came: &Came<'_>, id: &str) -> Option<Failure> {
-    match result(came, id) {
-        Ok(result) => refusal_in(&result).map(|by| came.refused(by)),
+fn read_jsonrpc(raw: &RawResponse<'_>, id: &str) -> Option<Failure> {
+    match result(raw, id) {
+        Ok(result) => refusal_in(&result).map(|by| raw.refused(by)),
         Err(failure) => Some(failure),
     }
 }
 
 /// The result in a JSON-RPC answer to the request with this id, whatever it says.
-pub(crate) fn result(came: &Came<'_>, id: &str) -> Result<Value, Failure> {
-    match answer::open(came.body, id) {
+pub(crate) fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, Failure> {
+    match answer::open(raw.body, id) {
         Ok(Opened::Refused { error }) => {
-            let refused = refusal::read(&error, came.retry_after, came.kept());
-            let malformed = || came.garbled(answer::no_error());
+            let refused = refusal::read(&error, raw.retry_after, raw.kept());
+            let malformed = || raw.garbled(answer::no_error());
             Err(refused.map_or_else(malformed, |refused| Failure::Refused(Box::new(refused))))
         }
-        Ok(Opened::Result(_)) if !came.is_success() => Err(came.refused(By::Http(came.status))),
+        Ok(Opened::Result(_)) if !raw.is_success() => Err(raw.refused(By::Http(raw.status))),
         Ok(Opened::Result(result)) => {
             // The text is JSON; what can still be wrong is how deep it nests.
-            tradepost_wire::json::from_str(result).map_err(|_| came.garbled(Defect::NotJson))
+            tradepost_wire::json::from_str(result).map_err(|_| raw.garbled(Defect::NotJson))
         }
-        Err(defect) => Err(came.garbled(defect)),
+        Err(defect) => Err(raw.garbled(defect)),
     }
 }
 
-fn read_http(came: &Came<'_>) -> Option<Failure> {
-    match body(came) {
-        Ok(value) => refusal_in(&value).map(|by| came.refused(by)),
+fn read_http(raw: &RawResponse<'_>) -> Option<Failure> {
+    match body(raw) {
+        Ok(value) => refusal_in(&value).map(|by| raw.refused(by)),
         Err(failure) => Some(failure),
     }
 }
 
 /// The body of an answer of HTTP with JSON, whatever it says; null where there is none.
-pub(crate) fn body(came: &Came<'_>) -> Result<Value, Failure> {
-    if came.status == 204 {
+pub(crate) fn body(raw: &RawResponse<'_>) -> Result<Value, Failure> {
+    if raw.status == 204 {
         return Ok(Value::Null);
     }
-    let value = parse(came.body).map_err(|defect| came.garbled(defect))?;
-    if came.is_success() {
+    let value = parse(raw.body).map_err(|defect| raw.garbled(defect))?;
+    if raw.is_success() {
         return Ok(value);
     }
-    let by_status = |_| By::Http(came.status);
+    let by_status = |_| By::Http(raw.status);
     let Some(status) = value.get("error").filter(|error| error.is_object()) else {
-        let refused = refusal::of_data(0, "", &value, by_status, came.retry_after, came.kept());
+        let refused = refusal::of_data(0, "", &value, by_status, raw.retry_after, raw.kept());
         return Err(Failure::Refused(Box::new(refused)));
     };
     let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
     let details = status.get("details").or_else(|| status.get("data")).unwrap_or(&Value::Null);
-    Err(of_status(came, message, details, by_status))
+    Err(of_status(raw, message, details, by_status))
 }
 
 /// A google.rpc.Status: typed details, or what the status alone says.
 fn of_status(
-    came: &Came<'_>,
+    raw: &RawResponse<'_>,
     message: &str,
     details: &Value,
     otherwise: impl FnOnce(i64) -> By,
@@ -202,39 +202,39 @@ fn of_status(
         }
         By::Protocol(error)
     };
-    let refused = refusal::of_data(0, message, details, typed, came.retry_after, came.kept());
+    let refused = refusal::of_data(0, message, details, typed, raw.retry_after, raw.kept());
     Failure::Refused(Box::new(refused))
 }
 
-fn read_grpc(came: &Came<'_>, code: i32, message: &str) -> Option<Failure> {
+fn read_grpc(raw: &RawResponse<'_>, code: i32, message: &str) -> Option<Failure> {
     if code == 0 {
         return None;
     }
     // Details that cannot be read are none: the status is a refusal all the same.
-    let details = parse(came.body).unwrap_or_default();
+    let details = parse(raw.body).unwrap_or_default();
     let by_status = |_| By::Grpc { code, message: beginning(message) };
-    Some(of_status(came, message, &details, by_status))
+    Some(of_status(raw, message, &details, by_status))
 }
 
-fn read_text(came: &Came<'_>) -> Failure {
-    let Some(text) = decoded(came.body) else {
-        return came.garbled(Defect::NotUtf8);
+fn read_text(raw: &RawResponse<'_>) -> Failure {
+    let Some(text) = decoded(raw.body) else {
+        return raw.garbled(Defect::NotUtf8);
     };
     let text = text.trim_ascii();
     if text.is_empty() {
-        return came.garbled(Defect::Empty);
+        return raw.garbled(Defect::Empty);
     }
     if let Some(by) = Places::text(text).by() {
-        return came.refused(by);
+        return raw.refused(by);
     }
     // A code that leads the text is all that some gateways leave of an error.
     if let Some(error) = refusal::read_aap(&Value::Null, text) {
-        return came.refused(By::Aap { jsonrpc: 0, error });
+        return raw.refused(By::Aap { jsonrpc: 0, error });
     }
-    if !came.is_success() {
-        return came.refused(By::Http(came.status));
+    if !raw.is_success() {
+        return raw.refused(By::Http(raw.status));
     }
-    came.refused(By::Words { text: beginning(text), malformed: None })
+    raw.refused(By::Words { text: beginning(text), malformed: None })
 }
 
 fn parse(body: &[u8]) -> Result<Value, Defect> {

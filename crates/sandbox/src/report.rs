@@ -7,7 +7,9 @@ use axum::http::{StatusCode, header};
 use axum::response::Response;
 use jiff::Timestamp;
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
+use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
 
 use super::refuse::Whole;
@@ -45,7 +47,7 @@ impl Report {
     /// How many findings there are of this level.
     #[must_use]
     pub fn count(&self, level: Level) -> u64 {
-        let of_level = self.counts.iter().filter(|(finding, _)| finding.row().level == level);
+        let of_level = self.counts.iter().filter(|(finding, _)| finding.level() == level);
         of_level.map(|(_, count)| count).sum()
     }
 
@@ -65,16 +67,15 @@ impl Report {
     #[must_use]
     pub fn document(&self) -> Value {
         let counts = self.counts.iter().map(|(finding, count)| {
-            let row = finding.row();
             json!({
-                "id": row.id, "level": row.level.name(), "count": count,
-                "means": finding.docs().trim(), "rule": row.rule, "hint": row.hint,
+                "id": finding.name(), "level": finding.level().name(), "count": count,
+                "means": means(*finding), "rule": finding.rule(), "hint": finding.hint(),
             })
         });
         let findings = self.findings.iter().map(|found| {
-            let row = found.finding.row();
+            let finding = found.finding;
             json!({
-                "id": row.id, "level": row.level.name(), "exchange": found.exchange,
+                "id": finding.name(), "level": finding.level().name(), "exchange": found.exchange,
                 "message": found.message,
             })
         });
@@ -88,7 +89,7 @@ impl Report {
                 "members": exchange.members,
                 "idempotency_key": exchange.keyed,
                 "rule": exchange.rule,
-                "told": exchange.told.as_ref().map(|told| told.name()),
+                "told": exchange.reply.as_ref().map(|reply| reply.name()),
             })
         });
         let in_doubt = self.in_doubt.iter().map(|doubt| {
@@ -118,9 +119,9 @@ impl Report {
         let script = plain(&self.script, WORD);
         let _ = writeln!(out, "scenario {script}: {} requests", self.requests);
         for (finding, count) in &self.counts {
-            let row = finding.row();
-            let _ = writeln!(out, "\n{} {} ({count}): {}", row.level.name(), row.id, row.hint);
-            let _ = writeln!(out, "  {} ({})", finding.docs().trim(), row.rule);
+            let (level, hint) = (finding.level(), finding.hint());
+            let _ = writeln!(out, "\n{level} {finding} ({count}): {hint}");
+            let _ = writeln!(out, "  {} ({})", means(*finding), finding.rule());
             const SHOWN: usize = 5;
             let all: Vec<_> = self.findings.iter().filter(|f| f.finding == *finding).collect();
             for found in all.iter().take(SHOWN) {
@@ -168,7 +169,7 @@ impl Report {
         let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
         let wants_text = match format {
             Some((_, format)) => format == "text",
-            None => accepts.is_some_and(|accepts| accepts.starts_with("text/plain")),
+            None => MediaType::listed(accepts).next().is_some_and(|first| first.is("text/plain")),
         };
         damage::whole(if wants_text {
             Whole::new(StatusCode::OK, "text/plain; charset=utf-8", self.text())
@@ -176,4 +177,9 @@ impl Report {
             Whole::json(StatusCode::OK, &self.document())
         })
     }
+}
+
+/// What a finding means, in a sentence.
+fn means(finding: Finding) -> &'static str {
+    finding.docs().trim()
 }

@@ -11,7 +11,7 @@ use crate::shape::{items, state, text};
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct Answer {
     pub(super) got: Got,
     pub(super) way: Way,
     /// The payload with its envelope; null when there is none.
@@ -26,7 +26,7 @@ pub(super) struct Told {
     pub(super) protocol: Option<Value>,
 }
 
-impl Told {
+impl Answer {
     fn empty(got: Got, way: Way) -> Self {
         Self {
             got,
@@ -41,17 +41,17 @@ impl Told {
 
     /// The answer to an MCP request: `message` is the JSON-RPC message, from the body or a stream.
     pub(super) fn of_mcp(got: Got, message: Option<Value>) -> Self {
-        let mut told = Self::empty(got, Way::Mcp);
+        let mut answer = Self::empty(got, Way::Mcp);
         let message = message.unwrap_or_default();
         if let Some(error) = message.get("error").filter(|error| error.is_object()) {
-            told.protocol = Some(error.clone());
+            answer.protocol = Some(error.clone());
         } else if let Some(result) = message.get("result") {
-            told.read_result(result);
+            answer.read_result(result);
         } else if message.get("adcp_error").is_some() {
             // Something in front of MCP may answer with the envelope alone.
-            told.payload = message;
+            answer.payload = message;
         }
-        told
+        answer
     }
 
     fn read_result(&mut self, result: &Value) {
@@ -71,31 +71,31 @@ impl Told {
 
     /// The answer to a message of A2A.
     pub(super) fn of_a2a(reply: Reply) -> Self {
-        let mut told = Self::empty(reply.got, Way::A2a);
+        let mut answer = Self::empty(reply.got, Way::A2a);
         match reply.said {
             Said::Result(result) => {
                 let task = result.get("task");
-                told.is_failed = task.is_some_and(|task| state(task) == "TASK_STATE_FAILED");
+                answer.is_failed = task.is_some_and(|task| state(task) == "TASK_STATE_FAILED");
                 let holder = task.or(result.get("message")).unwrap_or(&result);
                 let artifacts = items(holder, "artifacts");
                 let status = holder.pointer("/status/message").into_iter();
                 let mut data = Map::new();
                 for place in status.chain(artifacts).chain(std::iter::once(holder)) {
                     for part in items(place, "parts") {
-                        told.texts.extend(text(part, "text").map(str::to_owned));
+                        answer.texts.extend(text(part, "text").map(str::to_owned));
                         let object = part.get("data").and_then(Value::as_object);
                         data.extend(object.cloned().unwrap_or_default());
                     }
                 }
-                told.is_structured = !data.is_empty();
-                if told.is_structured {
-                    told.payload = Value::Object(data);
+                answer.is_structured = !data.is_empty();
+                if answer.is_structured {
+                    answer.payload = Value::Object(data);
                 }
             }
-            Said::Error(error) => told.protocol = Some(error.whole),
+            Said::Error(error) => answer.protocol = Some(error.whole),
             Said::Stream(_) | Said::Other => {}
         }
-        told
+        answer
     }
 
     /// The first text that is the JSON of an object.

@@ -4,13 +4,13 @@ use tradepost_wire::json::json;
 
 use super::*;
 
-fn came<'a>(via: Via<'a>, status: u16, body: &'a [u8]) -> Came<'a> {
-    Came { via, status, content_type: None, retry_after: Some(Duration::from_secs(7)), body }
+fn raw<'a>(via: Via<'a>, status: u16, body: &'a [u8]) -> RawResponse<'a> {
+    RawResponse { via, status, content_type: None, retry_after: Some(Duration::from_secs(7)), body }
 }
 
 /// What was found, in a line: whose, which code, where.
 fn found(via: Via<'_>, status: u16, body: &str) -> String {
-    match read(&came(via, status, body.as_bytes())) {
+    match read(&raw(via, status, body.as_bytes())) {
         None => "no failure".to_owned(),
         Some(Failure::Garbled(garbled)) => format!("garbled: {}", garbled.defect),
         Some(Failure::Refused(refused)) => {
@@ -131,7 +131,7 @@ fn statuses_are_read_with_their_details_and_without() {
         "domain": "autoagentprotocol.org", "metadata": {"retryable": "false", "error_id": "e1"}});
     assert_eq!(rest(json!([typed])), "aap RATE_LIMITED");
     let body = json!({"error": {"code": 429, "message": "m", "details": [typed]}}).to_string();
-    let Some(Failure::Refused(refused)) = read(&came(Via::HttpJson, 429, body.as_bytes())) else {
+    let Some(Failure::Refused(refused)) = read(&raw(Via::HttpJson, 429, body.as_bytes())) else {
         panic!()
     };
     let By::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
@@ -214,7 +214,7 @@ fn a_payload_that_calls_itself_failed_is_believed() {
         {"data": {"progress": 5}}, {"data": payload}, {"text": "done"}]}]});
     assert_eq!(task(last), "adcp A Payload");
     let Some(Failure::Refused(refused)) =
-        read(&came(Via::HttpJson, 200, payload.to_string().as_bytes()))
+        read(&raw(Via::HttpJson, 200, payload.to_string().as_bytes()))
     else {
         panic!()
     };
@@ -260,9 +260,9 @@ fn bad_input_is_garbled_and_said_to_be_so() {
             assert_eq!(found(via, 200, body), expected, "{via:?}");
             assert_eq!(found(via, 502, body), "http 502", "{via:?}");
         }
-        let answer = read(&came(via, 200, deep.as_bytes()));
+        let answer = read(&raw(via, 200, deep.as_bytes()));
         assert!(matches!(answer, Some(Failure::Garbled(_))), "{via:?}");
-        let answer = read(&came(via, 200, b"{\"a\":\"\xff\"}"));
+        let answer = read(&raw(via, 200, b"{\"a\":\"\xff\"}"));
         let Some(Failure::Garbled(garbled)) = answer else { panic!("{via:?}") };
         assert_eq!(garbled.defect, Defect::NotUtf8);
     }
@@ -288,7 +288,7 @@ fn bad_input_is_garbled_and_said_to_be_so() {
 fn what_the_error_says_about_waiting_comes_before_the_header() {
     let wait = |body: Value| {
         let body = json!({"jsonrpc": "2.0", "id": "i", "error": body}).to_string();
-        match read(&came(Via::JsonRpc { id: "i" }, 200, body.as_bytes())) {
+        match read(&raw(Via::JsonRpc { id: "i" }, 200, body.as_bytes())) {
             Some(Failure::Refused(refused)) => refused.retry_after,
             other => panic!("{other:?}"),
         }
@@ -316,7 +316,7 @@ fn d_1_any_code_of_any_catalog_is_kept_as_it_came() {
     for code in ["X_ACME_FLOOR", "go forever", "\u{202e}", "ÄÖÜ"] {
         let body = json!({"isError": true, "structuredContent": {"adcp_error": {"code": code}}});
         let Some(Failure::Refused(refused)) =
-            read(&came(Via::McpTool, 0, body.to_string().as_bytes()))
+            read(&raw(Via::McpTool, 0, body.to_string().as_bytes()))
         else {
             panic!()
         };
@@ -392,7 +392,7 @@ fn vias() -> Vec<Via<'static>> {
 
 fn holds(body: &[u8], status: u16) -> Result<(), TestCaseError> {
     for via in vias() {
-        let kept = match read(&came(via, status, body)) {
+        let kept = match read(&raw(via, status, body)) {
             None => continue,
             Some(Failure::Refused(refused)) => {
                 prop_assert!(!refused.to_string().is_empty());

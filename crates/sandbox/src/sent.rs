@@ -16,7 +16,6 @@ use tradepost_wire::{canonical, problem};
 
 use super::script::Target;
 use super::watch::Finding;
-use crate::aap::seller::choose_version;
 
 /// How far a consent may lie in the future before it is called wrong.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -109,7 +108,7 @@ impl Sent {
             sent.find(Finding::ExtensionMissing, "the request names no version of AAP");
         }
         let named = [activated.as_slice(), message.extensions.as_slice()];
-        sent.version = choose_version(Version::ALL, named, data.first().copied());
+        sent.version = Version::choose(Version::ALL, named, data.first().copied());
         sent.message_id = Some(message.message_id.clone());
         match data.as_slice() {
             [data] => sent.payload(data, now),

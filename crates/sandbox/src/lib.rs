@@ -1,13 +1,14 @@
 //! The sandbox: a dealer who answers as a script wants it, or an agent without a profile, and who grades
 //! whoever buys from it.
 //!
-//! True answers come from the demo dealer, or an agent without a profile ([`agent`]), through the same router as in `serve`. The
-//! script ([`script`]) decides for each request what happens instead: a refusal ([`mod@refuse`]), damage
-//! ([`damage`]), or nothing at all. Meanwhile [`watch`] compares what the buyer sends with what it
-//! has been told before ([`told`]), and [`report`] tells what it found.
+//! True answers come from a [`Dealer`] whom the program hands in, or from an agent without a profile
+//! ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each request
+//! what happens instead: a refusal ([`mod@refuse`]), damage ([`damage`]), or nothing at all. Meanwhile
+//! [`watch`] compares what the buyer sends with what it has been told before ([`reply`]), and [`report`]
+//! tells what it found.
 
+use std::fmt;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,30 +27,24 @@ use tradepost_dealer::demo;
 use tradepost_dealer::import::Unit;
 use tradepost_server::card::ENDPOINT_PATH;
 use tradepost_server::clock::Clock;
-use tradepost_server::desk::Desk;
 use tradepost_server::fault::Fault;
-use tradepost_store::Store;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::json::Value;
-
-use crate::config::read;
-use crate::wiring::{self, Wiring};
 
 pub mod agent;
 pub mod damage;
 pub mod refuse;
+pub mod reply;
 pub mod report;
 pub mod script;
 pub mod sent;
 pub mod server;
-pub mod told;
 pub mod watch;
 
-use agent::Plain;
 use refuse::Whole;
+use reply::Reply;
 use script::{Act, Per, Rule, Script, Sell, Seller, Target};
 use sent::{Digest, Sent};
-use told::Told;
 use watch::{Finding, Watch};
 
 /// The largest request that is read at all.
@@ -71,13 +66,26 @@ const SEED: u64 = 20_260_401;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped;
 
-impl std::fmt::Display for Dropped {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Dropped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the script ends the connection")
     }
 }
 
 impl std::error::Error for Dropped {}
+
+/// A dealer who speaks AAP and answers truly, at any pace.
+pub trait Dealer: fmt::Debug + Send + Sync {
+    /// Everything that can be asked of it, under the paths that a server has for it.
+    fn router(&self) -> Router;
+
+    /// Offers these vehicles and no others, from now on; those it no longer has are gone. May wait for
+    /// a disk.
+    ///
+    /// # Errors
+    /// When that cannot be kept.
+    fn offer(&self, units: &[Unit], now: Timestamp) -> Result<(), Fault>;
+}
 
 /// A sandbox.
 #[derive(Debug)]
@@ -85,8 +93,8 @@ pub struct Sandbox {
     script: Script,
     clock: Clock,
     started: Timestamp,
-    desk: Arc<Desk>,
-    store: Arc<Store>,
+    /// Who answers, unless it is the agent.
+    dealer: Option<Arc<dyn Dealer>>,
     router: Router,
     state: Mutex<State>,
     finished: Sender<u64>,
@@ -102,46 +110,37 @@ struct State {
 }
 
 impl Sandbox {
-    /// Sets the dealer up, with so many vehicles, in an empty folder. `address` is where the
-    /// process listens.
+    /// Sets up whom the script plays; a dealer is made by `dealer` and gets so many vehicles. `address`
+    /// is where the process listens.
     ///
     /// # Errors
-    /// When the store fails.
-    pub fn open(
+    /// When the dealer or the agent cannot be set up.
+    pub fn open<D: Dealer + 'static>(
         script: Script,
-        folder: &Path,
+        dealer: impl FnOnce() -> Result<D, Fault>,
         size: usize,
         clock: Clock,
         address: SocketAddr,
     ) -> Result<Self, Fault> {
-        let is_agent = script.seller == Seller::Agent;
-        let mut config = read::demo();
-        for dealer in &mut config.dealers {
-            // Nobody but the script slows a buyer down.
-            dealer.rate_limit.requests = 0;
-            dealer.public_url = Some(format!("http://{address}"));
-        }
-        let store = Arc::new(Store::open(folder)?);
         let started = clock.now();
-        let units = if is_agent { Vec::new() } else { demo::units(size, SEED, started) };
-        let desk = if is_agent {
-            let agent = Plain::open(&store, clock.clone(), &format!("http://{address}"))?;
-            wiring::desk(&config.server, &store, clock.clone(), vec![Arc::new(agent)])
-        } else {
-            store.replace_inventory(demo::DEALER_ID, &units, started, false)?;
-            Wiring::open(config, Arc::clone(&store), clock.clone(), address)?.desk
+        let (router, dealer, units) = match script.seller {
+            Seller::Dealer => {
+                let (dealer, units) = (dealer()?, demo::units(size, SEED, started));
+                dealer.offer(&units, started)?;
+                (dealer.router(), Some(Arc::new(dealer) as Arc<dyn Dealer>), units)
+            }
+            Seller::Agent => (agent::router(clock.clone(), address)?, None, Vec::new()),
         };
         let watch = Watch::new(script.budget);
         let counted = vec![0; script.rules.len()];
         Ok(Self {
-            router: wiring::site(Arc::clone(&desk)).into(),
+            router,
             state: Mutex::new(State { watch, counted, units }),
             finished: Sender::new(0),
             script,
             clock,
             started,
-            desk,
-            store,
+            dealer,
         })
     }
 
@@ -214,7 +213,7 @@ impl Sandbox {
         };
         let now = self.clock.now();
         let taken = real.as_ref().is_some_and(|real| {
-            Told::read(real.status, &real.headers, &real.body, now) == Told::Yes
+            Reply::read(real.status, &real.headers, &real.body, now) == Reply::Success
         });
         let scripted = |act: &Act| match act {
             Act::Refuse(code) => Some(refuse::profile(*code, &rule.words, &sent, now)),
@@ -250,13 +249,13 @@ impl Sandbox {
             tokio::time::sleep(latency).await;
         }
         let now = self.clock.now();
-        let told = match &outcome {
+        let reply = match &outcome {
             Outcome::Whole(Whole { status, headers, body }) => {
-                Told::read(*status, headers, body, now)
+                Reply::read(*status, headers, body, now)
             }
-            Outcome::Senseless(_) | Outcome::Nothing => Told::Nothing,
+            Outcome::Senseless(_) | Outcome::Nothing => Reply::Nothing,
         };
-        self.state().watch.answered(number, &sent, &told, taken, now);
+        self.state().watch.answered(number, &sent, &reply, taken, now);
         match outcome {
             Outcome::Whole(whole) => Ok(damage::whole(whole)),
             Outcome::Senseless(response) => Ok(response),
@@ -330,9 +329,7 @@ impl Sandbox {
             Sell::First => ids.take(1).collect(),
             Sell::All => ids.collect(),
         };
-        if ids.is_empty() {
-            return;
-        }
+        let (Some(dealer), false) = (self.dealer.clone(), ids.is_empty()) else { return };
         let units = {
             let mut state = self.state();
             for unit in &mut state.units {
@@ -341,12 +338,8 @@ impl Sandbox {
             }
             state.units.clone()
         };
-        let (store, desk) = (Arc::clone(&self.store), Arc::clone(&self.desk));
         // Building an index takes a while.
-        let sold = tokio::task::spawn_blocking(move || {
-            store.replace_inventory(demo::DEALER_ID, &units, now, false)?;
-            desk.refresh()
-        });
+        let sold = tokio::task::spawn_blocking(move || dealer.offer(&units, now));
         if let Ok(Err(fault)) = sold.await {
             tracing::error!(cause = %fault.chain(), "vehicles could not be sold");
         }

@@ -10,15 +10,21 @@ pub fn read(text: &str) -> Option<Timestamp> {
     httpdate::parse_http_date(text.trim()).ok()?.try_into().ok()
 }
 
-/// A `Retry-After` header: seconds, or a moment, which is compared with the answer's own `Date`
-/// so that no clock is needed and the two sides' clocks need not agree.
+/// A moment in the form that is written.
 #[must_use]
-pub fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
+pub fn write(moment: Timestamp) -> String {
+    httpdate::fmt_http_date(moment.into())
+}
+
+/// A `Retry-After` header: seconds, or a moment, which is compared with that of the answer: its own
+/// `Date`, so that no clock is needed and the two sides' clocks need not agree.
+#[must_use]
+pub fn retry_after(header: &str, answered: Option<Timestamp>) -> Option<Duration> {
     let header = header.trim();
     if !header.is_empty() && header.bytes().all(|b| b.is_ascii_digit()) {
         return Some(Duration::from_secs(header.parse().unwrap_or(u64::MAX)));
     }
-    let wait: SignedDuration = read(date?)?.duration_until(read(header)?);
+    let wait: SignedDuration = answered?.duration_until(read(header)?);
     Some(Duration::try_from(wait).unwrap_or_default())
 }
 
@@ -27,9 +33,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_moment_is_read_as_it_is_written() {
+        const TEXT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+        assert_eq!(read(TEXT).map(write).as_deref(), Some(TEXT));
+    }
+
+    #[test]
     fn a_wait_is_seconds_or_a_moment_after_the_answers_own() {
         const AT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
-        let seconds = |header, date| retry_after(header, date).map(|wait| wait.as_secs());
+        let seconds = |header, date: Option<&str>| {
+            retry_after(header, date.and_then(read)).map(|wait| wait.as_secs())
+        };
         assert_eq!(seconds(" 120 ", None), Some(120));
         assert_eq!(seconds("99999999999999999999999", None), Some(u64::MAX));
         assert_eq!(seconds("Sunday, 06-Nov-94 08:49:39 GMT", Some(AT)), Some(2));

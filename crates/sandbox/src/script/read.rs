@@ -2,11 +2,11 @@
 
 use jiff::SignedDuration;
 use tradepost_wire::json::{Map, Value};
-use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::parse::{self, of_text, read_object};
 use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+use tradepost_wire::toml::{self, Mistake, Variables, parse_duration};
 
 use super::{Act, Budget, Garbage, Page, Per, Rule, Script, Seller, Target, When, Words};
-use crate::config::read::{Mistake, of_text, parse_duration, read_with};
 
 /// The longest name.
 const MAX_NAME: usize = 64;
@@ -22,7 +22,7 @@ const MAX_RULES: usize = 1_000;
 /// # Errors
 /// Every mistake, in the order of the file.
 pub fn read(text: &str) -> Result<Script, Vec<Mistake>> {
-    read_with(text, &[], script)
+    toml::read(text, Variables::default(), script)
 }
 
 fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
@@ -53,7 +53,7 @@ fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
 /// Says what of a rule the seller does not have.
 fn fits(seller: Seller, rule: &Rule, at: &At<'_>, problems: &mut Problems) {
     let mut say = |key: &str, message: &str| {
-        parse::push(&at.key(key), problems, Keyword::Format, message.to_owned(), Extra::None);
+        parse::reject(&at.key(key), problems, message);
     };
     let names = |wanted: fn(&Target) -> bool| rule.when.on.iter().any(wanted);
     match seller {
@@ -154,7 +154,7 @@ fn rule(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
     for (key, acts) in MODIFIERS {
         if members.contains_key(*key) && named.len() < 2 && !acts.contains(&act) {
             let message = format!("only goes with {}", acts.join(", "));
-            parse::push(&at.key(key), problems, Keyword::Format, message, Extra::None);
+            parse::reject(&at.key(key), problems, message);
         }
     }
     if problems.total() > before {

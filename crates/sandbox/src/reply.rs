@@ -6,17 +6,18 @@ use tradepost_buyer::refusal;
 use tradepost_wire::a2a::error::Code as ProtocolCode;
 use tradepost_wire::aap::error::Received;
 use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::http::date;
 use tradepost_wire::json::Value;
 
 /// What a buyer has been told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum Reply {
     /// Nothing that it could understand: the request may have had an effect.
     Nothing,
     /// Yes.
-    Yes,
+    Success,
     /// No.
-    No {
+    Refusal {
         /// In which words: a catalog code or `HTTP 503`.
         code: String,
         /// Whether the same request may succeed later.
@@ -26,7 +27,7 @@ pub enum Told {
     },
 }
 
-impl Told {
+impl Reply {
     /// What an answer says, as a careful buyer reads it.
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Self {
@@ -34,13 +35,13 @@ impl Told {
         let after = header_wait(headers, now);
         let Some(error) = document.get("error").filter(|_| document.get("jsonrpc").is_some())
         else {
-            return if status.is_success() { Self::Yes } else { Self::http(status, after) };
+            return if status.is_success() { Self::Success } else { Self::http(status, after) };
         };
         let data = error.get("data").unwrap_or(&Value::Null);
         if let Some(received) = Received::read(data) {
             let wait = details_wait(&received.details).or(after);
             let code = received.code.name().to_owned();
-            return Self::No { code, retryable: received.retryable, wait };
+            return Self::Refusal { code, retryable: received.retryable, wait };
         }
         let number = error.get("code").and_then(Value::as_i64).unwrap_or_default();
         let reason = data.pointer("/0/reason").and_then(Value::as_str);
@@ -48,12 +49,12 @@ impl Told {
             reason.and_then(ProtocolCode::from_name).or_else(|| ProtocolCode::from_jsonrpc(number));
         let code = row.map_or_else(|| number.to_string(), |row| row.name().to_owned());
         let retryable = row.is_some_and(refusal::is_retryable);
-        Self::No { code, retryable, wait: after }
+        Self::Refusal { code, retryable, wait: after }
     }
 
     fn http(status: StatusCode, wait: Option<SignedDuration>) -> Self {
         let retryable = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
-        Self::No { code: format!("HTTP {}", status.as_u16()), retryable, wait }
+        Self::Refusal { code: format!("HTTP {}", status.as_u16()), retryable, wait }
     }
 
     /// Its name in the report.
@@ -61,8 +62,8 @@ impl Told {
     pub fn name(&self) -> &str {
         match self {
             Self::Nothing => "nothing",
-            Self::Yes => "yes",
-            Self::No { code, .. } => code,
+            Self::Success => "yes",
+            Self::Refusal { code, .. } => code,
         }
     }
 }
@@ -78,14 +79,11 @@ fn details_wait(details: &Value) -> Option<SignedDuration> {
     Some(SignedDuration::from_millis(ms.ceil() as i64))
 }
 
-/// The `Retry-After` header: seconds, or a moment.
+/// The `Retry-After` header.
 fn header_wait(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
-    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
-    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        return Some(SignedDuration::from_secs(text.parse().unwrap_or(i64::MAX)));
-    }
-    let moment: Timestamp = httpdate::parse_http_date(text).ok()?.try_into().ok()?;
-    Some(now.duration_until(moment).max(SignedDuration::ZERO))
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+    let wait = date::retry_after(text, Some(now))?;
+    Some(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX))
 }
 
 #[cfg(test)]
@@ -94,17 +92,17 @@ mod tests {
 
     use super::*;
 
-    fn told(status: u16, retry_after: &str, body: &Value) -> String {
+    fn reply(status: u16, retry_after: &str, body: &Value) -> String {
         let mut headers = HeaderMap::new();
         if !retry_after.is_empty() {
             headers.insert(header::RETRY_AFTER, retry_after.parse().unwrap());
         }
         let now = "2026-04-30T12:00:00Z".parse().unwrap();
         let status = StatusCode::from_u16(status).unwrap();
-        match Told::read(status, &headers, body.to_string().as_bytes(), now) {
-            Told::Nothing => "nothing".to_owned(),
-            Told::Yes => "yes".to_owned(),
-            Told::No { code, retryable, wait } => {
+        match Reply::read(status, &headers, body.to_string().as_bytes(), now) {
+            Reply::Nothing => "nothing".to_owned(),
+            Reply::Success => "yes".to_owned(),
+            Reply::Refusal { code, retryable, wait } => {
                 format!("{code} {retryable} {:?}", wait.map(|wait| wait.as_millis()))
             }
         }
@@ -140,7 +138,7 @@ mod tests {
             (503, "-5", json!({"error": "x"}), "HTTP 503 true None"),
             (413, "", json!(null), "HTTP 413 false None"),
         ] {
-            assert_eq!(told(status, header, &body), expected, "{status} {header} {body}");
+            assert_eq!(reply(status, header, &body), expected, "{status} {header} {body}");
         }
     }
 }

@@ -10,15 +10,15 @@ use jiff::Timestamp;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::problem::clip;
 
+use super::reply::Reply;
 use super::script::{Budget, Target};
 use super::sent::{Digest, Sent};
-use super::told::Told;
 
 mod doubt;
 mod finding;
 
 pub use doubt::Doubt;
-pub use finding::{Finding, Level, Row};
+pub use finding::{Finding, Level};
 
 /// How many intents, keys, messages, grants and vehicles are remembered of each.
 const MAX_REMEMBERED: usize = 10_000;
@@ -66,7 +66,7 @@ pub struct Exchange {
     /// The rule that decided, counted from 1.
     pub rule: Option<usize>,
     /// What the buyer has been told; `None` as long as it waits.
-    pub told: Option<Told>,
+    pub reply: Option<Reply>,
 }
 
 /// Something that a buyer did wrong.
@@ -88,7 +88,7 @@ struct Intent {
     /// When the last attempt was answered, or arrived when it has not been.
     last: Timestamp,
     number: u64,
-    told: Option<Told>,
+    reply: Option<Reply>,
     circumstances: Digest,
     key: Option<String>,
     /// Whether it has an effect, as a lead has.
@@ -147,7 +147,7 @@ impl Watch {
             attempt,
             keyed: sent.key.is_some(),
             rule: None,
-            told: None,
+            reply: None,
         };
         push(&mut self.exchanges, exchange);
         (number, attempt)
@@ -161,30 +161,37 @@ impl Watch {
     }
 
     /// Remembers what a buyer has been told, and whether the dealer has done what it asked.
-    pub fn answered(&mut self, number: u64, sent: &Sent, told: &Told, taken: bool, at: Timestamp) {
+    pub fn answered(
+        &mut self,
+        number: u64,
+        sent: &Sent,
+        reply: &Reply,
+        taken: bool,
+        at: Timestamp,
+    ) {
         if let Some(exchange) = self.exchange(number) {
-            exchange.told = Some(told.clone());
+            exchange.reply = Some(reply.clone());
         }
         if let Some(intent) = sent.intent.and_then(|intent| self.intents.get_mut(&intent))
             && intent.number == number
         {
-            (intent.told, intent.last) = (Some(told.clone()), at);
+            (intent.reply, intent.last) = (Some(reply.clone()), at);
             intent.taken |= taken;
         }
-        let refused_for_good = matches!(told, Told::No { retryable: false, .. });
+        let refused_for_good = matches!(reply, Reply::Refusal { retryable: false, .. });
         // Only what is taken has a key: what was refused is sent corrected, under the same one.
         if let Some(key) = sent.key.as_ref().filter(|_| refused_for_good)
             && self.keys.get(key).is_some_and(|(_, since)| *since == number)
         {
             self.keys.remove(key);
         }
-        let gone = matches!(told, Told::No { code, .. }
+        let gone = matches!(reply, Reply::Refusal { code, .. }
             if code == "VEHICLE_UNAVAILABLE" || code == "VEHICLE_NOT_FOUND");
         for (name, id) in sent.vehicle() {
             let vehicle = format!("{name} {id}");
             if gone {
                 self.gone.insert(vehicle, ());
-            } else if *told == Told::Yes && sent.skill() == Some(Skill::InventoryVehicle) {
+            } else if *reply == Reply::Success && sent.skill() == Some(Skill::InventoryVehicle) {
                 self.gone.remove(&vehicle);
             }
         }
@@ -212,7 +219,7 @@ impl Watch {
             first: at,
             last: at,
             number,
-            told: None,
+            reply: None,
             circumstances: sent.circumstances,
             key: sent.key.clone(),
             has_effect: sent.has_effect(),
@@ -343,11 +350,11 @@ fn judge(
     let changed = sent.circumstances != previous.circumstances;
     let other_key = sent.key != previous.key || sent.key.is_none();
     let passed = previous.last.duration_until(at);
-    let (begins_anew, wait) = match &previous.told {
-        None | Some(Told::Nothing) => (false, None),
-        Some(Told::Yes) => (true, None),
-        Some(Told::No { retryable: true, wait, .. }) => (false, *wait),
-        Some(Told::No { code, .. }) => {
+    let (begins_anew, wait) = match &previous.reply {
+        None | Some(Reply::Nothing) => (false, None),
+        Some(Reply::Success) => (true, None),
+        Some(Reply::Refusal { retryable: true, wait, .. }) => (false, *wait),
+        Some(Reply::Refusal { code, .. }) => {
             let excused = changed || code == "IDEMPOTENCY_CONFLICT" && sent.key != previous.key;
             if !excused {
                 let message = format!("exchange {before} was refused with {code}, for good");
@@ -356,7 +363,7 @@ fn judge(
             (excused, None)
         }
     };
-    let refused_for_good = matches!(previous.told, Some(Told::No { retryable: false, .. }));
+    let refused_for_good = matches!(previous.reply, Some(Reply::Refusal { retryable: false, .. }));
     if sent.skill() == Some(Skill::LeadSubmit) && other_key && !refused_for_good {
         let message = match (&previous.key, &sent.key) {
             (None, None) => format!("the lead of exchange {before} again, without a key"),

@@ -1,20 +1,20 @@
 //! A TOML document as a JSON value that remembers where each of its parts came from: a line of
-//! the file or a variable of the environment.
+//! the file or a variable.
 
 use std::collections::HashMap;
 
-use toml::de::{DeTable, DeValue};
-use tradepost_wire::json::{Map, Number, Value};
-use tradepost_wire::problem::{At, Extra, Keyword, Problems, clip};
+use ::toml::de::{DeTable, DeValue};
 
-use super::Mistake;
+use super::{Mistake, Variables};
+use crate::json::{Map, Number, Value};
+use crate::problem::{At, Extra, Keyword, Problems, clip};
 
 /// Where a part came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A line of the file, from 1.
     Line(usize),
-    /// A variable of the environment.
+    /// A variable.
     Variable(String),
 }
 
@@ -28,8 +28,6 @@ pub(super) struct Document {
     /// What variables said literally, by the JSON Pointer that they set.
     literals: HashMap<String, String>,
 }
-
-const PREFIX: &str = "TRADEPOST_";
 
 impl Document {
     /// Reads TOML, with every syntax mistake and not only the first.
@@ -65,12 +63,13 @@ impl Document {
         }
     }
 
-    /// Sets what the environment's variables say, and returns the mistakes in their names.
-    pub(super) fn apply(&mut self, environment: &[(String, String)]) -> Vec<Mistake> {
-        let mut settings: Vec<(Vec<Segment>, &str, &str)> = environment
+    /// Sets what variables say, and returns the mistakes in their names.
+    pub(super) fn apply(&mut self, variables: Variables<'_>) -> Vec<Mistake> {
+        let mut settings: Vec<(Vec<Segment>, &str, &str)> = variables
+            .all
             .iter()
             .filter_map(|(name, value)| {
-                let path = name.strip_prefix(PREFIX).filter(|p| p.contains("__"))?;
+                let path = name.strip_prefix(variables.prefix).filter(|p| p.contains("__"))?;
                 let path = path.split("__").map(Segment::parse).collect();
                 Some((path, name.as_str(), value.as_str()))
             })

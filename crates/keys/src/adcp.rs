@@ -1,0 +1,274 @@
+//! How AdCP signs: what a signature of a request or of a webhook has to cover, on which terms it
+//! holds, in which order that is looked at, and how one is made (AdCP 3.1, "Signed requests" and
+//! "Webhook callbacks").
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::{SignedDuration, Timestamp};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use tradepost_wire::adcp::signing::{ALGORITHMS, Digest, Fault, Surface};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
+
+use crate::http_signature::{self, BadTarget, Input, Malformed, Message, Target, content_digest};
+use crate::{Algorithm, SigningKey, sha256};
+
+/// How far two clocks may differ.
+pub const SKEW: SignedDuration = SignedDuration::from_secs(60);
+
+/// The longest time that a signature may hold.
+pub const LONGEST: SignedDuration = SignedDuration::from_secs(300);
+
+/// The least that a nonce has, in bytes.
+const NONCE_BYTES: usize = 16;
+
+/// The longest nonce and the longest name of a key, in characters.
+const MAX_TEXT: usize = 256;
+
+impl From<Malformed> for Fault {
+    fn from(_: Malformed) -> Self {
+        Self::HeaderMalformed
+    }
+}
+
+/// A signature that says of itself what the profile demands. Whether it is one is still to be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The name of its key.
+    pub keyid: String,
+    /// What makes it different from every other of its key.
+    pub nonce: String,
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Until when it holds.
+    pub expires: Timestamp,
+    /// Its terms.
+    pub input: Input,
+    /// The signature.
+    pub signature: Vec<u8>,
+}
+
+impl Claim {
+    /// What is signed, by the message's own account: steps 1 to 6 of the published checklist.
+    /// `None` when the message is not signed.
+    ///
+    /// # Errors
+    /// The first step that fails.
+    pub fn of(
+        message: &Message<'_>,
+        surface: Surface,
+        digest: Digest,
+        has_body: bool,
+        now: Timestamp,
+    ) -> Result<Option<Self>, Fault> {
+        let Some((input, signature)) = http_signature::pick(message)? else { return Ok(None) };
+        single(message, &input)?;
+        let text = |term: &Option<String>| term.clone().ok_or(Fault::ParamsIncomplete);
+        let (nonce, keyid) = (text(&input.nonce)?, text(&input.keyid)?);
+        let (alg, tag) = (text(&input.alg)?, text(&input.tag)?);
+        let created = input.created.ok_or(Fault::ParamsIncomplete)?;
+        let expires = input.expires.ok_or(Fault::ParamsIncomplete)?;
+        let random = URL_SAFE_NO_PAD.decode(&nonce).is_ok_and(|bytes| bytes.len() >= NONCE_BYTES);
+        if !random || nonce.len() > MAX_TEXT || !(1..=MAX_TEXT).contains(&keyid.len()) {
+            return Err(Fault::HeaderMalformed);
+        }
+        if tag != surface.tag() {
+            return Err(Fault::TagInvalid);
+        }
+        let known = Algorithm::of_http(&alg).filter(|known| ALGORITHMS.contains(known));
+        let algorithm = known.ok_or(Fault::AlgNotAllowed)?;
+        let moment = |seconds| Timestamp::from_second(seconds).map_err(|_| Fault::WindowInvalid);
+        let (created, expires) = (moment(created)?, moment(expires)?);
+        if expires <= created
+            || expires.duration_since(created) > LONGEST
+            || created.duration_since(now) > SKEW
+            || now.duration_since(expires) > SKEW
+        {
+            return Err(Fault::WindowInvalid);
+        }
+        if !["@method", "@target-uri", "@authority"].iter().all(|name| input.covers(name))
+            || has_body && !input.covers("content-type")
+        {
+            return Err(Fault::ComponentsIncomplete);
+        }
+        match (digest, input.covers("content-digest")) {
+            (Digest::Required, false) if has_body => return Err(Fault::ComponentsIncomplete),
+            (Digest::Forbidden, true) => return Err(Fault::ComponentsUnexpected),
+            (Digest::Required | Digest::Forbidden | Digest::Either, _) => {}
+        }
+        Ok(Some(Self { keyid, nonce, algorithm, expires, input, signature }))
+    }
+
+    /// Until when its nonce has to be remembered (step 13).
+    #[must_use]
+    pub fn remembered_until(&self) -> Timestamp {
+        // It still holds in the last second of the window.
+        let after = SKEW.saturating_add(SignedDuration::from_secs(1));
+        self.expires.saturating_add(after).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Whether the body is the one that is covered (step 11); also when none is.
+    ///
+    /// # Errors
+    /// That it is another.
+    pub fn body(&self, message: &Message<'_>, body: &[u8]) -> Result<(), Fault> {
+        if !self.input.covers("content-digest") {
+            return Ok(());
+        }
+        let field = message.field("content-digest")?.ok_or(Fault::DigestMismatch)?;
+        let digests = http_signature::digests(&field)?;
+        let named = digests.iter().find(|(name, _)| *name == "sha-256");
+        match named {
+            Some((_, digest)) if *digest == sha256(body) => Ok(()),
+            Some(_) | None => Err(Fault::DigestMismatch),
+        }
+    }
+}
+
+/// What is covered and is no list has one value: of two, two readers could take different ones.
+fn single(message: &Message<'_>, input: &Input) -> Result<(), Fault> {
+    if input.covers("content-type") {
+        let mut quoted = false;
+        let listed = |byte: u8| {
+            quoted ^= byte == b'"';
+            byte == b',' && !quoted
+        };
+        let field = message.field("content-type")?;
+        if field.is_some_and(|field| field.bytes().any(listed)) {
+            return Err(Fault::HeaderMalformed);
+        }
+    }
+    if input.covers("content-digest")
+        && let Some(field) = message.field("content-digest")?
+    {
+        http_signature::digests(&field)?;
+    }
+    Ok(())
+}
+
+/// Whether a key may sign here (step 8): its purposes, and that its parts belong together.
+///
+/// # Errors
+/// That it may not.
+pub fn purpose(jwk: &Value, surface: Surface, algorithm: Algorithm) -> Result<(), Fault> {
+    let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+    let uses = match surface {
+        Surface::Request => ["request-signing"].as_slice(),
+        // The second is what AdCP 3.0 wanted.
+        Surface::Webhook => ["request-signing", "webhook-signing"].as_slice(),
+    };
+    let operations = jwk.get("key_ops").and_then(Value::as_array);
+    let verifies = operations.is_some_and(|all| all.iter().any(|one| one == "verify"));
+    let (kty, crv) = algorithm.key_type();
+    let fits = text("use") == Some("sig")
+        && verifies
+        && text("adcp_use").is_some_and(|purpose| uses.contains(&purpose))
+        && text("alg") == Some(algorithm.name())
+        && (text("kty"), text("crv")) == (Some(kty), crv);
+    if fits { Ok(()) } else { Err(Fault::KeyPurposeInvalid) }
+}
+
+/// A POST that is to be signed.
+#[derive(Debug, Clone, Copy)]
+pub struct Post<'p> {
+    /// What it is.
+    pub surface: Surface,
+    /// Where it goes.
+    pub url: &'p str,
+    /// Of which media type it is.
+    pub content_type: &'p str,
+    /// Its body.
+    pub body: &'p [u8],
+    /// Whether the body is covered.
+    pub covers_body: bool,
+}
+
+/// Why something cannot be signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsigned {
+    /// Its address cannot.
+    Target(BadTarget),
+    /// A header of it cannot.
+    Header(Malformed),
+    /// The machine has no random numbers.
+    Random,
+}
+
+impl fmt::Display for Unsigned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Target(bad) => write!(f, "the request cannot be signed: {bad}"),
+            Self::Header(bad) => write!(f, "the request cannot be signed: {bad}"),
+            Self::Random => f.write_str("the machine has no random numbers"),
+        }
+    }
+}
+
+impl std::error::Error for Unsigned {}
+
+/// What makes a signature different from every other.
+pub type Nonce = [u8; NONCE_BYTES];
+
+/// A fresh one.
+///
+/// # Errors
+/// When the machine has no random numbers.
+pub fn nonce() -> Result<Nonce, Unsigned> {
+    let mut nonce = [0; NONCE_BYTES];
+    SystemRandom::new().fill(&mut nonce).map_err(|_| Unsigned::Random)?;
+    Ok(nonce)
+}
+
+impl Post<'_> {
+    /// The headers that sign it, for as long as a signature may hold. Their bytes are written as AdCP
+    /// 3.1 does.
+    ///
+    /// # Errors
+    /// Why it cannot be signed.
+    pub fn sign(
+        &self,
+        key: &SigningKey,
+        nonce: &Nonce,
+        now: Timestamp,
+    ) -> Result<Vec<(&'static str, String)>, Unsigned> {
+        let target = Target::read(self.url).map_err(Unsigned::Target)?;
+        let digest = self.covers_body.then(|| content_digest(&sha256(self.body)));
+        let mut fields = vec![("content-type", self.content_type)];
+        fields.extend(digest.as_deref().map(|digest| ("content-digest", digest)));
+        let message = Message { method: "POST", target: &target, fields: &fields };
+        let input = self.terms(key, nonce, now);
+        let base = message.base(&input).map_err(Unsigned::Header)?;
+        let signature = key.sign(base.as_bytes()).map_err(|_| Unsigned::Random)?;
+        let signature = URL_SAFE_NO_PAD.encode(signature);
+        let mut headers = vec![
+            ("signature-input", format!("sig1={}", input.text)),
+            ("signature", format!("sig1=:{signature}:")),
+        ];
+        headers.extend(digest.map(|digest| ("content-digest", digest)));
+        Ok(headers)
+    }
+
+    fn terms(&self, key: &SigningKey, nonce: &Nonce, now: Timestamp) -> Input {
+        let mut components = vec!["@method", "@target-uri", "@authority", "content-type"];
+        if self.covers_body {
+            components.push("content-digest");
+        }
+        let created = now.as_second();
+        let input = Input {
+            text: String::new(),
+            components: components.into_iter().map(ToOwned::to_owned).collect(),
+            created: Some(created),
+            expires: Some(created.saturating_add(LONGEST.as_secs())),
+            nonce: Some(URL_SAFE_NO_PAD.encode(nonce)),
+            keyid: Some(key.kid().to_owned()),
+            alg: Some(key.algorithm().http_name().to_owned()),
+            tag: Some(self.surface.tag().to_owned()),
+        };
+        input.written()
+    }
+}
+
+#[cfg(test)]
+mod tests;

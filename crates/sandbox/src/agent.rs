@@ -1,0 +1,52 @@
+//! An agent of A2A without a profile: every message becomes a task, which ends at once.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use tradepost_server::fault::Fault;
+use tradepost_server::http::Settings;
+use tradepost_server::memory::Memory;
+use tradepost_server::prelude::*;
+
+/// Its id.
+const ID: &str = "sandbox";
+
+/// The agent.
+#[derive(Debug)]
+struct Plain {
+    card: PublishedCard,
+    auth: Authenticator,
+    service: Service,
+}
+
+/// Everything that can be asked of the agent, which keeps its tasks in memory and is reached at
+/// `address`.
+pub(crate) fn router(clock: Clock, address: SocketAddr) -> Result<Router, Fault> {
+    let mut card =
+        card::describe("Sandbox", "Makes a task of every message.", &format!("http://{address}"));
+    card.capabilities.streaming = false;
+    let card = PublishedCard::of(&card, clock.now());
+    let memory = Arc::new(Memory::default());
+    let service = Service::open(Arc::clone(&memory) as _, clock.clone(), ID)?;
+    let agent = Plain { card, auth: Authenticator::open_to_all(ID), service };
+    Ok(http::router(Arc::new(Desk::new(Settings::default(), clock, memory, vec![Arc::new(agent)]))))
+}
+
+impl Agent for Plain {
+    fn card(&self) -> &PublishedCard {
+        &self.card
+    }
+
+    fn auth(&self) -> &Authenticator {
+        &self.auth
+    }
+
+    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+        self.service.perform(incoming, |_, _| {
+            Ok(Plan::work(async |progress| {
+                progress.status(TaskState::Completed, Some("Done.")).await
+            }))
+        })
+    }
+}

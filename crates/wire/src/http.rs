@@ -1,0 +1,6 @@
+//! What headers of HTTP say, read alike on both sides.
+
+pub mod date;
+mod media_type;
+
+pub use media_type::MediaType;
