@@ -247,7 +247,7 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     let now = Clock::system().now();
     let (of, to, given) = (account.clone(), agent.clone(), rights.clone());
     let done = vault.act(move |shelf| {
-        staff::grant(Office { publisher: &publisher, shelf, now }, &of, &to, given)
+        staff::grant(Office { publisher: &publisher, shelf, now }, &of, &to, given.clone())
     });
     let done = done.map_err(|fault| Failure::fault(&fault))?;
     let before = done.map_err(|denied| match denied {
