@@ -25,7 +25,7 @@ const UNANSWERED: Duration = Duration::from_secs(15);
 
 /// Where a PostgreSQL is, and as whom to use it: a URL as `libpq` reads it. It may hold a password,
 /// and shows none.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
     config: Config,
     /// Whether TLS is spoken.

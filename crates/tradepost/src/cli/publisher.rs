@@ -12,11 +12,11 @@ use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
 use tradepost_publisher::task::end::Office;
 use tradepost_server::clock::Clock;
-use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
 
 use self::offline::Offline;
 use super::output::Failure;
+use super::place::Place as Kept;
 use super::{Context, Outcome, check_config, dealers};
 use crate::adcp::vault::StoreVault;
 use crate::config::{Config, read};
@@ -123,9 +123,8 @@ struct Place {
     /// The demo's publisher instead of a configuration file.
     #[arg(long, conflicts_with = "config")]
     demo_publisher: bool,
-    /// The folder in which `serve` keeps its data.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
-    data: PathBuf,
+    #[command(flatten)]
+    kept: Kept,
 }
 
 /// Runs it.
@@ -290,18 +289,10 @@ impl Place {
         Ok(config)
     }
 
-    fn store(&self) -> Result<Arc<Store>, Failure> {
-        // Opening creates, which would hide a mistyped folder.
-        if !Store::exists(&self.data) {
-            let message = format!("there is no data of tradepost in {}", self.data.display());
-            return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
-        }
-        dealers::open(&self.data).map(Arc::new)
-    }
-
     /// The publishers of the configuration, or the one that is named.
     fn publishers(&self, context: &Context) -> Result<Vec<Publishing>, Failure> {
-        let mut found = self.config(context)?.publishers;
+        let mut config = self.config(context)?;
+        let mut found = std::mem::take(&mut config.publishers);
         let ids: Vec<_> = found.iter().map(|known| known.profile.id.clone()).collect();
         if ids.is_empty() {
             return Err(Failure::usage("the configuration has no publisher"));
@@ -313,7 +304,7 @@ impl Place {
                     .hint(format!("its publishers are: {}", ids.join(", "))));
             }
         }
-        let store = self.store()?;
+        let store = Arc::new(self.kept.open(Some(&config), context)?);
         let open = |config: crate::config::Publisher| {
             let vault = StoreVault::new(Arc::clone(&store), &config.profile.id);
             let profile = Arc::new(config.profile);
