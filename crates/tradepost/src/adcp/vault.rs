@@ -89,6 +89,3 @@ impl Vault for StoreVault {
 fn broken(fault: Fault) -> Fault {
     Fault::new("using the store", fault)
 }
-
-#[cfg(test)]
-mod tests;
