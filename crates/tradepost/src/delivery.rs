@@ -134,7 +134,8 @@ impl Deliveries {
     /// `grace` long. What is left is delivered by the next process.
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: Duration) {
         let now = self.clock.now();
-        // Whoever was sending is gone: one process at a time serves a data folder.
+        // Whoever was sending is gone: one process at a time serves a data folder. Of several on one
+        // database another may be sending, and the store leaves alone what is not lost yet.
         if let Err(fault) = self.store.write(move |tx| tx.resume_deliveries(now)).await {
             tracing::error!(cause = %fault.chain(), "deliveries could not be resumed");
         }

@@ -16,7 +16,7 @@ use tradepost_wire::json::{Value, json};
 
 use self::offline::Offline;
 use super::output::Failure;
-use super::place::Place as Kept;
+use super::place::Place;
 use super::{Context, Outcome, check_config, dealers};
 use crate::adcp::vault::StoreVault;
 use crate::config::{Config, read};
@@ -42,7 +42,7 @@ enum Command {
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         #[command(flatten)]
-        place: Place,
+        place: Whose,
     },
     /// Approve an account, a creative, or the media buy of a task.
     Approve(Item),
@@ -80,7 +80,7 @@ struct Item {
     #[arg(long, value_name = "ID")]
     account: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: Whose,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -109,11 +109,11 @@ struct Grant {
     #[arg(long, conflicts_with_all = ["tasks", "fields", "read_only"])]
     revoke: bool,
     #[command(flatten)]
-    place: Place,
+    place: Whose,
 }
 
 #[derive(Debug, clap::Args)]
-struct Place {
+struct Whose {
     /// The publisher; not needed when the configuration has one.
     #[arg(long, value_name = "ID")]
     publisher: Option<String>,
@@ -124,7 +124,7 @@ struct Place {
     #[arg(long, conflicts_with = "config")]
     demo_publisher: bool,
     #[command(flatten)]
-    kept: Kept,
+    place: Place,
 }
 
 /// Runs it.
@@ -274,7 +274,7 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     Ok(())
 }
 
-impl Place {
+impl Whose {
     fn config(&self, context: &Context) -> Result<Config, Failure> {
         if self.demo_publisher {
             let mut config = read::demo_publisher();
@@ -304,7 +304,7 @@ impl Place {
                     .hint(format!("its publishers are: {}", ids.join(", "))));
             }
         }
-        let store = Arc::new(self.kept.open(Some(&config), context)?);
+        let store = Arc::new(self.place.open(Some(&config), context)?);
         let open = |config: crate::config::Publisher| {
             let vault = StoreVault::new(Arc::clone(&store), &config.profile.id);
             let profile = Arc::new(config.profile);

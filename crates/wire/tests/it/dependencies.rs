@@ -122,7 +122,7 @@ const SENTENCES: &[Sentence] = &[
     Sentence {
         name: "store",
         knows: &["buyer", "dealer", "publisher", "server", "wire"],
-        without: &["axum", "tower", "hyper", "reqwest", "rustls", "tonic", "clap"],
+        without: &["axum", "tower", "hyper", "reqwest", "tonic", "clap"],
         unsaid: &["std::env::", "std::process", "TcpStream", "Timestamp::now()"],
     },
     // Everything that runs. Known by none.
