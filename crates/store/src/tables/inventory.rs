@@ -209,7 +209,7 @@ impl Database {
         lifetime: SignedDuration,
     ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
         let oldest = now.saturating_sub(lifetime).unwrap_or(Timestamp::MIN);
-        let (mut listings, mut gone) = (Vec::new(), Vec::new());
+        let (mut listings, mut gone, mut broken) = (Vec::new(), Vec::new(), None);
         self.0.each(
             "reading the inventory",
             "SELECT vehicle_id, vin, stock, make, model, status, body, updated_at, removed_at
@@ -218,7 +218,10 @@ impl Database {
             |row| {
                 let make = row.get::<Option<String>>(3)?;
                 match row.get(8)? {
-                    None => listings.push(listing(&row.get::<String>(6)?, row.get(7)?)?),
+                    None => match listing(&row.get::<String>(6)?, row.get(7)?) {
+                        Ok(vehicle) => listings.push(vehicle),
+                        Err(fault) => broken = Some(fault),
+                    },
                     Some(removed_at) => gone.push(Tombstone {
                         vehicle_id: row.get(0)?,
                         vin: row.get(1)?,
@@ -228,10 +231,10 @@ impl Database {
                         removed_at,
                     }),
                 }
-                Ok(true)
+                Ok(broken.is_none())
             },
         )?;
-        Ok((listings, gone))
+        broken.map_or(Ok((listings, gone)), Err)
     }
 }
 

@@ -243,7 +243,7 @@ impl Database {
             "reading when a webhook is due",
             "SELECT min(due_at) FROM push_configs WHERE agent_id = $1 AND due_at > $2",
             params![agent_id, after],
-            |row| Ok(row.get(0)?),
+            |row| row.get(0),
         )
     }
 

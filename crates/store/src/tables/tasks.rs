@@ -180,7 +180,7 @@ impl Database {
             params![owner.agent_id, owner.principal, filter.context_id, state, since],
             |row| row.get::<i64>(0),
         )?;
-        let (moment, id) = after.map(|(at, id)| (at, id)).unzip();
+        let (moment, id) = after.unzip();
         let rows = self.0.all(
             "listing tasks",
             &format!(

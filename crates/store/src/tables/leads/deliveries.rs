@@ -297,7 +297,7 @@ impl Database {
             "reading when a delivery is due",
             "SELECT min(due_at) FROM lead_deliveries WHERE due_at > $1",
             params![after],
-            |row| Ok(row.get(0)?),
+            |row| row.get(0),
         )
     }
 

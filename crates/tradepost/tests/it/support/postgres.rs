@@ -20,9 +20,9 @@ fn say(database: &str, sql: &str) -> Result<Vec<String>, tokio_postgres::Error> 
         let said = client.simple_query(sql).await?;
         drop(client);
         let _ = connection.await;
-        let first = |message: &SimpleQueryMessage| match message {
-            SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
-            _ => None,
+        let first = |message: &SimpleQueryMessage| {
+            let SimpleQueryMessage::Row(row) = message else { return None };
+            row.get(0).map(ToOwned::to_owned)
         };
         Ok(said.iter().filter_map(first).collect())
     })
