@@ -14,8 +14,7 @@ use super::{ApiKey, Entry, Owner, PushBusy, PushPlace, Store, TaskFilter, TaskLo
 
 impl Keys for Store {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
-        let reader = self.key_reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        reader.api_key(agent_id, id)
+        self.key_readers.any(|reader| reader.api_key(agent_id, id))
     }
 
     fn note_use(&self, id: &str, day: Date) {
@@ -60,7 +59,7 @@ impl Secrets for Store {
 
 impl TaskLog for Store {
     fn submit(&self, mut job: Job, done: Done) -> Result<(), Fault> {
-        self.writer.submit(move |tx| job(tx), done)
+        self.writer.submit_in_order(move |tx| job(tx), done)
     }
 
     fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
@@ -113,10 +112,10 @@ impl TaskLog for Store {
         busy: &PushBusy,
         limit: usize,
     ) -> Result<Vec<PushPlace>, Fault> {
-        self.read(|db| db.push_due(agent_id, now, busy, limit))
+        self.read_due(|db| db.push_due(agent_id, now, busy, limit))
     }
 
     fn push_next_due(&self, agent_id: &str, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
-        self.read(|db| db.push_next_due(agent_id, after))
+        self.read_due(|db| db.push_next_due(agent_id, after))
     }
 }

@@ -16,7 +16,7 @@ use tradepost_server::metrics::histogram;
 use tradepost_wire::fault::Fault;
 
 use super::Store;
-use super::sqlite::counts::Rows;
+use super::tables::counts::Rows;
 
 /// What the writer counts.
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@ impl Store {
     /// # Errors
     /// When the database fails, here as everywhere.
     pub fn untold_events(&self, dealer_id: &str, limit: u32) -> Result<Vec<(i64, String)>, Fault> {
-        self.read(|db| db.untold_events(dealer_id, limit))
+        self.read_due(|db| db.untold_events(dealer_id, limit))
     }
 
     /// Deliveries that are due, the longest due first, but for those who have to wait. A busy host
@@ -29,7 +29,7 @@ impl Store {
         busy: &PushBusy,
         limit: usize,
     ) -> Result<Vec<DeliveryRecord>, Fault> {
-        self.read(|db| db.deliveries_due(now, busy, limit))
+        self.read_due(|db| db.deliveries_due(now, busy, limit))
     }
 
     /// When the next delivery becomes due after a moment.
@@ -37,7 +37,7 @@ impl Store {
     /// # Errors
     /// When the database fails.
     pub fn deliveries_next_due(&self, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
-        self.read(|db| db.deliveries_next_due(after))
+        self.read_due(|db| db.deliveries_next_due(after))
     }
 
     /// Deliveries, the latest first: of one dealer, of one lead, in one state, or all.

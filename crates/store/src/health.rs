@@ -29,7 +29,7 @@ const FRESH: Duration = Duration::from_secs(1);
 
 /// How much is written to find out whether commits succeed again: more than a lead needs. A row alone
 /// finds room in the database's log when nothing else does.
-const ROOM: i64 = 512 * 1024;
+const ROOM: usize = 512 * 1024;
 
 /// Why nothing new can be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,8 @@ type Identity = (u64, u64);
 /// What is known of the store.
 #[derive(Debug)]
 pub(super) struct Health {
-    database: PathBuf,
+    /// The file; a server looks after its own.
+    database: Option<PathBuf>,
     files: Vec<(PathBuf, Identity)>,
     /// What holds until a restart.
     lost: OnceLock<Trouble>,
@@ -94,12 +95,13 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// Of an open database.
-    pub(super) fn of(database: &Path) -> Self {
+    /// Of an open file, or of a server.
+    pub(super) fn of(database: Option<&Path>) -> Self {
         let known = |path: PathBuf| identity(&path).ok().map(|identity| (path, identity));
+        let files = database.map(files_of).into_iter().flatten().filter_map(known).collect();
         Self {
-            database: database.to_owned(),
-            files: files_of(database).into_iter().filter_map(known).collect(),
+            database: database.map(Path::to_owned),
+            files,
             lost: OnceLock::new(),
             failed: Mutex::default(),
             least_free: AtomicU64::new(0),
@@ -140,7 +142,8 @@ impl Health {
     pub(super) fn has_room(&self) -> Result<(), Fault> {
         const WHAT: &str = "looking for free space";
         let least = self.least_free.load(Ordering::Relaxed);
-        let folder = self.database.parent().unwrap_or(Path::new("."));
+        let Some(database) = &self.database else { return Ok(()) };
+        let folder = database.parent().unwrap_or(Path::new("."));
         let space = rustix::fs::statvfs(folder).map_err(Fault::on(WHAT))?;
         let free = space.f_bavail.saturating_mul(space.f_frsize);
         if free < least {
@@ -209,7 +212,8 @@ impl Health {
         let health = Arc::clone(self);
         let look = move || {
             if health.intact().is_ok()
-                && let Err(fault) = sqlite::health::peek(&health.database)
+                && let Some(database) = &health.database
+                && let Err(fault) = sqlite::peek(database)
             {
                 health.note(&fault);
             }

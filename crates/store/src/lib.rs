@@ -1,14 +1,14 @@
 //! What must survive a crash: listings, leads, appointments, idempotency keys and cards. Every
-//! query is named for its intent; SQL is in `sqlite` and below, and in `inbox`, only.
+//! query is named for its intent; SQL is in `tables`, in what opens either database, and in `inbox`, only.
 //!
-//! One thread writes. It takes the jobs that wait, runs each in a savepoint of one transaction,
-//! commits once for all of them, and only then tells anybody that anything happened.
+//! It is kept in a file of SQLite, which is one process's, or by a PostgreSQL, which any number of
+//! processes share. A job is one transaction on both; see `writer` for who runs it.
 
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::consent::{ConsentCheck, Hash};
@@ -25,12 +25,18 @@ mod counts;
 mod deliveries;
 mod health;
 pub mod inbox;
+mod postgres;
+mod sql;
 mod sqlite;
+mod tables;
 mod writer;
 
 pub use health::{NotReady, Trouble};
-pub use sqlite::Transaction;
-pub use sqlite::inventory::Replacement;
+pub use postgres::DatabaseUrl;
+use sql::Connection;
+use tables::Database;
+pub use tables::Transaction;
+pub use tables::inventory::Replacement;
 pub use tradepost_server::auth::key::ApiKey;
 pub use tradepost_server::card::CardIdentity;
 pub use tradepost_server::tasks::log::{
@@ -44,16 +50,41 @@ const ERASED_AT_ONCE: u32 = 100;
 /// The database's name in the data folder.
 const FILE: &str = "tradepost.sqlite";
 
-/// The store. One writer, any number of readers; cheap to share behind an `Arc`.
+/// How many sessions of a server write, beside the one for jobs that keep their order.
+const WRITERS: usize = 4;
+
+/// How many sessions of a server read for each of those that must not wait for each other.
+const READERS: usize = 3;
+
+/// The store: a file or a server, whoever reads and writes. Cheap to share behind an `Arc`.
 #[derive(Debug)]
 pub struct Store {
     writer: writer::Writer,
-    reader: Mutex<sqlite::Database>,
+    readers: Readers,
     /// Every request with a key reads it, and must not wait for somebody who reads an inventory.
-    key_reader: Mutex<sqlite::Database>,
+    key_readers: Readers,
     /// Publishers read for each request, too.
-    shelf_reader: Mutex<sqlite::Database>,
+    shelf_readers: Readers,
+    /// Reads what is to be delivered, where one process of several does so.
+    courier: Option<Readers>,
     health: Arc<health::Health>,
+}
+
+/// Connections for reading; whoever comes takes one that is free, or waits.
+#[derive(Debug)]
+struct Readers(Vec<Mutex<Database>>);
+
+impl Readers {
+    fn of(connections: Vec<Connection>) -> Self {
+        Self(connections.into_iter().map(|connection| Mutex::new(Database(connection))).collect())
+    }
+
+    fn any<T>(&self, job: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        let free = self.0.iter().find_map(|reader| reader.try_lock().ok());
+        let waited = || Some(self.0.first()?.lock().unwrap_or_else(PoisonError::into_inner));
+        let reader = free.or_else(waited);
+        reader.map_or_else(|| Err(Fault::new("reading", "nobody reads")), |reader| job(&reader))
+    }
 }
 
 impl Store {
@@ -74,16 +105,54 @@ impl Store {
         Self::open_as(directory, sqlite::Schema::Keep)
     }
 
+    /// Opens the store in a PostgreSQL database, creates its tables when it has none, and brings them
+    /// up to date when they are of an older version. Others may be using it.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub fn connect(url: &DatabaseUrl) -> Result<Self, Fault> {
+        Self::connect_as(url, sqlite::Schema::Migrate)
+    }
+
+    /// The same for whoever leaves tables of an older version alone.
+    ///
+    /// # Errors
+    /// When the database cannot be used, or is of another version.
+    pub fn join(url: &DatabaseUrl) -> Result<Self, Fault> {
+        Self::connect_as(url, sqlite::Schema::Keep)
+    }
+
     fn open_as(directory: &Path, schema: sqlite::Schema) -> Result<Self, Fault> {
         create_private(directory).map_err(Fault::on("creating the data folder"))?;
         let path = directory.join(FILE);
         restrict(&path).map_err(Fault::on("creating the database"))?;
-        let database = sqlite::Database::open(&path, schema)?;
-        let reader = || Ok(Mutex::new(sqlite::Database::open(&path, sqlite::Schema::Keep)?));
-        let (reader, key_reader, shelf_reader) = (reader()?, reader()?, reader()?);
-        let health = Arc::new(health::Health::of(&path));
-        let writer = writer::Writer::start(database, Arc::clone(&health))?;
-        Ok(Self { writer, reader, key_reader, shelf_reader, health })
+        let connection = sqlite::open(&path, schema)?;
+        let reader = || {
+            let connection = sqlite::open(&path, sqlite::Schema::Keep)?;
+            Ok(Readers::of(vec![Connection::Sqlite(connection)]))
+        };
+        let (readers, key_readers, shelf_readers) = (reader()?, reader()?, reader()?);
+        let health = Arc::new(health::Health::of(Some(&path)));
+        let writer = writer::Writer::of_file(connection, Arc::clone(&health))?;
+        Ok(Self { writer, readers, key_readers, shelf_readers, courier: None, health })
+    }
+
+    fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, Fault> {
+        let server = postgres::Server::at(url.clone())?;
+        postgres::prepare(&server.session(), schema)?;
+        let session = |_| Connection::Postgres(server.session());
+        let sessions = |count| (0..count).map(session).collect::<Vec<_>>();
+        let health = Arc::new(health::Health::of(None));
+        let writer = writer::Writer::of_server(session(0), sessions(WRITERS), &health)?;
+        let readers = |count| Readers::of(sessions(count));
+        Ok(Self {
+            writer,
+            readers: readers(READERS),
+            key_readers: readers(READERS),
+            shelf_readers: readers(READERS),
+            courier: Some(readers(1)),
+            health,
+        })
     }
 
     /// Nothing new is taken from now on when there are fewer bytes left than that.
@@ -98,13 +167,14 @@ impl Store {
     }
 
     /// Runs `job` in a transaction and returns when it is on disk. When `job` fails or panics, or
-    /// the commit fails, nothing has changed.
+    /// the commit fails, nothing has changed. A server may undo what it did for the sake of others;
+    /// then it is run again from the start.
     ///
     /// # Errors
     /// What the job returned, or that the database failed.
     pub async fn write<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.writer.submit(job, move |outcome| {
@@ -120,7 +190,7 @@ impl Store {
     /// What the job returned, or that the database failed.
     pub fn write_blocking<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         self.writer.submit(job, move |outcome| {
@@ -135,15 +205,35 @@ impl Store {
     /// What the job returned, that the database failed, or that there is too little room.
     pub async fn take<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+        mut job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let health = Arc::clone(&self.health);
         self.write(move |tx| health.has_room().and_then(|()| job(tx))).await
     }
 
-    fn read<T>(&self, job: impl FnOnce(&sqlite::Database) -> Result<T, Fault>) -> Result<T, Fault> {
-        let reader = self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        job(&reader).inspect_err(|fault| self.health.note(fault))
+    fn read<T>(&self, job: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.readers.any(job).inspect_err(|fault| self.health.note(fault))
+    }
+
+    /// Reads what is to be delivered; nothing where another process delivers.
+    fn read_due<T: Default>(
+        &self,
+        job: impl FnOnce(&Database) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let Some(courier) = &self.courier else { return self.read(job) };
+        courier.any(|database| match &database.0 {
+            Connection::Postgres(session) if !session.is_chosen()? => Ok(T::default()),
+            Connection::Postgres(_) | Connection::Sqlite(_) => job(database),
+        })
+    }
+
+    /// Whether it falls to this process to deliver what is to be delivered. Of several that share a
+    /// database one is chosen, until it ends or loses the database.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn is_courier(&self) -> Result<bool, Fault> {
+        self.read_due(|_| Ok(true))
     }
 
     /// Lets a job read what a publisher keeps, in one consistent state.
@@ -155,8 +245,7 @@ impl Store {
         publisher: &str,
         job: &mut dyn FnMut(&dyn Shelf),
     ) -> Result<(), Fault> {
-        let reader = self.shelf_reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        reader.read_shelf(publisher, job)
+        self.shelf_readers.any(|reader| reader.read_shelf(publisher, job))
     }
 
     /// Makes `units` the whole inventory of a dealer, or with `dry_run` only says what would
@@ -172,7 +261,7 @@ impl Store {
         dry_run: bool,
     ) -> Result<Replacement, Fault> {
         let dealer_id = dealer_id.to_owned();
-        let rows = units.iter().map(sqlite::inventory::Row::new).collect::<Result<Vec<_>, _>>()?;
+        let rows = units.iter().map(tables::inventory::Row::new).collect::<Result<Vec<_>, _>>()?;
         self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &rows, now, dry_run))
     }
 
@@ -218,7 +307,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<CardIdentity, Fault> {
         let (dealer_id, content_hash) = (dealer_id.to_owned(), content_hash.to_owned());
-        self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, fresh_id, now))
+        self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, &fresh_id, now))
     }
 
     /// Every key, the newest last; of one dealer when `dealer_id` is given.
@@ -254,10 +343,10 @@ impl Store {
     /// When the writer is gone.
     pub fn submit<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
         done: impl FnOnce(Result<T, Fault>) + Send + 'static,
     ) -> Result<(), Fault> {
-        self.writer.submit(job, done)
+        self.writer.submit_in_order(job, done)
     }
 
     /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
@@ -345,14 +434,14 @@ impl Store {
         }
         let erased = self.write_blocking(move |tx| {
             let mut erased = Vec::with_capacity(leads.len());
-            for lead_id in leads {
-                if tx.erase_lead(&lead_id, now)? {
-                    erased.push(lead_id);
+            for lead_id in &leads {
+                if tx.erase_lead(lead_id, now)? {
+                    erased.push(lead_id.clone());
                 }
             }
             Ok(erased)
         })?;
-        self.read(|db| db.empty_log())?;
+        self.read(|db| db.0.empty_log())?;
         Ok(erased)
     }
 

@@ -1,38 +1,40 @@
-//! The embedded store: SQLite in WAL mode with full synchronisation, so that what was committed
+//! The embedded database: SQLite in WAL mode with full synchronisation, so that what was committed
 //! is on disk.
 
 use std::path::Path;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::types::ValueRef;
+use rusqlite::{CachedStatement, Connection, OpenFlags, OptionalExtension as _, Statement};
 use tradepost_wire::fault::Fault;
 
-use super::CardIdentity;
+use super::sql::{Cell, Read, Row, Unread, Value};
+use super::tables;
 
-pub(super) mod consents;
-pub(super) mod counts;
-pub(super) mod health;
-pub(super) mod inventory;
-pub(super) mod keys;
-pub(super) mod leads;
-pub(super) mod publisher;
-pub(super) mod push;
-pub(super) mod signatures;
-pub(super) mod tasks;
+/// What becomes of a schema that is of an older version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Schema {
+    /// It is brought up to date.
+    Migrate,
+    /// It is left alone and not used: a server of that version may be running.
+    Keep,
+}
+
+/// How many statements a connection keeps ready: all that there are.
+const STATEMENTS: usize = 128;
 
 /// One step for each schema version, applied in order; `user_version` counts them.
-const MIGRATIONS: &[&str] = &[
+pub(super) const MIGRATIONS: &[&str] = &[
     DEALER_SCHEMA,
-    keys::SCHEMA,
-    tasks::SCHEMA,
-    push::SCHEMA,
-    publisher::SCHEMA,
-    leads::SCHEMA,
-    health::SCHEMA,
-    consents::SCHEMA,
-    signatures::SCHEMA,
-    leads::deliveries::SCHEMA,
+    tables::keys::SCHEMA,
+    tables::tasks::SCHEMA,
+    tables::push::SCHEMA,
+    tables::publisher::SCHEMA,
+    tables::leads::SCHEMA,
+    tables::health::SCHEMA,
+    tables::consents::SCHEMA,
+    tables::signatures::SCHEMA,
+    tables::leads::deliveries::SCHEMA,
 ];
 
 const DEALER_SCHEMA: &str = "
@@ -109,80 +111,48 @@ const DEALER_SCHEMA: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// A connection.
-#[derive(Debug)]
-pub(super) struct Database(Connection);
-
-/// What becomes of a schema that is of an older version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Schema {
-    /// It is brought up to date.
-    Migrate,
-    /// It is left alone and not used: a server of that version may be running.
-    Keep,
+/// Opens or creates the file.
+pub(super) fn open(path: &Path, schema: Schema) -> Result<Connection, Fault> {
+    let on = Fault::on::<rusqlite::Error>;
+    let connection = Connection::open(path).map_err(on("opening the database"))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Another process may be importing.
+    connection
+        .busy_timeout(Duration::from_secs(10))
+        .and_then(|()| connection.pragma_update(None, "journal_mode", "wal"))
+        .and_then(|()| connection.pragma_update(None, "synchronous", "full"))
+        .and_then(|()| connection.pragma_update(None, "foreign_keys", true))
+        // What is erased is overwritten, and not only marked as free.
+        .and_then(|()| connection.pragma_update(None, "secure_delete", true))
+        .map_err(on("setting up the database"))?;
+    let version = version(&connection)?;
+    if version < MIGRATIONS.len() {
+        if schema == Schema::Keep && version > 0 {
+            let cause = "the data folder is of an older version of tradepost; `tradepost serve` \
+                         or `tradepost migrate` brings it up to date";
+            return Err(Fault::new("opening the database", cause));
+        }
+        migrate(&connection)?;
+    }
+    Ok(connection)
 }
 
-impl Database {
-    /// Opens or creates the file.
-    pub(super) fn open(path: &Path, schema: Schema) -> Result<Self, Fault> {
-        let on = Fault::on::<rusqlite::Error>;
-        let connection = Connection::open(path).map_err(on("opening the database"))?;
-        // Another process may be importing.
-        connection
-            .busy_timeout(Duration::from_secs(10))
-            .and_then(|()| connection.pragma_update(None, "journal_mode", "wal"))
-            .and_then(|()| connection.pragma_update(None, "synchronous", "full"))
-            .and_then(|()| connection.pragma_update(None, "foreign_keys", true))
-            // What is erased is overwritten, and not only marked as free.
-            .and_then(|()| connection.pragma_update(None, "secure_delete", true))
-            .map_err(on("setting up the database"))?;
-        let database = Self(connection);
-        let version = version(&database.0)?;
-        if version < MIGRATIONS.len() {
-            if schema == Schema::Keep && version > 0 {
-                let cause = "the data folder is of an older version of tradepost; `tradepost serve` \
-                             or `tradepost migrate` brings it up to date";
-                return Err(Fault::new("opening the database", cause));
-            }
-            database.migrate()?;
+fn migrate(connection: &Connection) -> Result<(), Fault> {
+    let on = Fault::on::<rusqlite::Error>;
+    transaction(connection, || {
+        // Another process may have been faster.
+        let done = version(connection)?;
+        for step in MIGRATIONS.iter().skip(done) {
+            connection.execute_batch(step).map_err(on("migrating the database"))?;
         }
-        Ok(database)
-    }
-
-    fn migrate(&self) -> Result<(), Fault> {
-        self.transaction(|tx| {
-            let on = Fault::on::<rusqlite::Error>;
-            // Another process may have been faster.
-            let done = version(tx.0)?;
-            for step in MIGRATIONS.iter().skip(done) {
-                tx.0.execute_batch(step).map_err(on("migrating the database"))?;
-            }
-            if done < MIGRATIONS.len() {
-                let version = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
-                tx.0.pragma_update(None, "user_version", version)
-                    .map_err(on("writing the schema version"))?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Runs `work` in a transaction that takes the write lock at once.
-    pub(super) fn transaction<T>(
-        &self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let on = Fault::on::<rusqlite::Error>;
-        self.0.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
-        let outcome = work(&Transaction(&self.0)).and_then(|value| {
-            self.0.execute_batch("COMMIT").map_err(on("committing"))?;
-            Ok(value)
-        });
-        if outcome.is_err() {
-            // Fails only when SQLite has rolled back by itself.
-            let _ = self.0.execute_batch("ROLLBACK");
+        if done < MIGRATIONS.len() {
+            let version = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+            connection
+                .pragma_update(None, "user_version", version)
+                .map_err(on("writing the schema version"))?;
         }
-        outcome
-    }
+        Ok(())
+    })
 }
 
 /// How many steps have been taken.
@@ -197,51 +167,127 @@ fn version(connection: &Connection) -> Result<usize, Fault> {
     Ok(version)
 }
 
-/// A transaction in progress: the store's operations that belong together.
-#[derive(Debug)]
-pub struct Transaction<'c>(&'c Connection);
-
-impl Transaction<'_> {
-    /// Runs `work`, and undoes what it did when it says so.
-    pub(super) fn savepoint(&self, work: impl FnOnce(&Self) -> bool) -> Result<(), Fault> {
-        let on = Fault::on::<rusqlite::Error>;
-        self.0.execute_batch("SAVEPOINT job").map_err(on("setting a savepoint"))?;
-        let end = if work(self) { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
-        self.0.execute_batch(end).map_err(on("ending a savepoint"))
+/// Runs `work` in a transaction that takes the write lock at once.
+pub(super) fn transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let on = Fault::on::<rusqlite::Error>;
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
+    let outcome = work().and_then(|value| {
+        connection.execute_batch("COMMIT").map_err(on("committing"))?;
+        Ok(value)
+    });
+    if outcome.is_err() {
+        // Fails only when SQLite has rolled back by itself.
+        let _ = connection.execute_batch("ROLLBACK");
     }
+    outcome
+}
 
-    pub(super) fn card_identity(
-        &self,
-        dealer_id: &str,
-        content_hash: &str,
-        fresh_id: String,
-        now: Timestamp,
-    ) -> Result<CardIdentity, Fault> {
-        let on = Fault::on::<rusqlite::Error>;
-        let known = self
-            .0
-            .query_row(
-                "SELECT id, modified_at FROM cards WHERE dealer_id = ?1 AND content_hash = ?2",
-                params![dealer_id, content_hash],
-                |row| Ok(CardIdentity { id: row.get(0)?, modified_at: moment(row.get(1)?) }),
-            )
-            .optional()
-            .map_err(on("reading a card's identity"))?;
-        if let Some(identity) = known {
-            return Ok(identity);
+/// Runs `work`, and undoes what it did when it says so.
+pub(super) fn savepoint(connection: &Connection, work: impl FnOnce() -> bool) -> Result<(), Fault> {
+    let on = Fault::on::<rusqlite::Error>;
+    connection.execute_batch("SAVEPOINT job").map_err(on("setting a savepoint"))?;
+    let end = if work() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
+    connection.execute_batch(end).map_err(on("ending a savepoint"))
+}
+
+/// Has something read in one consistent state.
+pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(), Fault> {
+    let on = Fault::on::<rusqlite::Error>;
+    connection.execute_batch("BEGIN").map_err(on("beginning to read"))?;
+    read();
+    connection.execute_batch("COMMIT").map_err(on("ending to read"))
+}
+
+/// Reads from the file what the open connections may remember: its head and the latest lead.
+pub(super) fn peek(path: &Path) -> Result<(), Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let look = || {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(Duration::from_millis(500))?;
+        let latest = "SELECT payload FROM leads ORDER BY seq DESC LIMIT 1";
+        connection.query_row(latest, [], |row| row.get::<_, String>(0)).optional()
+    };
+    look().map(drop).map_err(Fault::on("reading the database anew"))
+}
+
+/// Empties the write-ahead log, so that nothing of what was erased stays in it. Does nothing while
+/// others read.
+pub(super) fn empty_log(connection: &Connection) -> Result<(), Fault> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        .map_err(Fault::on("emptying the write-ahead log"))
+}
+
+pub(super) fn execute(
+    connection: &Connection,
+    sql: &str,
+    values: &[Value<'_>],
+) -> Result<usize, rusqlite::Error> {
+    prepared(connection, sql, values)?.raw_execute()
+}
+
+pub(super) fn each(
+    connection: &Connection,
+    sql: &str,
+    values: &[Value<'_>],
+    mut take: impl FnMut(&Row<'_>) -> Read<bool>,
+) -> Result<(), Unread> {
+    let mut statement = prepared(connection, sql, values)?;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        if !take(&Row::Sqlite(row))? {
+            break;
         }
-        self.0
-            .execute(
-                "INSERT OR REPLACE INTO cards (dealer_id, content_hash, id, modified_at)
-                 VALUES (?1, ?2, ?3, ?4)",
-                params![dealer_id, content_hash, fresh_id, now.as_millisecond()],
-            )
-            .map_err(on("writing a card's identity"))?;
-        Ok(CardIdentity { id: fresh_id, modified_at: now })
+    }
+    Ok(())
+}
+
+fn prepared<'c>(
+    connection: &'c Connection,
+    sql: &str,
+    values: &[Value<'_>],
+) -> Result<CachedStatement<'c>, rusqlite::Error> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let wanted = statement.parameter_count();
+    if wanted != values.len() {
+        return Err(rusqlite::Error::InvalidParameterCount(values.len(), wanted));
+    }
+    for (value, name) in values.iter().zip(NAMES) {
+        bind(&mut statement, name, value)?;
+    }
+    Ok(statement)
+}
+
+/// What SQLite takes for names, which it numbers in the order of their coming.
+const NAMES: [&str; 12] =
+    ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12"];
+
+fn bind(
+    statement: &mut Statement<'_>,
+    name: &str,
+    value: &Value<'_>,
+) -> Result<(), rusqlite::Error> {
+    let Some(index) = statement.parameter_index(name)? else {
+        return Err(rusqlite::Error::InvalidParameterName(name.to_owned()));
+    };
+    match value {
+        Value::Integer(number) => statement.raw_bind_parameter(index, number),
+        Value::Text(text) => statement.raw_bind_parameter(index, text.as_deref()),
+        Value::Blob(bytes) => statement.raw_bind_parameter(index, bytes.as_deref()),
+        Value::Truth(truth) => statement.raw_bind_parameter(index, truth),
     }
 }
 
-fn moment(milliseconds: i64) -> Timestamp {
-    let saturated = if milliseconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
-    Timestamp::from_millisecond(milliseconds).unwrap_or(saturated)
+/// What stands in a column.
+pub(super) fn cell<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Read<Cell<'r>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Null => Cell::Empty,
+        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Real(_) => return Err("a column holds a fraction".into()),
+        ValueRef::Text(text) => Cell::Text(std::str::from_utf8(text)?.into()),
+        ValueRef::Blob(bytes) => Cell::Blob(bytes),
+    })
 }

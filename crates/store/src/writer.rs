@@ -1,8 +1,10 @@
-//! The one thread that writes: group commit over a queue of jobs.
+//! Those who write. A file has one writer, which takes the jobs that wait, runs each in a savepoint of
+//! one transaction, commits once for all of them, and only then tells anybody. A server has several,
+//! each with a session and one transaction for each job.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::ErrorCode;
 use tokio::time::Instant;
@@ -10,7 +12,9 @@ use tradepost_wire::fault::Fault;
 
 use super::counts::Counts;
 use super::health::{Health, code_of};
-use super::sqlite::{Database, Transaction};
+use super::sql::Connection;
+use super::sqlite;
+use super::tables::Transaction;
 
 /// How many jobs share a commit at most.
 const BATCH: usize = 64;
@@ -20,7 +24,7 @@ const QUEUE: usize = 8192;
 
 /// What was submitted.
 trait Job: Send {
-    /// Does it, in a savepoint. Says whether to keep what was done.
+    /// Does it; again when what it did the last time was undone. Says whether to keep what was done.
     fn run(&mut self, tx: &Transaction<'_>) -> bool;
 
     /// What went wrong in it.
@@ -32,7 +36,7 @@ trait Job: Send {
 
 /// A job with its outcome.
 struct Task<T, J, D> {
-    job: Option<J>,
+    job: J,
     outcome: Option<Result<T, Fault>>,
     done: D,
 }
@@ -40,15 +44,13 @@ struct Task<T, J, D> {
 impl<T, J, D> Job for Task<T, J, D>
 where
     T: Send,
-    J: FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send,
+    J: FnMut(&Transaction<'_>) -> Result<T, Fault> + Send,
     D: FnOnce(Result<T, Fault>) + Send,
 {
     fn run(&mut self, tx: &Transaction<'_>) -> bool {
-        let job = self.job.take();
-        let outcome = catch_unwind(AssertUnwindSafe(|| job.map(|job| job(tx))))
-            .unwrap_or_else(|_| Some(Err(Fault::new("running a store job", "it panicked"))));
-        self.outcome = outcome;
-        matches!(self.outcome, Some(Ok(_)))
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.job)(tx)))
+            .unwrap_or_else(|_| Err(Fault::new("running a store job", "it panicked")));
+        self.outcome.insert(outcome).is_ok()
     }
 
     fn fault(&self) -> Option<&Fault> {
@@ -66,40 +68,101 @@ where
     }
 }
 
-/// The queue's front end. The thread ends when the last front end is gone.
+/// Where jobs wait.
+type Queue = SyncSender<Box<dyn Job>>;
+
+/// The queues' front end. The threads end when the last front end is gone.
 #[derive(Debug)]
 pub(super) struct Writer {
-    queue: SyncSender<Box<dyn Job>>,
+    /// For jobs that follow each other in their order.
+    ordered: Queue,
+    /// For those of which each is waited for; the same queue where there is one writer.
+    others: Queue,
     counts: Counts,
 }
 
 impl Writer {
-    /// Starts the thread.
-    pub(super) fn start(database: Database, health: Arc<Health>) -> Result<Self, Fault> {
-        let (queue, jobs) = sync_channel(QUEUE);
+    /// Starts the one writer of a file.
+    pub(super) fn of_file(
+        connection: rusqlite::Connection,
+        health: Arc<Health>,
+    ) -> Result<Self, Fault> {
         let counts = Counts::default();
         let counted = counts.clone();
-        std::thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || run(&database, &health, &jobs, &counted))
-            .map_err(Fault::on("starting the store's writer"))?;
-        Ok(Self { queue, counts })
+        let connection = Connection::Sqlite(connection);
+        let ordered = start(move |jobs| {
+            while let Ok(first) = jobs.recv() {
+                let mut batch = vec![first];
+                while batch.len() < BATCH
+                    && let Ok(next) = jobs.try_recv()
+                {
+                    batch.push(next);
+                }
+                perform(&connection, &health, &counted, batch);
+            }
+        })?;
+        Ok(Self { others: ordered.clone(), ordered, counts })
     }
 
-    /// What it has counted.
+    /// Starts the writers of a server: the first has the jobs that keep their order.
+    pub(super) fn of_server(
+        first: Connection,
+        others: Vec<Connection>,
+        health: &Arc<Health>,
+    ) -> Result<Self, Fault> {
+        let counts = Counts::default();
+        let work = |connection: Connection, next: Box<dyn Fn() -> Next + Send>| {
+            let (health, counts) = (Arc::clone(health), counts.clone());
+            move || {
+                while let Some(job) = next() {
+                    perform(&connection, &health, &counts, vec![job]);
+                }
+            }
+        };
+        let (ordered, jobs) = sync_channel(QUEUE);
+        spawn(work(first, Box::new(move || jobs.recv().ok())))?;
+        let (shared, jobs) = sync_channel(QUEUE);
+        let jobs = Arc::new(Mutex::new(jobs));
+        for connection in others {
+            let jobs = Arc::clone(&jobs);
+            let next = move || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+            spawn(work(connection, Box::new(next)))?;
+        }
+        Ok(Self { ordered, others: shared, counts })
+    }
+
+    /// What they have counted.
     pub(super) fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Queues a job; `done` is called after the commit.
+    /// Queues a job of which the caller waits for the end; `done` is called after the commit.
     pub(super) fn submit<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
         done: impl FnOnce(Result<T, Fault>) + Send + 'static,
     ) -> Result<(), Fault> {
-        let job = Box::new(Task { job: Some(job), outcome: None, done });
+        self.queue(&self.others, job, done)
+    }
+
+    /// The same after everything that was queued so before.
+    pub(super) fn submit_in_order<T: Send + 'static>(
+        &self,
+        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+        done: impl FnOnce(Result<T, Fault>) + Send + 'static,
+    ) -> Result<(), Fault> {
+        self.queue(&self.ordered, job, done)
+    }
+
+    fn queue<T: Send + 'static>(
+        &self,
+        queue: &Queue,
+        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+        done: impl FnOnce(Result<T, Fault>) + Send + 'static,
+    ) -> Result<(), Fault> {
+        let job = Box::new(Task { job, outcome: None, done });
         self.counts.queued.inc();
-        self.queue.try_send(job).map_err(|refused| {
+        queue.try_send(job).map_err(|refused| {
             self.counts.queued.dec();
             const WHAT: &str = "queueing a store job";
             match refused {
@@ -110,33 +173,58 @@ impl Writer {
     }
 }
 
-fn run(database: &Database, health: &Health, jobs: &Receiver<Box<dyn Job>>, counts: &Counts) {
-    while let Ok(first) = jobs.recv() {
-        let mut batch = vec![first];
-        while batch.len() < BATCH
-            && let Ok(next) = jobs.try_recv()
-        {
-            batch.push(next);
-        }
-        let begun = Instant::now();
-        let committed = commit(database, health, &mut batch).map_err(Arc::new);
-        counts.committed(batch.len(), committed.is_ok(), begun.elapsed());
-        health.committed(committed.as_ref().map(|&()| ()));
-        batch.iter().filter_map(|job| job.fault()).for_each(|fault| health.note(fault));
-        for job in batch {
-            let committed = committed.as_ref().map(|&()| ());
-            // Whoever is told may panic, which is no reason to stop writing.
-            if catch_unwind(AssertUnwindSafe(|| job.end(committed))).is_err() {
-                tracing::error!("nobody could be told how a store job ended");
-            }
+/// The next job, while there can be one.
+type Next = Option<Box<dyn Job>>;
+
+fn start(run: impl FnOnce(&Receiver<Box<dyn Job>>) + Send + 'static) -> Result<Queue, Fault> {
+    let (queue, jobs) = sync_channel(QUEUE);
+    spawn(move || run(&jobs))?;
+    Ok(queue)
+}
+
+fn spawn(run: impl FnOnce() + Send + 'static) -> Result<(), Fault> {
+    std::thread::Builder::new()
+        .name("store-writer".to_owned())
+        .spawn(run)
+        .map(drop)
+        .map_err(Fault::on("starting the store's writer"))
+}
+
+fn perform(
+    connection: &Connection,
+    health: &Health,
+    counts: &Counts,
+    mut batch: Vec<Box<dyn Job>>,
+) {
+    let begun = Instant::now();
+    let committed = commit(connection, health, &mut batch).map_err(Arc::new);
+    counts.committed(batch.len(), committed.is_ok(), begun.elapsed());
+    health.committed(committed.as_ref().map(|&()| ()));
+    batch.iter().filter_map(|job| job.fault()).for_each(|fault| health.note(fault));
+    for job in batch {
+        let committed = committed.as_ref().map(|&()| ());
+        // Whoever is told may panic, which is no reason to stop writing.
+        if catch_unwind(AssertUnwindSafe(|| job.end(committed))).is_err() {
+            tracing::error!("nobody could be told how a store job ended");
         }
     }
 }
 
-fn commit(database: &Database, health: &Health, batch: &mut [Box<dyn Job>]) -> Result<(), Fault> {
+fn commit(
+    connection: &Connection,
+    health: &Health,
+    batch: &mut [Box<dyn Job>],
+) -> Result<(), Fault> {
     health.intact()?;
-    let committed = database
-        .transaction(|tx| batch.iter_mut().try_for_each(|job| tx.savepoint(|tx| job.run(tx))));
+    let tx = Transaction(connection);
+    let committed = match connection {
+        Connection::Sqlite(file) => sqlite::transaction(file, || {
+            batch.iter_mut().try_for_each(|job| sqlite::savepoint(file, || job.run(&tx)))
+        }),
+        Connection::Postgres(session) => {
+            batch.iter_mut().try_for_each(|job| session.transaction(|| job.run(&tx)))
+        }
+    };
     committed.map_err(|fault| {
         let passing = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked, ErrorCode::DiskFull];
         match code_of(&fault) {

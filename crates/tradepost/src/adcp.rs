@@ -108,7 +108,7 @@ pub fn open(
         clock: clock.clone(),
         edge: Edge::system(),
     };
-    let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
+    let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground).among(store);
     let upstream = upstream.map(|upstream| upstream::Upstream::new(upstream, clock)).transpose()?;
     let world = world::Outside::new(&profile.id, rates, clock, egress);
     let world = world.behind(upstream).answering_within(patience);

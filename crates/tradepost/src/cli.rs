@@ -24,6 +24,7 @@ pub mod manual;
 pub mod mcp;
 pub mod migrate;
 pub mod output;
+pub mod place;
 pub mod probe;
 pub mod publisher;
 pub mod push;
@@ -60,7 +61,7 @@ enum Command {
     Keys(keys::Arguments),
     /// Decide what waits for a publisher's people: accounts, creatives and media buys.
     Publisher(publisher::Arguments),
-    /// Bring a data folder of an older version up to date while no server runs on it.
+    /// Bring a data folder or a database of an older version up to date.
     Migrate(migrate::Arguments),
     /// List the webhooks that could not be called, and take them on again.
     Push(push::Arguments),

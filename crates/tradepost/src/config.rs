@@ -15,6 +15,7 @@ use tradepost_server::http;
 pub use tradepost_server::http::WebOrigin;
 use tradepost_server::limit;
 pub use tradepost_server::tls::Files as Tls;
+use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::Version;
 
 use crate::adcp::seller::Front;
@@ -47,6 +48,8 @@ pub struct Server {
     pub read_timeout: SignedDuration,
     /// How long an answer may take, once the request has arrived.
     pub request_timeout: SignedDuration,
+    /// The PostgreSQL that keeps everything, in place of a file in the data folder.
+    pub database: Option<DatabaseUrl>,
     /// How many bytes have to be free on the disk for leads to be taken.
     pub min_free_space: u64,
     /// How many connections may be open at once.
@@ -79,6 +82,7 @@ impl Server {
             ("server.max_body_bytes", self.max_body_bytes != other.max_body_bytes),
             ("server.read_timeout", self.read_timeout != other.read_timeout),
             ("server.request_timeout", self.request_timeout != other.request_timeout),
+            ("server.database", self.database != other.database),
             ("server.min_free_space", self.min_free_space != other.min_free_space),
             ("server.max_connections", self.max_connections != other.max_connections),
             (

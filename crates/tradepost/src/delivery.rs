@@ -134,7 +134,8 @@ impl Deliveries {
     /// `grace` long. What is left is delivered by the next process.
     pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>, grace: Duration) {
         let now = self.clock.now();
-        // Whoever was sending is gone: one process at a time serves a data folder.
+        // Whoever was sending is gone: one process at a time serves a data folder. Of several on one
+        // database another may be sending, and the store leaves alone what is not lost yet.
         if let Err(fault) = self.store.write(move |tx| tx.resume_deliveries(now)).await {
             tracing::error!(cause = %fault.chain(), "deliveries could not be resumed");
         }
@@ -165,8 +166,9 @@ impl Deliveries {
         // The way keeps to its time step by step; this is for one that does not.
         let most = way.delivery.timeout.saturating_mul(STEPS);
         let patience = SignedDuration::try_from(most).unwrap_or(GRACE);
-        let lost_at = later(self.clock.now(), patience + GRACE);
-        let begun = self.store.write(move |tx| tx.begin_delivery(key, lost_at)).await?;
+        let now = self.clock.now();
+        let lost_at = later(now, patience + GRACE);
+        let begun = self.store.write(move |tx| tx.begin_delivery(key, now, lost_at)).await?;
         let Some(record) = begun else { return Ok(()) };
         let Some(letter) = self.letter(&record, dealer, way).await? else {
             let now = self.clock.now();
@@ -266,7 +268,7 @@ impl Deliveries {
     async fn bury(&self, due: &DeliveryRecord, why: &'static str) -> Result<(), Fault> {
         let (key, now) = (due.key, self.clock.now());
         self.store
-            .write(move |tx| match tx.begin_delivery(key, now)? {
+            .write(move |tx| match tx.begin_delivery(key, now, now)? {
                 Some(_) => tx.delivery_failed(key, why, false, Err(now)),
                 None => Ok(()),
             })

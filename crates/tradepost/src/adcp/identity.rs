@@ -98,8 +98,10 @@ impl Identity {
             return self.unsigned(received.body).map_err(Unbelieved::Signature);
         }
         let signed = self.signed(received, now).await.map_err(Unbelieved::Signature)?;
-        let kept = self.used.keep(&signed.used, now).await;
-        kept.map_err(Unbelieved::Unavailable)?;
+        let is_new = self.used.keep(&signed.used, now).await.map_err(Unbelieved::Unavailable)?;
+        if !is_new {
+            return Err(Unbelieved::Signature(Fault::Replayed));
+        }
         // What two readers would read differently is nothing that somebody has signed.
         if signed::is_ambiguous(received.body) {
             return Err(Unbelieved::Signature(Fault::BodyMalformed));

@@ -25,7 +25,7 @@ use tradepost_server::outbox::backoff::{Advice, Schedule};
 use tradepost_server::outbox::pump::{self, Busy, Queue};
 use tradepost_server::outbox::sender::{Failed, HttpSender, Why};
 use tradepost_server::outbox::{Edge, Limits};
-use tradepost_store::PushBusy;
+use tradepost_store::{PushBusy, Store};
 use tradepost_wire::adcp::signing::Surface;
 use tradepost_wire::json::Value;
 
@@ -50,6 +50,8 @@ pub struct Notices {
     edge: Edge,
     schedule: Schedule,
     limits: Limits,
+    /// What says whether it is this process that delivers.
+    shared: Option<Arc<Store>>,
     stopping: AtomicBool,
 }
 
@@ -81,8 +83,26 @@ impl Notices {
         let Ground { vault, stir, sender, clock, edge } = ground;
         let schedule = Schedule { attempts: ATTEMPTS, ..Schedule::default() };
         let (publisher, limits) = (publisher.to_owned(), Limits::default());
-        let stopping = AtomicBool::new(false);
-        Self { publisher, vault, stir, key, sender, clock, edge, schedule, limits, stopping }
+        Self {
+            publisher,
+            vault,
+            stir,
+            key,
+            sender,
+            clock,
+            edge,
+            schedule,
+            limits,
+            shared: None,
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// The same where the vault is in this store, which other processes may have, too: one of them
+    /// delivers.
+    #[must_use]
+    pub fn among(self, store: &Arc<Store>) -> Self {
+        Self { shared: Some(Arc::clone(store)), ..self }
     }
 
     /// The same on another schedule.
@@ -258,7 +278,8 @@ impl Queue for Notices {
         room: usize,
     ) -> Result<Vec<Kept<Notice>>, Fault> {
         let mut due = Vec::new();
-        if self.stopping.load(Ordering::SeqCst) {
+        let is_courier = self.shared.as_ref().map_or(Ok(true), |store| store.is_courier())?;
+        if !is_courier || self.stopping.load(Ordering::SeqCst) {
             return Ok(due);
         }
         self.each_due(|notice| {

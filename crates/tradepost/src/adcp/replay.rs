@@ -29,11 +29,12 @@ impl Lasting {
         Ok((Self { store: Arc::clone(store), publisher: publisher.to_owned() }, replay))
     }
 
-    /// Has what was taken outlast the process.
+    /// Has what was taken outlast the process. `false` when another process that shares the store
+    /// took it before.
     ///
     /// # Errors
     /// When the store fails. The signature stays taken in this process.
-    pub async fn keep(&self, used: &Used, now: Timestamp) -> Result<(), Fault> {
+    pub async fn keep(&self, used: &Used, now: Timestamp) -> Result<bool, Fault> {
         let (publisher, used) = (self.publisher.clone(), used.clone());
         self.store.write(move |tx| tx.use_signature(&publisher, &used, now)).await
     }
@@ -54,7 +55,9 @@ mod tests {
         let keep = |nonce, now| {
             let (lasting, replay) = Lasting::open(&store, "p", at(now)).unwrap();
             let used = replay.take("k", nonce, 9, (at(now), at(now + 10))).unwrap();
-            runtime.block_on(lasting.keep(&used, at(now))).unwrap();
+            assert!(runtime.block_on(lasting.keep(&used, at(now))).unwrap());
+            let elsewhere = runtime.block_on(lasting.keep(&used, at(now)));
+            assert!(!elsewhere.unwrap(), "another process that has not heard of it is told");
         };
         keep("a", 0);
         let take = |publisher, now| {

@@ -31,12 +31,12 @@ impl StoreVault {
     /// When the store fails; inside, what the job said.
     pub fn act<T: Send + 'static, E: Send + 'static>(
         &self,
-        job: impl FnOnce(&dyn Shelf) -> Result<T, E> + Send + 'static,
+        mut job: impl FnMut(&dyn Shelf) -> Result<T, E> + Send + 'static,
     ) -> Result<Result<T, E>, Fault> {
         let stopped = Arc::new(Mutex::new(None));
         let (note, publisher) = (Arc::clone(&stopped), Arc::clone(&self.publisher));
         let done = self.store.write_blocking(move |tx| {
-            tx.shelf(&publisher, job).map_err(|why| {
+            tx.shelf(&publisher, &mut job)?.map_err(|why| {
                 *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
                 Fault::new("working for a publisher", "it stopped")
             })
@@ -67,13 +67,13 @@ impl Vault for StoreVault {
         let undone = Arc::new(AtomicBool::new(false));
         let (note, publisher) = (Arc::clone(&undone), Arc::clone(&self.publisher));
         let written = self.store.write(move |tx| {
-            tx.shelf(&publisher, |shelf| match job(shelf) {
+            let end = tx.shelf(&publisher, |shelf| job(shelf))?;
+            // It may be run again, and end otherwise.
+            note.store(end == End::Undo, Ordering::Relaxed);
+            match end {
                 End::Keep => Ok(()),
-                End::Undo => {
-                    note.store(true, Ordering::Relaxed);
-                    Err(Fault::new("working for a publisher", "it stopped"))
-                }
-            })
+                End::Undo => Err(Fault::new("working for a publisher", "it stopped")),
+            }
         });
         Box::pin(async move {
             match written.await {
@@ -89,6 +89,3 @@ impl Vault for StoreVault {
 fn broken(fault: Fault) -> Fault {
     Fault::new("using the store", fault)
 }
-
-#[cfg(test)]
-mod tests;

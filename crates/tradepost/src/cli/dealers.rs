@@ -1,8 +1,6 @@
-//! Where commands get the dealers from, a configuration file or the demo, and the data folder.
+//! Where commands get the dealers from: a configuration file or the demo.
 
-use std::path::{Path, PathBuf};
-
-use tradepost_store::Store;
+use std::path::PathBuf;
 
 use super::check_config;
 use super::output::Failure;
@@ -36,15 +34,4 @@ impl Source {
         }
         check_config::load(&self.config, environment)
     }
-}
-
-/// Opens the store in a data folder, in which a server may be running, and creates what is missing.
-///
-/// # Errors
-/// When the folder cannot be used.
-pub fn open(data: &Path) -> Result<Store, Failure> {
-    Store::attach(data).map_err(|fault| {
-        Failure::new(1, format!("cannot use the data folder {}: {}", data.display(), fault.chain()))
-            .hint("name a folder that you may write with --data")
-    })
 }

@@ -15,6 +15,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::output::table::{Column, Fit, rows};
 use super::output::{Failure, Output};
+use super::place::Place;
 use super::{Context, Outcome, dealers};
 use crate::config::{Config, Dealer};
 
@@ -37,9 +38,8 @@ pub struct Arguments {
     split: bool,
     #[command(flatten)]
     dealers: dealers::Source,
-    /// The folder in which `serve` keeps its data.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
-    data: PathBuf,
+    #[command(flatten)]
+    place: Place,
     /// Refuse the feed when more than this share of the units on offer would vanish.
     #[arg(long, value_name = "PERCENT", default_value_t = 25,
           value_parser = clap::value_parser!(u8).range(0..=100))]
@@ -90,7 +90,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             context.output.line(format!("{dealer_id}\n{tables}\n"));
         }
     }
-    let changes = replace(named, &unplaced, &arguments)?;
+    let open = || stored(&arguments, &config, context);
+    let changes = replace(named, &unplaced, &arguments, open)?;
     if context.output.is_json() {
         context.output.document(&document(&changes, &unplaced, arguments.dry_run, arguments.split));
     } else {
@@ -99,16 +100,28 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
+/// The store, if there is one or is to be one: opening creates, and a dry run leaves nothing behind.
+fn stored(
+    arguments: &Arguments,
+    config: &Config,
+    context: &Context,
+) -> Result<Option<Store>, Failure> {
+    let place = &arguments.place;
+    let has_store = !arguments.dry_run
+        || place.database(Some(config), context)?.is_some()
+        || Store::exists(&place.data);
+    has_store.then(|| place.create(Some(config), context)).transpose()
+}
+
 /// Stores the feeds, unless one of them looks like an accident.
 fn replace<'a>(
     feeds: Vec<(&'a str, Feed)>,
     unplaced: &Report,
     arguments: &Arguments,
+    open: impl FnOnce() -> Result<Option<Store>, Failure>,
 ) -> Result<Vec<Change<'a>>, Failure> {
     let now = Clock::system().now();
-    // Opening creates, and a dry run leaves nothing behind.
-    let has_store = !arguments.dry_run || Store::exists(&arguments.data);
-    let store = has_store.then(|| dealers::open(&arguments.data)).transpose()?;
+    let store = open()?;
     let replace = |store: &Store, dealer_id: &str, feed: &Feed, dry_run| {
         store
             .replace_inventory(dealer_id, &feed.units, now, dry_run)

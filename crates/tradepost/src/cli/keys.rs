@@ -2,14 +2,13 @@
 //! notice at its next request.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _, civil};
 use tradepost_server::auth::key::{Fresh, is_name};
 use tradepost_server::clock::Clock;
-use tradepost_store::{ApiKey, Store};
+use tradepost_store::ApiKey;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
@@ -17,6 +16,7 @@ use tradepost_wire::toml::parse_duration;
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
+use super::place::Place;
 use super::{Context, Outcome, dealers, import};
 use crate::config::Config;
 use crate::gate::Scope;
@@ -47,13 +47,6 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-}
-
-#[derive(Debug, clap::Args)]
-struct Place {
-    /// The folder in which `serve` keeps its data.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
-    data: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
@@ -91,7 +84,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     match arguments.command {
         Command::Create(arguments) => create(&arguments, context, Clock::system().now()),
         Command::List { dealer, place } => {
-            let keys = open(&place)?.api_keys(dealer.as_deref());
+            let keys = place.open(None, context)?.api_keys(dealer.as_deref());
             list(&keys.map_err(|fault| Failure::fault(&fault))?, context, Clock::system().now());
             Ok(())
         }
@@ -104,7 +97,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     let (seller_id, takes_keys) = seller(&config, arguments)?;
     let expires_at = arguments.expires.as_deref().map(|text| end(text, now)).transpose()?;
     // The server may never have run: its folder is made here then.
-    let store = Store::attach(&arguments.place.data).map_err(|fault| Failure::fault(&fault))?;
+    let store = arguments.place.create(Some(&config), context)?;
     let fresh = Fresh::generate().map_err(|fault| Failure::fault(&fault))?;
     let scopes: BTreeSet<_> = arguments.scopes.iter().map(|scope| (*scope).into()).collect();
     let key = ApiKey {
@@ -203,7 +196,10 @@ fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {
 }
 
 fn revoke(id: &str, place: &Place, context: &Context, now: Timestamp) -> Outcome {
-    let before = open(place)?.revoke_api_key(id, now).map_err(|fault| Failure::fault(&fault))?;
+    let before = place
+        .open(None, context)?
+        .revoke_api_key(id, now)
+        .map_err(|fault| Failure::fault(&fault))?;
     let Some(before) = before else {
         return Err(Failure::usage("there is no such key").hint("`tradepost keys list` names them"));
     };
@@ -277,15 +273,6 @@ fn name(text: &str) -> Result<String, String> {
 
 fn scope(text: &str) -> Result<Scope, String> {
     Scope::from_name(text).ok_or_else(|| format!("use one of: {}", Scope::NAMES.join(", ")))
-}
-
-fn open(place: &Place) -> Result<Store, Failure> {
-    // Opening creates, which would hide a mistyped folder.
-    if !place.data.is_dir() {
-        let message = format!("there is no folder {}", place.data.display());
-        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
-    }
-    Store::attach(&place.data).map_err(|fault| Failure::fault(&fault))
 }
 
 #[cfg(test)]

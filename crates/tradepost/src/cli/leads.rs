@@ -18,7 +18,8 @@ use tradepost_wire::json::json;
 
 use super::output::Failure;
 use super::output::table::Fit;
-use super::{Context, Outcome, check_config, dealers};
+use super::place::Place;
+use super::{Context, Outcome, check_config};
 use crate::config::read;
 
 mod consent;
@@ -96,13 +97,6 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-}
-
-#[derive(Debug, clap::Args)]
-struct Place {
-    /// The folder in which `serve` keeps its data.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
-    data: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
@@ -227,9 +221,11 @@ enum NoVehicle {
 /// When the store cannot be read, or there is no such lead.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     match arguments.command {
-        Command::List { place, selection } => list(&open(&place)?, &selection, context),
+        Command::List { place, selection } => {
+            list(&place.open(None, context)?, &selection, context)
+        }
         Command::Show { id, place } => {
-            let history = history(&open(&place)?, &id)?;
+            let history = history(&place.open(None, context)?, &id)?;
             if context.output.is_json() {
                 context.output.raw(export::json(&[Entry::now(history, None)]).as_bytes());
             } else {
@@ -240,23 +236,23 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         }
         Command::Export(arguments) => write(&arguments, context),
         Command::Release { ids, place } => {
-            let store = open(&place)?;
+            let store = place.open(None, context)?;
             let of = Done { word: "released", not: "not_held", state: "held" };
             each(ids, &of, context, |id| store.release_lead(id, Clock::system().now()))
         }
         Command::Revoke { ids, place } => {
-            let store = open(&place)?;
+            let store = place.open(None, context)?;
             let of = Done { word: "revoked", not: "not_in_force", state: "received" };
             each(ids, &of, context, |id| store.revoke_consent(id, Clock::system().now()))
         }
         Command::Erase { place, customer, dealer } => {
-            consent::erase(&open(&place)?, &customer, dealer.as_deref(), context)
+            consent::erase(&place.open(None, context)?, &customer, dealer.as_deref(), context)
         }
         Command::Deliveries(arguments) => deliveries::list(&arguments, context),
         Command::Resend(arguments) => deliveries::resend(&arguments, context),
         Command::TestDelivery(arguments) => deliveries::test(&arguments, context),
         Command::Verify { place, dealer, head } => {
-            consent::verify(&open(&place)?, dealer.as_deref(), head, context)
+            consent::verify(&place.open(None, context)?, dealer.as_deref(), head, context)
         }
     }
 }
@@ -322,7 +318,7 @@ fn each(
 fn write(arguments: &Export, context: &Context) -> Outcome {
     // The configuration first: its mistakes should not wait for the store.
     let dealers = dealers(arguments, context)?;
-    let store = open(&arguments.place)?;
+    let store = arguments.place.open(None, context)?;
     let since = arguments.selection.since;
     let mut entries = if arguments.ids.is_empty() {
         let (leads, _) = select(&store, &arguments.selection)?;
@@ -384,15 +380,6 @@ fn dealers(arguments: &Export, context: &Context) -> Result<Vec<Dealer>, Failure
         None => Vec::new(),
     };
     Ok(dealers.into_iter().map(|dealer| dealer.terms).collect())
-}
-
-fn open(place: &Place) -> Result<Store, Failure> {
-    // Opening creates, which would hide a mistyped folder.
-    if !Store::exists(&place.data) {
-        let message = format!("there is no data of tradepost in {}", place.data.display());
-        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
-    }
-    dealers::open(&place.data)
 }
 
 fn history(store: &Store, id: &str) -> Result<LeadHistory, Failure> {

@@ -1,31 +1,35 @@
-//! `tradepost migrate`: bring a data folder up to date while no server runs on it.
-
-use std::path::PathBuf;
+//! `tradepost migrate`: bring what is kept up to date while no server runs on it.
 
 use tradepost_wire::json::json;
 
-use super::serve::lock::{lock, migrated};
-use super::{Context, Outcome, dealers};
+use super::place::Place;
+use super::serve::lock::lock;
+use super::{Context, Outcome};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The folder that holds all state.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
-    data: PathBuf,
+    #[command(flatten)]
+    place: Place,
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// When the folder cannot be used, or a server uses it.
+/// When the folder or the database cannot be used, or a server uses the folder.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
-    let _lock = lock(&arguments.data)?;
-    migrated(&arguments.data)?;
+    let place = &arguments.place;
+    let database = place.database(None, context)?;
+    let _lock = database.is_none().then(|| lock(place)).transpose()?;
+    place.migrate(database.as_ref())?;
+    let named = match &database {
+        Some(url) => url.to_string(),
+        None => place.data.display().to_string(),
+    };
     if context.output.is_json() {
-        context.output.document(&json!({"data": arguments.data, "up_to_date": true}));
+        context.output.document(&json!({"data": named, "up_to_date": true}));
     } else {
-        context.output.line(format!("{} is up to date", arguments.data.display()));
+        context.output.line(format!("{named} is up to date"));
     }
     Ok(())
 }

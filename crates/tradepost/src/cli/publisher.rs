@@ -12,11 +12,11 @@ use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, Step};
 use tradepost_publisher::task::end::Office;
 use tradepost_server::clock::Clock;
-use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
 
 use self::offline::Offline;
 use super::output::Failure;
+use super::place::Place;
 use super::{Context, Outcome, check_config, dealers};
 use crate::adcp::vault::StoreVault;
 use crate::config::{Config, read};
@@ -42,7 +42,7 @@ enum Command {
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         #[command(flatten)]
-        place: Place,
+        place: Whose,
     },
     /// Approve an account, a creative, or the media buy of a task.
     Approve(Item),
@@ -80,7 +80,7 @@ struct Item {
     #[arg(long, value_name = "ID")]
     account: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: Whose,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -109,11 +109,11 @@ struct Grant {
     #[arg(long, conflicts_with_all = ["tasks", "fields", "read_only"])]
     revoke: bool,
     #[command(flatten)]
-    place: Place,
+    place: Whose,
 }
 
 #[derive(Debug, clap::Args)]
-struct Place {
+struct Whose {
     /// The publisher; not needed when the configuration has one.
     #[arg(long, value_name = "ID")]
     publisher: Option<String>,
@@ -123,9 +123,8 @@ struct Place {
     /// The demo's publisher instead of a configuration file.
     #[arg(long, conflicts_with = "config")]
     demo_publisher: bool,
-    /// The folder in which `serve` keeps its data.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
-    data: PathBuf,
+    #[command(flatten)]
+    place: Place,
 }
 
 /// Runs it.
@@ -247,7 +246,7 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     let now = Clock::system().now();
     let (of, to, given) = (account.clone(), agent.clone(), rights.clone());
     let done = vault.act(move |shelf| {
-        staff::grant(Office { publisher: &publisher, shelf, now }, &of, &to, given)
+        staff::grant(Office { publisher: &publisher, shelf, now }, &of, &to, given.clone())
     });
     let done = done.map_err(|fault| Failure::fault(&fault))?;
     let before = done.map_err(|denied| match denied {
@@ -275,7 +274,7 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     Ok(())
 }
 
-impl Place {
+impl Whose {
     fn config(&self, context: &Context) -> Result<Config, Failure> {
         if self.demo_publisher {
             let mut config = read::demo_publisher();
@@ -290,18 +289,10 @@ impl Place {
         Ok(config)
     }
 
-    fn store(&self) -> Result<Arc<Store>, Failure> {
-        // Opening creates, which would hide a mistyped folder.
-        if !Store::exists(&self.data) {
-            let message = format!("there is no data of tradepost in {}", self.data.display());
-            return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
-        }
-        dealers::open(&self.data).map(Arc::new)
-    }
-
     /// The publishers of the configuration, or the one that is named.
     fn publishers(&self, context: &Context) -> Result<Vec<Publishing>, Failure> {
-        let mut found = self.config(context)?.publishers;
+        let mut config = self.config(context)?;
+        let mut found = std::mem::take(&mut config.publishers);
         let ids: Vec<_> = found.iter().map(|known| known.profile.id.clone()).collect();
         if ids.is_empty() {
             return Err(Failure::usage("the configuration has no publisher"));
@@ -313,7 +304,7 @@ impl Place {
                     .hint(format!("its publishers are: {}", ids.join(", "))));
             }
         }
-        let store = self.store()?;
+        let store = Arc::new(self.place.open(Some(&config), context)?);
         let open = |config: crate::config::Publisher| {
             let vault = StoreVault::new(Arc::clone(&store), &config.profile.id);
             let profile = Arc::new(config.profile);

@@ -1,17 +1,16 @@
 //! `tradepost push`: the webhooks that could not be called. A running server takes notice within
 //! a second.
 
-use std::path::PathBuf;
-
 use clap::Subcommand;
 use jiff::Timestamp;
 use tradepost_server::clock::Clock;
-use tradepost_store::{PushPlace, Store};
+use tradepost_store::PushPlace;
 use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
 use super::output::table::{self, Column, Fit};
-use super::{Context, Outcome, dealers};
+use super::place::Place;
+use super::{Context, Outcome};
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -45,13 +44,6 @@ enum Command {
     },
 }
 
-#[derive(Debug, clap::Args)]
-struct Place {
-    /// The folder in which `serve` keeps its data.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
-    data: PathBuf,
-}
-
 /// Runs it.
 ///
 /// # Errors
@@ -59,12 +51,12 @@ struct Place {
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     match arguments.command {
         Command::List { failing, place } => {
-            let places = open(&place)?.push_troubled(failing);
+            let places = place.open(None, context)?.push_troubled(failing);
             list(&places.map_err(|fault| Failure::fault(&fault))?, context);
             Ok(())
         }
         Command::Retry { task, webhook, all, place } => {
-            let store = open(&place)?;
+            let store = place.open(None, context)?;
             let count = store.revive_push_configs(task, webhook, Clock::system().now());
             retried(count.map_err(|fault| Failure::fault(&fault))?, all, context)
         }
@@ -134,13 +126,4 @@ fn document(place: &PushPlace) -> Value {
 
 fn state(place: &PushPlace) -> &'static str {
     if place.off_at.is_some() { "given up" } else { "failing" }
-}
-
-fn open(place: &Place) -> Result<Store, Failure> {
-    // Opening creates, which would hide a mistyped folder.
-    if !Store::exists(&place.data) {
-        let message = format!("there is no data of tradepost in {}", place.data.display());
-        return Err(Failure::usage(message).hint("name the folder of `serve` with --data"));
-    }
-    dealers::open(&place.data)
 }

@@ -1,7 +1,6 @@
 //! `tradepost serve`: put one or more dealers online.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use tradepost_server::tls::Identity;
 use tradepost_store::Store;
 
 use super::output::Failure;
+use super::place::Place;
 use super::{Context, Outcome, check_config, dealers};
 use crate::config::{Config, Server};
 use crate::log::Log;
@@ -48,9 +48,8 @@ pub struct Arguments {
     /// Where to listen, instead of the configured address; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// The folder that holds all state.
-    #[arg(long, value_name = "DIR", default_value = dealers::DATA)]
-    data: PathBuf,
+    #[command(flatten)]
+    place: Place,
 }
 
 /// Runs it.
@@ -89,8 +88,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let tls = config.server.tls.clone().map(|files| Identity::open(files, &clock)).transpose();
     let tls = tls.map_err(|mistakes| check_config::unusable_tls(&mistakes))?.map(Arc::new);
     // Held until the process ends, and before the schema is touched: another server may be running.
-    let _lock = lock(&arguments.data)?;
-    let store = lock::migrated(&arguments.data)?;
+    let database = arguments.place.database(Some(&config), context)?;
+    let _lock = database.is_none().then(|| lock(&arguments.place)).transpose()?;
+    let store = arguments.place.migrate(database.as_ref())?;
     if arguments.dealers.demo {
         stock_demo(&config, &store, &clock, arguments.demo_size)
             .map_err(|fault| Failure::fault(&fault))?;

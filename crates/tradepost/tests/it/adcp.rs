@@ -12,4 +12,5 @@ mod offered;
 mod signatures;
 pub mod staff;
 mod twins;
+mod vault;
 mod vectors;

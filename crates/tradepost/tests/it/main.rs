@@ -37,6 +37,7 @@ mod leads;
 mod mcp;
 mod metrics;
 mod operating;
+mod postgres;
 mod probe;
 mod process;
 mod push;

@@ -28,6 +28,7 @@ pub mod h2;
 pub mod layout;
 pub mod mail;
 pub mod models;
+pub mod postgres;
 pub mod proxy;
 pub mod publisher;
 pub mod schemas;
@@ -110,6 +111,24 @@ fn launch(
     open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Arc<Desk>,
 ) -> TestServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
+    launch_on(store, directory, config, passed, open)
+}
+
+/// The usual dealer, on a store that others may have, too.
+pub fn start_on(store: Store, config: Config) -> TestServer {
+    let directory = tempfile::tempdir().unwrap();
+    let open =
+        |config, store, clock, address| Wiring::open(config, store, clock, address).unwrap().desk;
+    launch_on(Arc::new(store), directory, config, SignedDuration::ZERO, open)
+}
+
+fn launch_on(
+    store: Arc<Store>,
+    directory: tempfile::TempDir,
+    config: Config,
+    passed: SignedDuration,
+    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Arc<Desk>,
+) -> TestServer {
     let (clock, hand) = Clock::manual(at(NOW) + passed);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

@@ -123,7 +123,7 @@ const SENTENCES: &[Sentence] = &[
     Sentence {
         name: "store",
         knows: &["buyer", "dealer", "keys", "publisher", "server", "wire"],
-        without: &["axum", "tower", "hyper", "reqwest", "rustls", "tonic", "clap"],
+        without: &["axum", "tower", "hyper", "reqwest", "tonic", "clap"],
         unsaid: &["std::env::", "std::process", "TcpStream", "Timestamp::now()"],
     },
     // The scripted seller, on dealer and server. Has never heard of a database.

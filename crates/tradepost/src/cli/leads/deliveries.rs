@@ -9,7 +9,7 @@ use tradepost_server::clock::Clock;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::{Place, history, open};
+use super::{Place, history};
 use crate::cli::output::Failure;
 use crate::cli::output::table::{self, Column, Fit};
 use crate::cli::{Context, Outcome, dealers};
@@ -64,7 +64,7 @@ pub(super) struct Test {
 
 /// Lists deliveries, the latest first.
 pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
-    let store = open(&listing.place)?;
+    let store = listing.place.open(None, context)?;
     let state = listing.dead.then_some(DeliveryState::Dead);
     let found = store.deliveries(listing.dealer.as_deref(), listing.lead.as_deref(), state);
     let found = found.map_err(|fault| Failure::fault(&fault))?;
@@ -117,7 +117,7 @@ fn document(record: &DeliveryRecord) -> Value {
 /// Has a running server, or the next one, deliver a lead again.
 pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     let config = arguments.source.load(&context.environment)?;
-    let store = open(&arguments.place)?;
+    let store = arguments.place.open(None, context)?;
     let history = history(&store, &arguments.lead)?;
     let lead = &history.lead;
     if lead.state != LeadState::Received {

@@ -14,7 +14,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
-use super::Place;
+use super::Whose;
 use crate::cli::output::Failure;
 use crate::cli::output::table::{self, Column, Fit};
 use crate::cli::{Context, Outcome};
@@ -72,7 +72,7 @@ impl What {
 }
 
 /// Runs it.
-pub(super) fn run(what: What, state: Option<&str>, place: &Place, context: &Context) -> Outcome {
+pub(super) fn run(what: What, state: Option<&str>, place: &Whose, context: &Context) -> Outcome {
     let states = what.states();
     if let Some(state) = state.filter(|state| !states.contains(state)) {
         let message = format!("{} are never {state}", what.name());

@@ -2,25 +2,25 @@
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
 
 use tradepost_server::fault::Fault;
-use tradepost_store::Store;
 
 use crate::cli::output::Failure;
+use crate::cli::place::Place;
 
 /// What a server locks in its data folder.
 const LOCK: &str = "tradepost.lock";
 
 /// Keeps other servers away from the folder: each would count requests for itself, and one of a newer
 /// version would change the schema under the other.
-pub(in crate::cli) fn lock(data: &Path) -> Result<Option<File>, Failure> {
+pub(in crate::cli) fn lock(place: &Place) -> Result<Option<File>, Failure> {
+    let data = &place.data;
     let open = || {
         tradepost_store::create_private(data)?;
         let mut options = File::options();
         options.create(true).truncate(false).write(true).mode(0o600).open(data.join(LOCK))
     };
-    let file = open().map_err(|error| unusable(data, &Fault::new("locking", error)))?;
+    let file = open().map_err(|error| place.unusable(&Fault::new("locking", error)))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => {
@@ -33,14 +33,4 @@ pub(in crate::cli) fn lock(data: &Path) -> Result<Option<File>, Failure> {
             Ok(None)
         }
     }
-}
-
-/// Opens the store of a folder whose lock is held, and brings its schema up to date.
-pub(in crate::cli) fn migrated(data: &Path) -> Result<Store, Failure> {
-    Store::open(data).map_err(|fault| unusable(data, &fault))
-}
-
-fn unusable(data: &Path, fault: &Fault) -> Failure {
-    let message = format!("cannot use the data folder {}: {}", data.display(), fault.chain());
-    Failure::new(1, message).hint("name a folder that you may write with --data")
 }

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::SignedDuration;
 use tradepost_dealer::settings::{Dealer as Terms, SearchPolicy};
+use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
@@ -30,6 +31,7 @@ impl Default for Server {
             max_body_bytes: 256 * 1024, // E-004
             read_timeout: SignedDuration::from_secs(10),
             request_timeout: SignedDuration::from_secs(5),
+            database: None,
             min_free_space: 64 * 1024 * 1024,
             max_connections: 4096,
             connections_per_address: 256,
@@ -58,6 +60,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         optional "max_body_bytes" => max_body_bytes: whole(1_024, 64 * 1_024 * 1_024),
         optional "read_timeout" => read_timeout: duration(MOMENT, FIVE_MINUTES),
         optional "request_timeout" => request_timeout: duration(MOMENT, FIVE_MINUTES),
+        optional "database" => database: read_database,
         optional "min_free_space" => min_free_space: whole(0, 1 << 50),
         optional "max_connections" => max_connections: whole(1, 1_000_000),
         optional "connections_per_address" => connections_per_address: whole(1, 1_000_000),
@@ -78,6 +81,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         max_body_bytes: max_body_bytes.unwrap_or(default.max_body_bytes),
         read_timeout: read_timeout.unwrap_or(default.read_timeout),
         request_timeout: request_timeout.unwrap_or(default.request_timeout),
+        database,
         min_free_space: min_free_space.unwrap_or(default.min_free_space),
         max_connections: max_connections.unwrap_or(default.max_connections),
         connections_per_address: connections_per_address.unwrap_or(default.connections_per_address),
@@ -89,6 +93,12 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         web_origins: web_origins.unwrap_or(default.web_origins),
         tls,
     })
+}
+
+/// A database's URL. It may hold a password, of which nothing is repeated.
+fn read_database(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<DatabaseUrl> {
+    let text = line(4_000)(value, at, problems)?;
+    text.parse().map_err(|why| reject(at, problems, why)).ok()
 }
 
 /// `*`, or an origin: a scheme and a host, and no path.

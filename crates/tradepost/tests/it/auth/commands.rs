@@ -115,7 +115,7 @@ fn what_cannot_be_a_key_is_refused_with_what_to_do() {
     let config = DEALER.replace("auth =", "# auth =");
     std::fs::write(folder.join("tradepost.toml"), config).unwrap();
     let cases: &[(&[&str], &str)] = &[
-        (&["list"], "there is no folder"),
+        (&["list"], "there is no data of tradepost in"),
         (&["create", "--name", "anonymous"], "is not anonymous"),
         (&["create", "--name", "a b"], "a name has 1 to 64"),
         (&["create", "--name", "a", "--scope", "all"], "use one of: dealer:read"),

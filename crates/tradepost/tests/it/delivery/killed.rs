@@ -41,7 +41,7 @@ fn go_to(world: &World, lead_id: &str, step: Step) {
         }
         let key = 1;
         let later = now + SignedDuration::from_hours(1);
-        assert!(tx.begin_delivery(key, later)?.is_some());
+        assert!(tx.begin_delivery(key, later, later)?.is_some());
         if step == Step::Noted {
             tx.delivered(key, "taken", now)?;
         }

@@ -13,6 +13,8 @@ use tradepost_store::Store;
 use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Vocabulary as _;
 
+use crate::support::postgres::Scratch;
+
 /// Something that somebody does: `task`, `owner` and `config` are small numbers, so that they meet.
 #[derive(Debug, Clone)]
 enum Deed {
@@ -201,6 +203,32 @@ proptest! {
                 (perform(&store, &deeds, fails), perform(&memory, &deeds, fails));
             prop_assert_eq!(kept, remembered, "{:?}", deeds);
             prop_assert_eq!(everything(&store), everything(&memory), "after {:?}", deeds);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn two_stores_on_a_server_do_it_too(
+        turns in proptest::collection::vec(
+            (proptest::collection::vec(deeds(), 1..5), proptest::bool::weighted(0.15)), 1..12,
+        ),
+    ) {
+        const NUMBER: &str = "SELECT last_value || ', ' || is_called FROM push_configs_key_seq";
+        let Some(scratch) = Scratch::new() else { return Ok(()) };
+        let (stores, memory) = ([scratch.store(), scratch.store()], Memory::default());
+        for (turn, (deeds, fails)) in turns.into_iter().enumerate() {
+            let number = scratch.say(NUMBER).remove(0);
+            let kept = perform(&stores[turn % 2], &deeds, fails);
+            prop_assert_eq!(&kept, &perform(&memory, &deeds, fails), "{:?}", deeds);
+            if kept.is_err() {
+                // A server gives no number twice, also when nothing came of the first time.
+                scratch.say(&format!("SELECT setval('push_configs_key_seq', {number})"));
+            }
+            // The first delivers; the other sees all the rest alike.
+            prop_assert_eq!(everything(&stores[0]), everything(&memory), "after {:?}", deeds);
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{OptionalExtension as _, params};
 use tradepost_dealer::import::Unit;
 use tradepost_dealer::inventory::Tombstone;
 use tradepost_wire::aap::Version;
@@ -12,7 +11,8 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::problem::{At, Problems};
 
-use super::{Database, Transaction, moment};
+use super::{Database, Transaction};
+use crate::sql::params;
 
 /// What a unit that is sold has for a status.
 const SOLD: &str = "sold";
@@ -83,28 +83,12 @@ impl Transaction<'_> {
         now: Timestamp,
         dry_run: bool,
     ) -> Result<Replacement, Fault> {
-        let on = Fault::on::<rusqlite::Error>;
+        self.0.lock(dealer_id)?;
         let before = self.stored(dealer_id)?;
         let mut done = Replacement {
             before: before.values().filter(|unit| !unit.removed).count(),
             ..Replacement::default()
         };
-        let mut upsert = self
-            .0
-            .prepare(
-                "INSERT INTO listings (dealer_id, vehicle_id, vin, stock, make, model, status, body,
-                                       updated_at, removed_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-                 ON CONFLICT DO UPDATE SET vin = excluded.vin, stock = excluded.stock,
-                     make = excluded.make, model = excluded.model, status = excluded.status,
-                     body = excluded.body, updated_at = excluded.updated_at,
-                     removed_at = excluded.removed_at",
-            )
-            .map_err(on("preparing to write listings"))?;
-        let mut confirm = self
-            .0
-            .prepare("UPDATE listings SET updated_at = ?3 WHERE dealer_id = ?1 AND vehicle_id = ?2")
-            .map_err(on("preparing to confirm listings"))?;
         let mut seen = HashSet::with_capacity(rows.len());
         for row in rows {
             seen.insert(row.vehicle_id.as_str());
@@ -118,13 +102,7 @@ impl Transaction<'_> {
                 (false, Some(unit)) if on_offer && unit.body == row.body => {
                     done.unchanged += 1;
                     if !dry_run {
-                        confirm
-                            .execute(params![
-                                dealer_id,
-                                row.vehicle_id,
-                                row.updated_at.as_millisecond()
-                            ])
-                            .map_err(on("confirming a listing"))?;
+                        self.confirm_listing(dealer_id, row)?;
                     }
                     continue;
                 }
@@ -132,77 +110,96 @@ impl Transaction<'_> {
                 (false, _) => done.added += 1,
             }
             if !dry_run {
-                upsert
-                    .execute(params![
-                        dealer_id,
-                        row.vehicle_id,
-                        row.vin,
-                        row.stock,
-                        row.make,
-                        row.model,
-                        row.status,
-                        row.body,
-                        row.updated_at.as_millisecond(),
-                        sold.then(|| now.as_millisecond()),
-                    ])
-                    .map_err(on("writing a listing"))?;
+                self.put_listing(dealer_id, row, sold.then_some(now))?;
             }
         }
-        let mut bury = self
-            .0
-            .prepare("UPDATE listings SET removed_at = ?3 WHERE dealer_id = ?1 AND vehicle_id = ?2")
-            .map_err(on("preparing to remove listings"))?;
         for (vehicle_id, _) in
             before.iter().filter(|(id, unit)| !unit.removed && !seen.contains(id.as_str()))
         {
             done.removed += 1;
             if !dry_run {
-                bury.execute(params![dealer_id, vehicle_id, now.as_millisecond()])
-                    .map_err(on("removing a listing"))?;
+                self.0.execute(
+                    "removing a listing",
+                    "UPDATE listings SET removed_at = $3 WHERE dealer_id = $1 AND vehicle_id = $2",
+                    params![dealer_id, vehicle_id, now],
+                )?;
             }
         }
         if !dry_run {
-            self.0
-                .execute(
-                    "INSERT INTO inventories (dealer_id, generation) VALUES (?1, 1)
-                     ON CONFLICT DO UPDATE SET generation = generation + 1",
-                    params![dealer_id],
-                )
-                .map_err(on("counting the replacement"))?;
+            self.0.execute(
+                "counting the replacement",
+                "INSERT INTO inventories (dealer_id, generation) VALUES ($1, 1)
+                 ON CONFLICT (dealer_id) DO UPDATE SET generation = inventories.generation + 1",
+                params![dealer_id],
+            )?;
         }
         Ok(done)
     }
 
+    fn put_listing(
+        &self,
+        dealer_id: &str,
+        row: &Row,
+        removed_at: Option<Timestamp>,
+    ) -> Result<(), Fault> {
+        self.0.execute(
+            "writing a listing",
+            "INSERT INTO listings (dealer_id, vehicle_id, vin, stock, make, model, status, body,
+                                   updated_at, removed_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             ON CONFLICT (dealer_id, vehicle_id) DO UPDATE SET vin = excluded.vin,
+                 stock = excluded.stock, make = excluded.make, model = excluded.model,
+                 status = excluded.status, body = excluded.body,
+                 updated_at = excluded.updated_at, removed_at = excluded.removed_at",
+            params![
+                dealer_id,
+                row.vehicle_id,
+                row.vin,
+                row.stock,
+                row.make,
+                row.model,
+                row.status,
+                row.body,
+                row.updated_at,
+                removed_at,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn confirm_listing(&self, dealer_id: &str, row: &Row) -> Result<(), Fault> {
+        self.0.execute(
+            "confirming a listing",
+            "UPDATE listings SET updated_at = $3 WHERE dealer_id = $1 AND vehicle_id = $2",
+            params![dealer_id, row.vehicle_id, row.updated_at],
+        )?;
+        Ok(())
+    }
+
     fn stored(&self, dealer_id: &str) -> Result<HashMap<String, Before>, Fault> {
-        let on = Fault::on::<rusqlite::Error>;
-        let mut statement = self
-            .0
-            .prepare(
-                "SELECT vehicle_id, body, status, removed_at IS NOT NULL FROM listings
-                 WHERE dealer_id = ?1",
-            )
-            .map_err(on("preparing to read listings"))?;
-        statement
-            .query_map(params![dealer_id], |row| {
+        let stored = self.0.all(
+            "reading listings",
+            "SELECT vehicle_id, body, status, removed_at IS NOT NULL FROM listings
+             WHERE dealer_id = $1",
+            params![dealer_id],
+            |row| {
                 let unit = Before { body: row.get(1)?, status: row.get(2)?, removed: row.get(3)? };
                 Ok((row.get(0)?, unit))
-            })
-            .and_then(Iterator::collect)
-            .map_err(on("reading listings"))
+            },
+        )?;
+        Ok(stored.into_iter().collect())
     }
 }
 
 impl Database {
     pub(crate) fn inventory_generation(&self, dealer_id: &str) -> Result<i64, Fault> {
-        self.0
-            .query_row(
-                "SELECT generation FROM inventories WHERE dealer_id = ?1",
-                params![dealer_id],
-                |row| row.get(0),
-            )
-            .optional()
-            .map(Option::unwrap_or_default)
-            .map_err(Fault::on("reading the inventory's generation"))
+        let generation = self.0.first(
+            "reading the inventory's generation",
+            "SELECT generation FROM inventories WHERE dealer_id = $1",
+            params![dealer_id],
+            |row| row.get(0),
+        )?;
+        Ok(generation.unwrap_or_default())
     }
 
     pub(crate) fn inventory(
@@ -211,42 +208,33 @@ impl Database {
         now: Timestamp,
         lifetime: SignedDuration,
     ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
-        let on = Fault::on::<rusqlite::Error>;
         let oldest = now.saturating_sub(lifetime).unwrap_or(Timestamp::MIN);
-        let mut statement = self
-            .0
-            .prepare(
-                "SELECT vehicle_id, vin, stock, make, model, status, body, updated_at, removed_at
-                 FROM listings WHERE dealer_id = ?1 AND (removed_at IS NULL OR removed_at > ?2)",
-            )
-            .map_err(on("preparing to read the inventory"))?;
-        let mut rows = statement
-            .query(params![dealer_id, oldest.as_millisecond()])
-            .map_err(on("reading the inventory"))?;
-        let (mut listings, mut gone) = (Vec::new(), Vec::new());
-        while let Some(row) = rows.next().map_err(on("reading the inventory"))? {
-            let get = || -> rusqlite::Result<_> {
-                let make_model =
-                    row.get::<_, Option<String>>(3)?.zip(row.get::<_, Option<String>>(4)?);
-                let tombstone = Tombstone {
-                    vehicle_id: row.get(0)?,
-                    vin: row.get(1)?,
-                    stock: row.get(2)?,
-                    make_model,
-                    last_status: row.get(5)?,
-                    removed_at: moment(row.get::<_, Option<i64>>(8)?.unwrap_or_default()),
-                };
-                let removed = row.get::<_, Option<i64>>(8)?.is_some();
-                Ok((tombstone, removed, row.get::<_, String>(6)?, moment(row.get(7)?)))
-            };
-            let (tombstone, removed, body, updated_at) = get().map_err(on("reading a listing"))?;
-            if removed {
-                gone.push(tombstone);
-            } else {
-                listings.push(listing(&body, updated_at)?);
-            }
-        }
-        Ok((listings, gone))
+        let (mut listings, mut gone, mut broken) = (Vec::new(), Vec::new(), None);
+        self.0.each(
+            "reading the inventory",
+            "SELECT vehicle_id, vin, stock, make, model, status, body, updated_at, removed_at
+             FROM listings WHERE dealer_id = $1 AND (removed_at IS NULL OR removed_at > $2)",
+            params![dealer_id, oldest],
+            |row| {
+                let make = row.get::<Option<String>>(3)?;
+                match row.get(8)? {
+                    None => match listing(&row.get::<String>(6)?, row.get(7)?) {
+                        Ok(vehicle) => listings.push(vehicle),
+                        Err(fault) => broken = Some(fault),
+                    },
+                    Some(removed_at) => gone.push(Tombstone {
+                        vehicle_id: row.get(0)?,
+                        vin: row.get(1)?,
+                        stock: row.get(2)?,
+                        make_model: make.zip(row.get(4)?),
+                        last_status: row.get(5)?,
+                        removed_at,
+                    }),
+                }
+                Ok(broken.is_none())
+            },
+        )?;
+        broken.map_or(Ok((listings, gone)), Err)
     }
 }
 

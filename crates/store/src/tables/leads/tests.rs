@@ -8,7 +8,7 @@ use tradepost_dealer::record::{AppointmentState, LeadEventKind, LeadState};
 use tradepost_wire::json::json;
 
 use super::*;
-use crate::sqlite::{MIGRATIONS, Schema};
+use crate::sqlite::{self, MIGRATIONS, Schema};
 
 /// How many steps there were when a lead was the list of its submissions.
 const BEFORE: usize = 5;
@@ -57,7 +57,8 @@ fn what_was_there_stays_and_has_one_state() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     old(&path);
-    let database = Database::open(&path, Schema::Migrate).unwrap();
+    let database =
+        Database(crate::sql::Connection::Sqlite(sqlite::open(&path, Schema::Migrate).unwrap()));
     let shown: Vec<_> = database
         .leads(None)
         .unwrap()
@@ -114,7 +115,8 @@ fn keys_and_equivalent_leads_stay_known_to_those_who_can_be_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     old(&path);
-    let database = Database::open(&path, Schema::Migrate).unwrap();
+    let database =
+        Database(crate::sql::Connection::Sqlite(sqlite::open(&path, Schema::Migrate).unwrap()));
     let since = Timestamp::UNIX_EPOCH;
     database
         .transaction(|tx| {
@@ -153,7 +155,8 @@ fn a_dealer_that_names_a_destination_is_told_from_then_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     old(&path);
-    let database = Database::open(&path, Schema::Migrate).unwrap();
+    let database =
+        Database(crate::sql::Connection::Sqlite(sqlite::open(&path, Schema::Migrate).unwrap()));
     let untold = |dealer: &str| database.untold_events(dealer, 10).unwrap();
     let place = |has_destinations| {
         database.transaction(|tx| tx.place_deliveries("d", has_destinations)).unwrap();
@@ -162,7 +165,7 @@ fn a_dealer_that_names_a_destination_is_told_from_then_on() {
     place(true);
     assert_eq!(untold("d"), [], "the past is not told");
     let withdraw = |lead_id: &str| {
-        let now = super::super::moment(9_000);
+        let now = moment(9_000).unwrap();
         assert!(database.transaction(|tx| tx.revoke_consent(lead_id, now)).unwrap());
     };
     withdraw("lead_1");
@@ -171,14 +174,16 @@ fn a_dealer_that_names_a_destination_is_told_from_then_on() {
     place(true);
     assert_eq!(untold("d").len(), 1, "a place is kept");
     let plan = |event| {
-        let now = super::super::moment(9_500);
+        let now = moment(9_500).unwrap();
         let planned = NewDelivery {
             dealer_id: "d".into(),
             lead_id: "lead_1".into(),
             destination: "crm".into(),
             event,
         };
-        database.transaction(|tx| tx.plan_deliveries("d", event, &[planned], now)).unwrap();
+        database
+            .transaction(|tx| tx.plan_deliveries("d", event, std::slice::from_ref(&planned), now))
+            .unwrap();
     };
     plan(6);
     plan(6);

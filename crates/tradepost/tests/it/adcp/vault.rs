@@ -11,7 +11,9 @@ use tradepost_publisher::shelf::{KeyRow, Kind, Query, Record, Shelf, Vault};
 use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
 
-use super::StoreVault;
+use tradepost::adcp::vault::StoreVault;
+
+use crate::support::postgres::Scratch;
 
 /// Something that is done.
 #[derive(Debug, Clone)]
@@ -138,6 +140,71 @@ proptest! {
         }
         prop_assert_eq!(everything(&other), untouched);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_server_tells_it_too(
+        chapters in prop::collection::vec((prop::collection::vec(deed(), 1..6), any::<bool>()), 1..4)
+    ) {
+        let Some(scratch) = Scratch::new() else { return Ok(()) };
+        let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
+        let vaults = stores.map(|store| StoreVault::new(store, "one"));
+        let memory = MemoryVault::default();
+        for (number, (deeds, refuse)) in chapters.into_iter().enumerate() {
+            write(&vaults[number % 2], deeds.clone(), refuse);
+            write(&memory, deeds, refuse);
+            prop_assert_eq!(everything(&vaults[0]), everything(&memory));
+            prop_assert_eq!(everything(&vaults[1]), everything(&memory));
+        }
+    }
+}
+
+#[test]
+fn a_budget_is_spent_once_however_many_spend_it_at_two_servers() {
+    const BUDGET: u64 = 150;
+    let Some(scratch) = Scratch::new() else { return };
+    let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
+    let vaults = stores.map(|store| StoreVault::new(store, "one"));
+    let put = |shelf: &dyn Shelf, left: u64| {
+        shelf.put(Record {
+            kind: Kind::MediaBuy,
+            id: "buy".to_owned(),
+            owner: "tenant".to_owned(),
+            account: None,
+            state: String::new(),
+            revision: 1,
+            body: json!({"left": left}),
+            created_at: moment(0),
+            updated_at: moment(0),
+            place: 0,
+        })
+    };
+    vaults[0].act(move |shelf| put(shelf, BUDGET)).unwrap().unwrap();
+    let spend = move |shelf: &dyn Shelf| {
+        let kept = shelf.get(Kind::MediaBuy, "buy")?.unwrap();
+        let left = kept.body["left"].as_u64().unwrap();
+        if left > 0 {
+            put(shelf, left - 1)?;
+        }
+        Ok::<_, tradepost_server::fault::Fault>(left > 0)
+    };
+    let spent: u64 = std::thread::scope(|scope| {
+        let spenders: Vec<_> = (0..8)
+            .map(|spender| {
+                let vault = &vaults[spender % 2];
+                scope.spawn(move || {
+                    (0..25).filter(|_| vault.act(spend).unwrap().unwrap()).count() as u64
+                })
+            })
+            .collect();
+        spenders.into_iter().map(|spender| spender.join().unwrap()).sum()
+    });
+    assert_eq!(spent, BUDGET);
+    let left = vaults[1].act(|shelf| shelf.get(Kind::MediaBuy, "buy")).unwrap().unwrap();
+    assert_eq!(left.unwrap().body["left"], 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 /// Before this step a lead was the list of its submissions, and every anonymous caller the same.
 /// What is there stays: the lead's current appointment is the one that is booked, or else the
 /// latest; keys and equivalent leads stay known to those who can still be told apart.
-pub(in crate::sqlite) const SCHEMA: &str = "
+pub(crate) const SCHEMA: &str = "
     ALTER TABLE leads RENAME TO lead_submissions;
     DROP INDEX leads_by_id;
     DROP INDEX leads_by_dealer;

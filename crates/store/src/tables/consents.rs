@@ -2,7 +2,6 @@
 //! kept.
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension as _, Row, params};
 use tradepost_dealer::consent::{
     self, Checker, ConsentCheck, ConsentKind, ConsentRecord, Evidence, Hash, START,
 };
@@ -13,9 +12,10 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::leads::word;
-use super::{Database, Transaction, moment};
+use super::{Database, Transaction};
+use crate::sql::{Read, Row, params};
 
-pub(super) const SCHEMA: &str = "
+pub(crate) const SCHEMA: &str = "
     CREATE TABLE consent_log (
         dealer_id    TEXT NOT NULL,
         seq          INTEGER NOT NULL,      -- from 1, without a gap
@@ -59,19 +59,13 @@ impl Transaction<'_> {
         network: &str,
         since: Timestamp,
     ) -> Result<(u64, Option<Timestamp>), Fault> {
-        self.0
-            .prepare_cached(
-                "SELECT coalesce(sum(size), 0), min(at) FROM consent_evidence
-                 WHERE dealer_id = ?1 AND network = ?2 AND at > ?3",
-            )
-            .and_then(|mut statement| {
-                let values = params![dealer_id, network, since.as_millisecond()];
-                statement.query_row(values, |row| {
-                    let first: Option<i64> = row.get(1)?;
-                    Ok((row.get::<_, i64>(0)?.unsigned_abs(), first.map(moment)))
-                })
-            })
-            .map_err(Fault::on("adding up what is kept"))
+        self.0.one(
+            "adding up what is kept",
+            "SELECT CAST(coalesce(sum(size), 0) AS BIGINT), min(at) FROM consent_evidence
+             WHERE dealer_id = $1 AND network = $2 AND at > $3",
+            params![dealer_id, network, since],
+            |row| Ok((row.get::<i64>(0)?.unsigned_abs(), row.get(1)?)),
+        )
     }
 
     /// Keeps the evidence of a consent.
@@ -83,26 +77,23 @@ impl Transaction<'_> {
         let hashes = [consent::consent_hash(payload), evidence.body_hash(), evidence.caller_hash()];
         let seq = self.log_consent(dealer_id, lead_id, ConsentKind::Granted, at, Some(hashes))?;
         let size = evidence.body.len() + payload.to_string().len();
-        self.0
-            .prepare_cached(
-                "INSERT INTO consent_evidence
-                     (submission, dealer_id, seq, at, network, size, user_agent, salt, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            )
-            .and_then(|mut statement| {
-                statement.execute(params![
-                    submission,
-                    dealer_id,
-                    seq,
-                    at.as_millisecond(),
-                    network,
-                    i64::try_from(size).unwrap_or(i64::MAX),
-                    evidence.user_agent,
-                    evidence.salt,
-                    evidence.body,
-                ])
-            })
-            .map_err(Fault::on("writing the evidence of a consent"))?;
+        self.0.execute(
+            "writing the evidence of a consent",
+            "INSERT INTO consent_evidence
+                 (submission, dealer_id, seq, at, network, size, user_agent, salt, body)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            params![
+                submission,
+                dealer_id,
+                seq,
+                at,
+                network,
+                i64::try_from(size).unwrap_or(i64::MAX),
+                evidence.user_agent,
+                evidence.salt,
+                evidence.body,
+            ],
+        )?;
         Ok(())
     }
 
@@ -112,7 +103,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn revoke_consent(&self, lead_id: &str, now: Timestamp) -> Result<bool, Fault> {
-        let Some(lead) = self.lead(lead_id)? else {
+        let Some(lead) = self.own_lead(lead_id)? else {
             return Ok(false);
         };
         match lead.state {
@@ -123,9 +114,11 @@ impl Transaction<'_> {
         self.move_lead(lead, LeadState::Revoked, LeadEventKind::ConsentRevoked, now)?;
         self.end_deliveries_of(lead_id, now)?;
         // The same caller has to come with a consent of its own, which makes a lead of its own.
-        self.0
-            .execute("DELETE FROM lead_matches WHERE lead_id = ?1", [lead_id])
-            .map_err(Fault::on("forgetting by what a lead is known"))?;
+        self.0.execute(
+            "forgetting by what a lead is known",
+            "DELETE FROM lead_matches WHERE lead_id = $1",
+            params![lead_id],
+        )?;
         Ok(true)
     }
 
@@ -136,48 +129,46 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn erase_lead(&self, lead_id: &str, now: Timestamp) -> Result<bool, Fault> {
-        let on = Fault::on::<rusqlite::Error>;
-        let lead = self.lead(lead_id)?.filter(|lead| lead.state != LeadState::Erased);
+        let lead = self.own_lead(lead_id)?.filter(|lead| lead.state != LeadState::Erased);
         let Some(lead) = lead else {
             return Ok(false);
         };
-        let submissions: Vec<(i64, String)> = self
-            .0
-            .prepare_cached("SELECT seq, payload FROM lead_submissions WHERE lead_id = ?1")
-            .and_then(|mut statement| {
-                let rows = statement.query_map([lead_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-                rows.collect()
-            })
-            .map_err(on("reading a lead's submissions"))?;
+        let submissions: Vec<(i64, String)> = self.0.all(
+            "reading a lead's submissions",
+            "SELECT seq, payload FROM lead_submissions WHERE lead_id = $1",
+            params![lead_id],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
         for (submission, payload) in submissions {
             let payload: Value =
                 tradepost_wire::json::from_str(&payload).map_err(Fault::on("reading a payload"))?;
             for contact in contacts(&payload) {
-                self.0
-                    .execute(
-                        "DELETE FROM lead_contacts WHERE dealer_id = ?1 AND contact = ?2",
-                        params![lead.dealer_id, contact],
-                    )
-                    .map_err(on("erasing a contact"))?;
+                self.0.execute(
+                    "erasing a contact",
+                    "DELETE FROM lead_contacts WHERE dealer_id = $1 AND contact = $2",
+                    params![lead.dealer_id, contact],
+                )?;
             }
-            self.0
-                .execute(
-                    "UPDATE lead_submissions SET payload = ?2, address = NULL WHERE seq = ?1",
-                    params![submission, without_customer(&payload).to_string()],
-                )
-                .map_err(on("erasing a submission"))?;
+            self.0.execute(
+                "erasing a submission",
+                "UPDATE lead_submissions SET payload = $2, address = NULL WHERE seq = $1",
+                params![submission, without_customer(&payload).to_string()],
+            )?;
             for table in ["consent_evidence", "lead_tallies"] {
-                self.0
-                    .execute(&format!("DELETE FROM {table} WHERE submission = ?1"), [submission])
-                    .map_err(on("erasing what belongs to a submission"))?;
+                self.0.execute(
+                    "erasing what belongs to a submission",
+                    &format!("DELETE FROM {table} WHERE submission = $1"),
+                    params![submission],
+                )?;
             }
         }
         for statement in [
-            "DELETE FROM lead_matches WHERE lead_id = ?1",
-            "DELETE FROM idempotency_keys WHERE json_extract(reply, '$[0].lead_id') = ?1",
-            "UPDATE leads SET person = lead_id WHERE lead_id = ?1",
+            "DELETE FROM lead_matches WHERE lead_id = $1",
+            // Leads' ids are ours and stand in no answer about another.
+            "DELETE FROM idempotency_keys WHERE replace(reply, '\"' || $1 || '\"', '') <> reply",
+            "UPDATE leads SET person = lead_id WHERE lead_id = $1",
         ] {
-            self.0.execute(statement, [lead_id]).map_err(on("erasing a lead"))?;
+            self.0.execute("erasing a lead", statement, params![lead_id])?;
         }
         self.log_consent(&lead.dealer_id, lead_id, ConsentKind::Erased, now, None)?;
         self.move_lead(lead, LeadState::Erased, LeadEventKind::Erased, now)?;
@@ -194,16 +185,12 @@ impl Transaction<'_> {
         at: Timestamp,
         hashes: Option<[Hash; 3]>,
     ) -> Result<i64, Fault> {
-        let last = self
-            .0
-            .prepare_cached(
-                "SELECT seq, hash FROM consent_log WHERE dealer_id = ?1 ORDER BY seq DESC LIMIT 1",
-            )
-            .and_then(|mut statement| {
-                let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Hash>(1)?));
-                statement.query_row([dealer_id], read).optional()
-            })
-            .map_err(Fault::on("reading the last consent"))?;
+        let last = self.0.first(
+            "reading the last consent",
+            "SELECT seq, hash FROM consent_log WHERE dealer_id = $1 ORDER BY seq DESC LIMIT 1",
+            params![dealer_id],
+            |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<Hash>(1)?)),
+        )?;
         let (seq, previous) = last.unwrap_or((0, START));
         let record = ConsentRecord {
             dealer_id: dealer_id.to_owned(),
@@ -215,26 +202,23 @@ impl Transaction<'_> {
             body: hashes.map(|[_, hash, _]| hash),
             caller: hashes.map(|[_, _, hash]| hash),
         };
-        self.0
-            .prepare_cached(
-                "INSERT INTO consent_log (dealer_id, seq, lead_id, kind, at, consent_hash,
-                                          body_hash, caller_hash, hash)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            )
-            .and_then(|mut statement| {
-                statement.execute(params![
-                    dealer_id,
-                    record.seq,
-                    lead_id,
-                    kind.name(),
-                    at.as_millisecond(),
-                    record.consent,
-                    record.body,
-                    record.caller,
-                    record.hash(&previous),
-                ])
-            })
-            .map_err(Fault::on("writing a consent's record"))?;
+        self.0.execute(
+            "writing a consent's record",
+            "INSERT INTO consent_log (dealer_id, seq, lead_id, kind, at, consent_hash,
+                                      body_hash, caller_hash, hash)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            params![
+                dealer_id,
+                record.seq,
+                lead_id,
+                kind.name(),
+                at,
+                record.consent,
+                record.body,
+                record.caller,
+                record.hash(&previous),
+            ],
+        )?;
         Ok(record.seq)
     }
 }
@@ -245,20 +229,19 @@ impl Database {
         &self,
         lead_id: &str,
     ) -> Result<Vec<(ConsentRecord, Hash, Option<String>)>, Fault> {
-        self.0
-            .prepare_cached(&format!(
+        self.0.all(
+            "reading a lead's consents",
+            &format!(
                 "SELECT {RECORD}, e.user_agent FROM consent_log r
                  LEFT JOIN consent_evidence e ON e.dealer_id = r.dealer_id AND e.seq = r.seq
-                 WHERE r.lead_id = ?1 ORDER BY r.seq"
-            ))
-            .and_then(|mut statement| {
-                let rows = statement.query_map([lead_id], |row| {
-                    let (record, hash) = record(row)?;
-                    Ok((record, hash, row.get(9)?))
-                })?;
-                rows.collect()
-            })
-            .map_err(Fault::on("reading a lead's consents"))
+                 WHERE r.lead_id = $1 ORDER BY r.seq"
+            ),
+            params![lead_id],
+            |row| {
+                let (record, hash) = record(row)?;
+                Ok((record, hash, row.get(9)?))
+            },
+        )
     }
 
     /// Looks through the chain of each dealer, or of one.
@@ -267,49 +250,33 @@ impl Database {
         dealer_id: Option<&str>,
         expected: Option<Hash>,
     ) -> Result<Vec<ConsentCheck>, Fault> {
-        let on = Fault::on::<rusqlite::Error>;
-        let dealers: Vec<String> = self
-            .0
-            .prepare(
-                "SELECT DISTINCT dealer_id FROM leads WHERE ?1 IS NULL OR dealer_id = ?1
-                 ORDER BY dealer_id",
-            )
-            .and_then(|mut statement| {
-                statement.query_map([dealer_id], |row| row.get(0)).and_then(Iterator::collect)
-            })
-            .map_err(on("reading the dealers"))?;
-        let mut statement = self
-            .0
-            .prepare(&format!(
-                "SELECT {RECORD}, e.user_agent, e.salt, e.body, s.principal, s.address, s.payload,
-                        l.state
-                 FROM consent_log r
-                 LEFT JOIN consent_evidence e ON e.dealer_id = r.dealer_id AND e.seq = r.seq
-                 LEFT JOIN lead_submissions s ON s.seq = e.submission
-                 LEFT JOIN leads l ON l.lead_id = r.lead_id
-                 WHERE r.dealer_id = ?1 ORDER BY r.seq"
-            ))
-            .map_err(on("preparing to read the consents"))?;
+        let dealers: Vec<String> = self.0.all(
+            "reading the dealers",
+            "SELECT DISTINCT dealer_id FROM leads WHERE $1 IS NULL OR dealer_id = $1
+             ORDER BY dealer_id",
+            params![dealer_id],
+            |row| row.get(0),
+        )?;
+        let sql = format!(
+            "SELECT {RECORD}, e.user_agent, e.salt, e.body, s.principal, s.address, s.payload,
+                    l.state
+             FROM consent_log r
+             LEFT JOIN consent_evidence e ON e.dealer_id = r.dealer_id AND e.seq = r.seq
+             LEFT JOIN lead_submissions s ON s.seq = e.submission
+             LEFT JOIN leads l ON l.lead_id = r.lead_id
+             WHERE r.dealer_id = $1 ORDER BY r.seq"
+        );
         let mut checks = Vec::new();
         for dealer_id in dealers {
-            let mut rows = statement.query([&dealer_id]).map_err(on("reading the consents"))?;
             let mut checker = Checker::new(dealer_id.clone(), expected);
-            while let Some(row) = rows.next().map_err(on("reading the consents"))? {
-                let read = || -> rusqlite::Result<_> {
-                    let (record, hash) = record(row)?;
-                    Ok((
-                        record,
-                        hash,
-                        evidence(row)?,
-                        row.get::<_, Option<String>>(14)?,
-                        row.get::<_, Option<String>>(15)?,
-                    ))
-                };
-                let (record, hash, kept, payload, state) =
-                    read().map_err(on("reading a consent"))?;
+            self.0.each("reading the consents", &sql, params![dealer_id], |row| {
+                let (record, hash) = record(row)?;
+                let kept = evidence(row)?;
+                let payload: Option<String> = row.get(14)?;
                 let payload: Option<Value> =
                     payload.and_then(|text| tradepost_wire::json::from_str(&text).ok());
                 // Without its submission beside it, a grant that nobody erased lacks its evidence.
+                let state: Option<String> = row.get(15)?;
                 let is_erased = state.as_deref() == Some(LeadState::Erased.name());
                 let lacking = Value::Null;
                 let payload = match (&payload, is_erased) {
@@ -318,7 +285,8 @@ impl Database {
                     (None, false) => Some(&lacking),
                 };
                 checker.take(&record, &hash, kept.as_ref(), payload);
-            }
+                Ok(true)
+            })?;
             checks.push(checker.finish());
         }
         Ok(checks)
@@ -330,18 +298,24 @@ impl Database {
         dealer_id: Option<&str>,
         contact: &str,
     ) -> Result<Vec<String>, Fault> {
-        self.0
-            .prepare(
-                "SELECT DISTINCT lead_id FROM lead_submissions
-                 WHERE (?1 IS NULL OR dealer_id = ?1)
-                     AND ?2 IN ('email:' || lower(json_extract(payload, '$.customer.email')),
-                                'phone:' || json_extract(payload, '$.customer.phone'))",
-            )
-            .and_then(|mut statement| {
-                let rows = statement.query_map(params![dealer_id, contact], |row| row.get(0))?;
-                rows.collect()
-            })
-            .map_err(Fault::on("looking for a customer's leads"))
+        let mut found = Vec::new();
+        self.0.each(
+            "looking for a customer's leads",
+            "SELECT lead_id, payload FROM lead_submissions WHERE $1 IS NULL OR dealer_id = $1
+             ORDER BY seq",
+            params![dealer_id],
+            |row| {
+                let lead_id: String = row.get(0)?;
+                let payload = tradepost_wire::json::from_str(&row.get::<String>(1)?)?;
+                if contacts(&payload).iter().any(|known| known == contact)
+                    && !found.contains(&lead_id)
+                {
+                    found.push(lead_id);
+                }
+                Ok(true)
+            },
+        )?;
+        Ok(found)
     }
 
     /// A dealer's leads that have not changed since a moment and are not erased, the oldest first.
@@ -351,35 +325,24 @@ impl Database {
         since: Timestamp,
         limit: u32,
     ) -> Result<Vec<String>, Fault> {
-        self.0
-            .prepare_cached(
-                "SELECT lead_id FROM leads
-                 WHERE dealer_id = ?1 AND changed_at < ?2 AND state <> 'erased'
-                 ORDER BY changed_at LIMIT ?3",
-            )
-            .and_then(|mut statement| {
-                let values = params![dealer_id, since.as_millisecond(), limit];
-                statement.query_map(values, |row| row.get(0)).and_then(Iterator::collect)
-            })
-            .map_err(Fault::on("looking for old leads"))
-    }
-
-    /// Moves what was committed into the database file, so that nothing erased stays in the
-    /// write-ahead log. Does nothing while others read.
-    pub(crate) fn empty_log(&self) -> Result<(), Fault> {
-        self.0
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .map_err(Fault::on("emptying the write-ahead log"))
+        self.0.all(
+            "looking for old leads",
+            "SELECT lead_id FROM leads
+             WHERE dealer_id = $1 AND changed_at < $2 AND state <> 'erased'
+             ORDER BY changed_at LIMIT $3",
+            params![dealer_id, since, limit],
+            |row| row.get(0),
+        )
     }
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<(ConsentRecord, Hash)> {
+fn record(row: &Row<'_>) -> Read<(ConsentRecord, Hash)> {
     let record = ConsentRecord {
         dealer_id: row.get(0)?,
         seq: row.get(1)?,
         lead_id: row.get(2)?,
         kind: word(row, 3)?,
-        at: moment(row.get(4)?),
+        at: row.get(4)?,
         consent: row.get(5)?,
         body: row.get(6)?,
         caller: row.get(7)?,
@@ -387,13 +350,13 @@ fn record(row: &Row<'_>) -> rusqlite::Result<(ConsentRecord, Hash)> {
     Ok((record, row.get(8)?))
 }
 
-fn evidence(row: &Row<'_>) -> rusqlite::Result<Option<Evidence>> {
+fn evidence(row: &Row<'_>) -> Read<Option<Evidence>> {
     let Some(body) = row.get(11)? else {
         return Ok(None);
     };
     Ok(Some(Evidence {
-        principal: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
-        address: row.get::<_, Option<String>>(13)?.unwrap_or_default(),
+        principal: row.get::<Option<String>>(12)?.unwrap_or_default(),
+        address: row.get::<Option<String>>(13)?.unwrap_or_default(),
         user_agent: row.get(9)?,
         salt: row.get(10)?,
         body,

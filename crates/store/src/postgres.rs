@@ -1,0 +1,442 @@
+//! The database on a server: PostgreSQL, which any number of processes share.
+//!
+//! What belongs to one dealer, publisher or agent is decided by one transaction at a time: before it
+//! reads anything by which it decides, it takes the tenant's lock, and keeps it until it has ended.
+//! Every statement after that sees what the transaction before has committed (READ COMMITTED takes a
+//! new snapshot for each), so it is as if there were one writer.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::future::Future;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
+use tokio::time::{Instant, timeout};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, NoTls, Row, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tradepost_wire::fault::Fault;
+
+use super::sql::{Value, params};
+use super::sqlite::Schema;
+
+mod address;
+mod broken;
+mod schema;
+mod values;
+
+pub use address::DatabaseUrl;
+use broken::Broken;
+pub(crate) use values::cell;
+
+/// How long a statement may take, with waiting for others.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// For how long nobody tries to connect again after it went wrong.
+const REFUSED: Duration = Duration::from_millis(500);
+
+/// How often a transaction is begun at most that others or the network have undone.
+const TRIES: u32 = 8;
+
+/// What a session agrees on. The server gives up what takes longer than whoever waits for it, and the
+/// locks of a process that is stuck.
+const SETUP: &str = "
+    SET statement_timeout = '12s';
+    SET idle_in_transaction_session_timeout = '30s';
+    SET client_min_messages = warning;
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off'";
+
+/// A database on a server, and the thread that speaks to it.
+pub(crate) struct Server {
+    url: DatabaseUrl,
+    tls: Option<MakeRustlsConnect>,
+    runtime: Option<Runtime>,
+    /// When connecting went wrong, and why.
+    refused: Mutex<Option<(Instant, Broken)>>,
+}
+
+impl Server {
+    /// The one at this address. Nothing is said to it yet.
+    pub(crate) fn at(url: DatabaseUrl) -> Result<Arc<Self>, Fault> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("store-postgres")
+            .enable_all()
+            .build()
+            .map_err(Fault::on("starting the thread for the database"))?;
+        let tls = url.tls()?;
+        Ok(Arc::new(Self { url, tls, runtime: Some(runtime), refused: Mutex::default() }))
+    }
+
+    /// A session, which is connected when it is used.
+    pub(crate) fn session(self: &Arc<Self>) -> Session {
+        Session {
+            server: Arc::clone(self),
+            link: RefCell::default(),
+            turn: RefCell::default(),
+            is_chosen: Cell::default(),
+        }
+    }
+
+    /// Has something done on the database's thread, and waits for it wherever that is called.
+    fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    ) -> Result<T, Broken> {
+        let gone = || Broken::Gone("its thread has ended".to_owned());
+        let runtime = self.runtime.as_ref().ok_or_else(gone)?;
+        let (sender, receiver) = sync_channel(1);
+        runtime.spawn(async move {
+            let done = match timeout(PATIENCE, work).await {
+                Ok(done) => done.map_err(|error| Broken::of(&error)),
+                Err(_) => Err(Broken::Silent),
+            };
+            // Whoever asked waits below.
+            let _ = sender.send(done);
+        });
+        let receive = || receiver.recv().unwrap_or_else(|_| Err(gone()));
+        // Others of the caller's executor must not wait with it.
+        match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
+            Ok(_) | Err(_) => receive(),
+        }
+    }
+
+    fn connect(&self) -> Result<Arc<Link>, Broken> {
+        let lock = || self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, why)) = lock().as_ref()
+            && at.elapsed() < REFUSED
+        {
+            return Err(why.clone());
+        }
+        let (config, tls) = (self.url.config().clone(), self.tls.clone());
+        let connected = self.wait(async move {
+            let client = match tls {
+                Some(tls) => {
+                    let (client, connection) = config.connect(tls).await?;
+                    tokio::spawn(connection);
+                    client
+                }
+                None => {
+                    let (client, connection) = config.connect(NoTls).await?;
+                    tokio::spawn(connection);
+                    client
+                }
+            };
+            client.batch_execute(SETUP).await?;
+            Ok(Arc::new(Link { client, statements: Mutex::default() }))
+        });
+        *lock() = connected.as_ref().err().map(|why| (Instant::now(), why.clone()));
+        connected
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Waiting for it is not allowed everywhere, and there is nothing to wait for.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Server({})", self.url)
+    }
+}
+
+/// A connection with the statements that it knows.
+struct Link {
+    client: Client,
+    statements: Mutex<HashMap<String, Statement>>,
+}
+
+impl Link {
+    async fn prepared(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Statement, tokio_postgres::Error> {
+        let known = || self.statements.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(statement) = known().get(sql) {
+            return Ok(statement.clone());
+        }
+        // What a value is says its type, also where the statement does not.
+        let types: Vec<Type> = values.iter().map(Value::sql_type).collect();
+        let statement = self.client.prepare_typed(sql, &types).await?;
+        known().insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+}
+
+/// The transaction that a session is in.
+#[derive(Debug, Default)]
+struct Turn {
+    is_open: bool,
+    /// Whose locks it has.
+    tenants: BTreeSet<String>,
+    /// Its number, once it has a lock.
+    number: Option<String>,
+    /// What went wrong in it first: the server does nothing more in it.
+    broken: Option<Broken>,
+}
+
+/// A session of a server, which is one thread's at a time. It is connected when it is used, and again
+/// when the connection was lost.
+pub(crate) struct Session {
+    server: Arc<Server>,
+    link: RefCell<Option<Arc<Link>>>,
+    turn: RefCell<Turn>,
+    is_chosen: Cell<bool>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Session({:?})", self.server)
+    }
+}
+
+impl Session {
+    /// Whether this session is the one of all that delivers: it has a lock that ends with its
+    /// connection.
+    pub(crate) fn is_chosen(&self) -> Result<bool, Fault> {
+        const SQL: &str = "SELECT pg_try_advisory_lock(hashtextextended('deliveries', 20260401))";
+        if self.is_connected() && self.is_chosen.get() {
+            return Ok(true);
+        }
+        let rows = self.query("asking who delivers", SQL, &[])?;
+        self.is_chosen.set(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)));
+        Ok(self.is_chosen.get())
+    }
+
+    fn is_connected(&self) -> bool {
+        self.link.borrow().as_ref().is_some_and(|link| !link.client.is_closed())
+    }
+
+    fn link(&self) -> Result<Arc<Link>, Broken> {
+        let known = self.link.borrow().clone();
+        match known {
+            Some(link) if !link.client.is_closed() => Ok(link),
+            // What the transaction has done so far is lost.
+            Some(_) if self.turn.borrow().is_open => {
+                Err(Broken::Gone("the connection was lost".to_owned()))
+            }
+            Some(_) | None => {
+                let link = self.server.connect()?;
+                *self.link.borrow_mut() = Some(Arc::clone(&link));
+                self.is_chosen.set(false);
+                Ok(link)
+            }
+        }
+    }
+
+    /// Notes what went wrong, and gives up a connection that is of no use.
+    fn note(&self, broken: &Broken) {
+        if broken.is_gone() {
+            self.link.borrow_mut().take();
+        }
+        let mut turn = self.turn.borrow_mut();
+        if turn.is_open {
+            turn.broken.get_or_insert_with(|| broken.clone());
+        }
+    }
+
+    fn run<T, F>(&self, work: impl FnOnce(Arc<Link>) -> F) -> Result<T, Broken>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    {
+        if let Some(broken) = &self.turn.borrow().broken {
+            return Err(broken.clone());
+        }
+        let done = self.link().and_then(|link| self.server.wait(work(link)));
+        done.inspect_err(|broken| self.note(broken))
+    }
+
+    /// Runs a statement; how many rows it has changed.
+    pub(crate) fn execute(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<usize, Fault> {
+        let (sql, values) = (sql.to_owned(), Value::owned(values));
+        let changed = self.run(|link| async move {
+            let statement = link.prepared(&sql, &values).await?;
+            link.client.execute(&statement, &borrowed(&values)).await
+        });
+        let changed = changed.map_err(|broken| broken.while_doing(what))?;
+        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    /// The rows of a query.
+    pub(crate) fn query(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, Fault> {
+        let (sql, values) = (sql.to_owned(), Value::owned(values));
+        let found = self.run(|link| async move {
+            let statement = link.prepared(&sql, &values).await?;
+            link.client.query(&statement, &borrowed(&values)).await
+        });
+        found.map_err(|broken| broken.while_doing(what))
+    }
+
+    fn batch(&self, sql: &'static str) -> Result<(), Broken> {
+        self.run(|link| async move { link.client.batch_execute(sql).await })
+    }
+
+    /// Takes a tenant's lock, which ends with the transaction.
+    pub(crate) fn lock(&self, tenant: &str) -> Result<(), Fault> {
+        const WHAT: &str = "waiting for a tenant's turn";
+        const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 20260401)),
+                                  CAST(pg_current_xact_id() AS TEXT)";
+        if self.turn.borrow().tenants.contains(tenant) {
+            return Ok(());
+        }
+        let rows = self.query(WHAT, SQL, params![tenant])?;
+        let number = rows.first().and_then(|row| row.try_get(1).ok());
+        let mut turn = self.turn.borrow_mut();
+        turn.tenants.insert(tenant.to_owned());
+        turn.number = number;
+        Ok(())
+    }
+
+    /// Runs `work` in a transaction, and again from the start when others or the network have undone
+    /// it. `work` says whether to keep what it did.
+    pub(crate) fn transaction(&self, mut work: impl FnMut() -> bool) -> Result<(), Fault> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.attempt(&mut work) {
+                Err(broken) if tries < TRIES && broken.may_be_repeated() => {
+                    tracing::debug!(cause = %broken, tries, "a transaction is done again");
+                }
+                ended => return ended.map_err(|broken| broken.while_doing("committing")),
+            }
+        }
+    }
+
+    fn attempt(&self, work: &mut impl FnMut() -> bool) -> Result<(), Broken> {
+        self.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
+        let is_kept = work();
+        let broken = self.turn.borrow().broken.clone();
+        if let Some(broken) = broken {
+            // Whoever works may have overlooked it; COMMIT would undo all of it and be called well.
+            self.undo();
+            return if is_kept || broken.may_be_repeated() { Err(broken) } else { Ok(()) };
+        }
+        if !is_kept {
+            self.undo();
+            return Ok(());
+        }
+        let committed = self.batch("COMMIT");
+        let turn = self.turn.take();
+        match committed {
+            Err(Broken::Gone(_) | Broken::Silent) => self.find_out(&turn),
+            ended => ended,
+        }
+    }
+
+    /// Begins a transaction; on a new connection when the one that there was is lost.
+    fn begin(&self, how: &'static str) -> Result<(), Broken> {
+        self.turn.take();
+        match self.batch(how) {
+            Err(broken) if broken.is_gone() => self.batch(how)?,
+            ended => ended?,
+        }
+        self.turn.borrow_mut().is_open = true;
+        Ok(())
+    }
+
+    fn undo(&self) {
+        self.turn.take();
+        if self.is_connected() && self.batch("ROLLBACK").is_err() {
+            // Without a connection there is nothing to undo.
+            self.link.borrow_mut().take();
+        }
+    }
+
+    /// Finds out what became of a transaction whose connection was lost while it was committed. Its
+    /// locks are waited for first: whoever gets them knows that it has ended.
+    fn find_out(&self, lost: &Turn) -> Result<(), Broken> {
+        const WHAT: &str = "finding out what became of a transaction";
+        let look = || -> Result<Option<String>, Fault> {
+            let Some(number) = &lost.number else { return Ok(None) };
+            lost.tenants.iter().try_for_each(|tenant| self.lock(tenant))?;
+            let sql = "SELECT pg_xact_status(CAST($1 AS xid8))";
+            let rows = self.query(WHAT, sql, params![number])?;
+            Ok(rows.first().and_then(|row| row.try_get(0).ok()))
+        };
+        self.begin("BEGIN").map_err(|_| Broken::Doubtful)?;
+        let state = look();
+        self.undo();
+        match state.ok().flatten().as_deref() {
+            Some("committed") => Ok(()),
+            Some("aborted") => Err(Broken::Gone("the connection was lost".to_owned())),
+            Some(_) | None => Err(Broken::Doubtful),
+        }
+    }
+
+    /// Has something read in one consistent state.
+    pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), Fault> {
+        let begun = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        begun.map_err(|broken| broken.while_doing("beginning to read"))?;
+        read();
+        let broken = self.turn.borrow().broken.clone();
+        self.undo();
+        broken.map_or(Ok(()), |broken| Err(broken.while_doing("reading")))
+    }
+}
+
+fn borrowed<'v>(values: &'v [Value<'static>]) -> Vec<&'v (dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+/// Brings the schema up to date, or says why it is not used. Processes that start together do so one
+/// after the other.
+pub(crate) fn prepare(session: &Session, schema: Schema) -> Result<(), Fault> {
+    let mut outcome = Ok(());
+    session.transaction(|| {
+        outcome = migrate(session, schema);
+        outcome.is_ok()
+    })?;
+    outcome
+}
+
+fn migrate(session: &Session, schema: Schema) -> Result<(), Fault> {
+    const WHAT: &str = "opening the database";
+    session.lock("the schema of tradepost")?;
+    session.execute(WHAT, schema::VERSIONS, &[])?;
+    let known = session.query(WHAT, "SELECT max(version) FROM tradepost_schema", &[])?;
+    let done: Option<i64> = known.first().and_then(|row| row.try_get(0).ok()).flatten();
+    let done = usize::try_from(done.unwrap_or_default()).unwrap_or(usize::MAX);
+    if done > schema::MIGRATIONS.len() {
+        return Err(Fault::new(WHAT, "it was written by a newer version of tradepost"));
+    }
+    if done == schema::MIGRATIONS.len() {
+        return Ok(());
+    }
+    if schema == Schema::Keep && done > 0 {
+        let cause = "it is of an older version of tradepost; `tradepost serve` or `tradepost migrate` \
+                     brings it up to date";
+        return Err(Fault::new(WHAT, cause));
+    }
+    for step in schema::MIGRATIONS.iter().skip(done) {
+        session.batch(step).map_err(|broken| broken.while_doing("migrating the database"))?;
+    }
+    let version = schema::MIGRATIONS.len();
+    session.execute(
+        WHAT,
+        "INSERT INTO tradepost_schema (version) VALUES ($1)",
+        params![version],
+    )?;
+    Ok(())
+}

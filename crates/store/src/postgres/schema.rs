@@ -1,0 +1,273 @@
+//! The tables, as PostgreSQL has them. They are those that SQLite has after its migrations; texts by
+//! which rows are ordered are compared byte by byte, as there.
+
+/// How far the schema has come: a row for each time that it was brought up to date.
+pub(super) const VERSIONS: &str =
+    "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
+
+/// One step for each version, applied in order.
+pub(super) const MIGRATIONS: &[&str] = &[FIRST];
+
+const FIRST: &str = r#"
+    CREATE TABLE listings (
+        dealer_id   TEXT NOT NULL,
+        vehicle_id  TEXT NOT NULL,
+        vin         TEXT,
+        stock       TEXT,
+        make        TEXT,
+        model       TEXT,
+        status      TEXT NOT NULL,      -- available, intransit, pending, or sold
+        body        TEXT NOT NULL,      -- the vehicle as JSON, without updated_at
+        updated_at  BIGINT NOT NULL,    -- milliseconds since 1970, as all moments here
+        removed_at  BIGINT,             -- set: a tombstone
+        PRIMARY KEY (dealer_id, vehicle_id)
+    );
+    CREATE TABLE inventories (
+        dealer_id   TEXT PRIMARY KEY,
+        generation  BIGINT NOT NULL
+    );
+    CREATE TABLE cards (
+        dealer_id    TEXT PRIMARY KEY,
+        content_hash TEXT NOT NULL,
+        id           TEXT NOT NULL,
+        modified_at  BIGINT NOT NULL
+    );
+    CREATE TABLE secrets (
+        name        TEXT PRIMARY KEY,
+        value       BYTEA NOT NULL
+    );
+    CREATE TABLE health (
+        one         BIGINT PRIMARY KEY CHECK (one = 1),
+        checks      BIGINT NOT NULL,
+        room        BYTEA NOT NULL
+    );
+
+    CREATE TABLE api_keys (
+        id           TEXT COLLATE "C" PRIMARY KEY,
+        dealer_id    TEXT NOT NULL,
+        name         TEXT NOT NULL,
+        hash         BYTEA NOT NULL,    -- SHA-256 of the whole key
+        scopes       TEXT,              -- with spaces between; NULL: all
+        created_at   BIGINT NOT NULL,
+        expires_at   BIGINT,
+        revoked_at   BIGINT,
+        last_used_on TEXT COLLATE "C"   -- a day, UTC
+    );
+    CREATE INDEX api_keys_by_name ON api_keys (dealer_id, name);
+
+    CREATE TABLE lead_submissions (
+        seq         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        lead_id     TEXT NOT NULL,
+        dealer_id   TEXT NOT NULL,
+        received_at BIGINT NOT NULL,
+        duplicate   BOOLEAN NOT NULL,
+        version     TEXT NOT NULL,
+        principal   TEXT NOT NULL,
+        address     TEXT,               -- of the caller, in the network
+        payload     TEXT NOT NULL,
+        rooftop     TEXT,
+        listing     TEXT
+    );
+    CREATE INDEX lead_submissions_by_lead ON lead_submissions (lead_id);
+    CREATE TABLE appointments (
+        appointment_id TEXT PRIMARY KEY,
+        submission   BIGINT NOT NULL REFERENCES lead_submissions (seq),
+        dealer_id    TEXT NOT NULL,
+        rooftop      TEXT,
+        department   TEXT NOT NULL,
+        kind         TEXT NOT NULL,
+        state        TEXT NOT NULL,
+        requested_at BIGINT,
+        starts_at    BIGINT,
+        ends_at      BIGINT,
+        proposed     TEXT NOT NULL      -- JSON array of milliseconds
+    );
+    CREATE INDEX appointments_by_submission ON appointments (submission);
+    CREATE INDEX appointments_by_time ON appointments (dealer_id, rooftop, department, ends_at)
+        WHERE state = 'confirmed';
+    CREATE TABLE leads (
+        seq            BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        lead_id        TEXT NOT NULL UNIQUE,
+        dealer_id      TEXT COLLATE "C" NOT NULL,
+        received_at    BIGINT NOT NULL,
+        changed_at     BIGINT NOT NULL,
+        state          TEXT NOT NULL,
+        held_for       TEXT,
+        person         TEXT NOT NULL,   -- shared by leads with a common contact
+        time_zone      TEXT,
+        submission     BIGINT NOT NULL REFERENCES lead_submissions (seq),   -- the latest
+        appointment_id TEXT REFERENCES appointments (appointment_id)        -- the current one
+    );
+    CREATE INDEX leads_by_dealer ON leads (dealer_id, received_at);
+    CREATE INDEX leads_by_person ON leads (dealer_id, person);
+    CREATE INDEX leads_by_age ON leads (dealer_id, changed_at) WHERE state <> 'erased';
+    CREATE TABLE lead_events (
+        seq               BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        lead_id           TEXT NOT NULL,
+        dealer_id         TEXT NOT NULL,
+        at                BIGINT NOT NULL,
+        kind              TEXT NOT NULL,
+        state             TEXT NOT NULL,        -- of the lead, after it
+        submission        BIGINT NOT NULL REFERENCES lead_submissions (seq),
+        appointment_id    TEXT,                 -- the current one, after it
+        appointment_state TEXT
+    );
+    CREATE INDEX lead_events_by_lead ON lead_events (lead_id, seq);
+    CREATE INDEX lead_events_by_dealer ON lead_events (dealer_id, seq);
+    CREATE TABLE lead_contacts (
+        dealer_id   TEXT NOT NULL,
+        contact     TEXT NOT NULL,      -- email:... or phone:...
+        person      TEXT NOT NULL,
+        PRIMARY KEY (dealer_id, contact)
+    );
+    CREATE TABLE lead_matches (
+        dealer_id   TEXT NOT NULL,
+        proof       TEXT NOT NULL,      -- caller:..., context:... or key:...
+        contact     TEXT NOT NULL,
+        subject     TEXT NOT NULL,      -- vehicle and appointment type
+        received_at BIGINT NOT NULL,
+        lead_id     TEXT NOT NULL,
+        PRIMARY KEY (dealer_id, proof, contact, subject, received_at, lead_id)
+    );
+    CREATE INDEX lead_matches_by_lead ON lead_matches (lead_id);
+    CREATE TABLE lead_tallies (
+        dealer_id   TEXT NOT NULL,
+        subject     TEXT NOT NULL,
+        at          BIGINT NOT NULL,
+        submission  BIGINT NOT NULL,
+        PRIMARY KEY (dealer_id, subject, at, submission)
+    );
+    CREATE INDEX lead_tallies_by_age ON lead_tallies (dealer_id, at);
+    CREATE TABLE idempotency_keys (
+        dealer_id     TEXT NOT NULL,
+        scope         TEXT NOT NULL,
+        key           TEXT NOT NULL,
+        payload_hash  BYTEA NOT NULL,
+        reply         TEXT NOT NULL,    -- the answer's receipt and message as JSON
+        first_seen_at BIGINT NOT NULL,
+        PRIMARY KEY (dealer_id, scope, key)
+    );
+    CREATE INDEX idempotency_keys_by_age ON idempotency_keys (dealer_id, first_seen_at);
+    CREATE TABLE consent_log (
+        dealer_id    TEXT NOT NULL,
+        seq          BIGINT NOT NULL,   -- from 1, without a gap
+        lead_id      TEXT NOT NULL,
+        kind         TEXT NOT NULL,
+        at           BIGINT NOT NULL,
+        consent_hash BYTEA,
+        body_hash    BYTEA,
+        caller_hash  BYTEA,
+        hash         BYTEA NOT NULL,    -- of all this and the hash before it
+        PRIMARY KEY (dealer_id, seq)
+    );
+    CREATE INDEX consent_log_by_lead ON consent_log (lead_id);
+    CREATE TABLE consent_evidence (     -- goes when the customer is erased
+        submission BIGINT PRIMARY KEY REFERENCES lead_submissions (seq),
+        dealer_id  TEXT NOT NULL,
+        seq        BIGINT NOT NULL,     -- of the record
+        at         BIGINT NOT NULL,
+        network    TEXT,                -- of a caller without credentials, for its quota
+        size       BIGINT NOT NULL,
+        user_agent TEXT,
+        salt       BYTEA NOT NULL,
+        body       BYTEA NOT NULL
+    );
+    CREATE UNIQUE INDEX consent_evidence_by_record ON consent_evidence (dealer_id, seq);
+    CREATE INDEX consent_evidence_by_network ON consent_evidence (dealer_id, network, at, size);
+    CREATE TABLE lead_deliveries (
+        key         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,    -- receivers know a delivery by it
+        dealer_id   TEXT NOT NULL,
+        lead_id     TEXT NOT NULL,
+        destination TEXT NOT NULL,
+        event       BIGINT NOT NULL,    -- of lead_events
+        state       TEXT NOT NULL,
+        attempts    BIGINT NOT NULL DEFAULT 0,
+        doubtful    BOOLEAN NOT NULL DEFAULT FALSE,     -- an attempt may have arrived
+        answer      TEXT,               -- the last one, in short
+        created_at  BIGINT NOT NULL,
+        due_at      BIGINT,             -- while it is sent: when the attempt counts as lost
+        ended_at    BIGINT
+    );
+    CREATE INDEX lead_deliveries_due ON lead_deliveries (due_at) WHERE due_at IS NOT NULL;
+    CREATE INDEX lead_deliveries_by_lead ON lead_deliveries (lead_id, destination, key);
+    CREATE INDEX lead_deliveries_by_state ON lead_deliveries (state, key);
+    CREATE TABLE lead_delivery_places (
+        dealer_id   TEXT PRIMARY KEY,
+        event       BIGINT NOT NULL     -- what came up to it has been looked at
+    );
+
+    CREATE TABLE tasks (
+        task_id     TEXT COLLATE "C" PRIMARY KEY,
+        agent_id    TEXT NOT NULL,
+        owner       TEXT NOT NULL,
+        context_id  TEXT NOT NULL,
+        state       TEXT COLLATE "C" NOT NULL,
+        status_at   BIGINT NOT NULL,
+        last_seq    BIGINT NOT NULL
+    );
+    CREATE INDEX tasks_by_age ON tasks (agent_id, owner, status_at DESC, task_id DESC);
+    CREATE TABLE task_events (
+        task_id     TEXT COLLATE "C" NOT NULL REFERENCES tasks (task_id),
+        seq         BIGINT NOT NULL,
+        kind        BIGINT NOT NULL,    -- 0 message, 1 status, 2 artifact
+        body        TEXT NOT NULL,      -- a message, or an event as it is streamed
+        PRIMARY KEY (task_id, seq)
+    );
+    CREATE TABLE push_configs (
+        key         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        task_id     TEXT COLLATE "C" NOT NULL REFERENCES tasks (task_id),
+        config_id   TEXT COLLATE "C" NOT NULL,
+        agent_id    TEXT NOT NULL,
+        owner       TEXT NOT NULL,
+        url         TEXT NOT NULL,
+        host        TEXT NOT NULL,
+        token       TEXT,
+        scheme      TEXT,
+        credentials TEXT,
+        from_seq    BIGINT NOT NULL,    -- the task as it was after this entry is told first
+        sent_seq    BIGINT,             -- the last entry that was delivered, from_seq for the task
+        failures    BIGINT NOT NULL DEFAULT 0,          -- in a row
+        failure     TEXT,               -- the last one
+        due_at      BIGINT,             -- when to deliver; NULL when nothing waits
+        off_at      BIGINT,             -- set: given up
+        UNIQUE (task_id, config_id)
+    );
+    CREATE INDEX push_configs_due ON push_configs (agent_id, due_at) WHERE due_at IS NOT NULL;
+    CREATE INDEX push_configs_off ON push_configs (off_at) WHERE off_at IS NOT NULL;
+
+    CREATE TABLE publisher_things (
+        place      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,     -- the order of making
+        publisher  TEXT NOT NULL,
+        kind       TEXT NOT NULL,
+        id         TEXT NOT NULL,
+        owner      TEXT NOT NULL,
+        account    TEXT,
+        state      TEXT COLLATE "C" NOT NULL,
+        revision   BIGINT NOT NULL,
+        created_at BIGINT NOT NULL,     -- microseconds since 1970
+        updated_at BIGINT NOT NULL,
+        body       TEXT NOT NULL        -- JSON
+    );
+    CREATE UNIQUE INDEX publisher_things_by_id ON publisher_things (publisher, kind, id)
+        INCLUDE (owner, account);
+    CREATE INDEX publisher_things_by_owner ON publisher_things (publisher, kind, owner, place);
+    CREATE INDEX publisher_things_by_state ON publisher_things (publisher, kind, state, place);
+    CREATE TABLE publisher_keys (
+        publisher TEXT NOT NULL,
+        scope     TEXT NOT NULL,        -- the tenant, and for messages the conversation
+        key       TEXT NOT NULL,
+        hash      BYTEA NOT NULL,       -- SHA-256 of the canonical request
+        reply     TEXT NOT NULL,        -- JSON
+        used_at   BIGINT NOT NULL,
+        PRIMARY KEY (publisher, scope, key)
+    );
+    CREATE INDEX publisher_keys_by_age ON publisher_keys (publisher, used_at);
+    CREATE TABLE used_signatures (
+        publisher TEXT NOT NULL,
+        key       TEXT NOT NULL,        -- the agent and the name of its key
+        nonce     BYTEA NOT NULL,       -- a hash
+        until     BIGINT NOT NULL,
+        PRIMARY KEY (publisher, key, nonce)
+    );
+    CREATE INDEX used_signatures_by_end ON used_signatures (publisher, until);
+"#;

@@ -1,0 +1,402 @@
+//! What both databases have in common: a connection on which a statement is run with values, and rows
+//! that are read column by column. Statements are written once, in what SQLite and PostgreSQL both
+//! understand; where they differ, a [`Connection`] says how its own puts it.
+
+use std::borrow::Cow;
+use std::error::Error;
+
+use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
+
+use super::postgres::Session;
+use super::sqlite;
+
+/// Why a row could not be read.
+pub(crate) type Unread = Box<dyn Error + Send + Sync>;
+
+/// Something that was read of a row.
+pub(crate) type Read<T> = Result<T, Unread>;
+
+/// A connection to a database. It is one thread's at a time.
+#[derive(Debug)]
+pub(crate) enum Connection {
+    /// To a file.
+    Sqlite(rusqlite::Connection),
+    /// To a server.
+    Postgres(Session),
+}
+
+impl Connection {
+    /// Runs a statement; how many rows it has changed.
+    pub(crate) fn execute(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<usize, Fault> {
+        match self {
+            Self::Sqlite(connection) => {
+                sqlite::execute(connection, sql, values).map_err(Fault::on(what))
+            }
+            Self::Postgres(session) => session.execute(what, sql, values),
+        }
+    }
+
+    /// Reads every row of a query.
+    pub(crate) fn all<T>(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Read<T>,
+    ) -> Result<Vec<T>, Fault> {
+        let mut found = Vec::new();
+        self.each(what, sql, values, |row| {
+            found.push(read(row)?);
+            Ok(true)
+        })?;
+        Ok(found)
+    }
+
+    /// Reads the first row, if there is one.
+    pub(crate) fn first<T>(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Read<T>,
+    ) -> Result<Option<T>, Fault> {
+        let mut found = None;
+        self.each(what, sql, values, |row| {
+            found = Some(read(row)?);
+            Ok(false)
+        })?;
+        Ok(found)
+    }
+
+    /// Reads the row of a query that always has one.
+    pub(crate) fn one<T>(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Read<T>,
+    ) -> Result<T, Fault> {
+        let found = self.first(what, sql, values, read)?;
+        found.ok_or_else(|| Fault::new(what, "there is no row"))
+    }
+
+    /// Hands over row after row, until `take` says that it has enough.
+    pub(crate) fn each(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        mut take: impl FnMut(&Row<'_>) -> Read<bool>,
+    ) -> Result<(), Fault> {
+        match self {
+            Self::Sqlite(connection) => {
+                sqlite::each(connection, sql, values, take).map_err(Fault::on(what))
+            }
+            Self::Postgres(session) => {
+                for row in &session.query(what, sql, values)? {
+                    if !take(&Row::Postgres(row)).map_err(Fault::on(what))? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits until nobody else is deciding anything about what belongs to this dealer, publisher or
+    /// agent, and keeps others waiting until the transaction ends. SQLite has one writer at a time
+    /// anyway.
+    pub(crate) fn lock(&self, tenant: &str) -> Result<(), Fault> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(session) => session.lock(tenant),
+        }
+    }
+
+    /// Has something read in one consistent state.
+    pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), Fault> {
+        match self {
+            Self::Sqlite(connection) => sqlite::snapshot(connection, read),
+            Self::Postgres(session) => session.snapshot(read),
+        }
+    }
+
+    /// Whether other processes may be doing the same as this one.
+    pub(crate) const fn is_shared(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => false,
+            Self::Postgres(_) => true,
+        }
+    }
+
+    /// Sees to it that nothing of what was erased lies about any longer than it has to.
+    pub(crate) fn empty_log(&self) -> Result<(), Fault> {
+        match self {
+            Self::Sqlite(connection) => sqlite::empty_log(connection),
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Behind a query: the rows that it finds stay as they are until the transaction ends.
+    pub(crate) const fn for_update(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "",
+            Self::Postgres(_) => " FOR UPDATE",
+        }
+    }
+
+    /// A query for the elements of a JSON array, which is the value with this number.
+    pub(crate) fn elements(&self, value: u8, kind: &'static str) -> String {
+        let each = match self {
+            Self::Sqlite(_) => format!("json_each(${value})"),
+            Self::Postgres(_) => format!("json_array_elements_text(CAST(${value} AS JSON))"),
+        };
+        format!("SELECT CAST(value AS {kind}) FROM {each}")
+    }
+
+    /// Behind a table: the index that has to be used. PostgreSQL takes no advice.
+    pub(crate) fn indexed_by(&self, index: &str) -> String {
+        match self {
+            Self::Sqlite(_) => format!("INDEXED BY {index}"),
+            Self::Postgres(_) => String::new(),
+        }
+    }
+}
+
+/// A value of a statement. What is not there has a type, too.
+#[derive(Debug, Clone)]
+pub(crate) enum Value<'a> {
+    /// A number, or a moment in milliseconds.
+    Integer(Option<i64>),
+    /// A text.
+    Text(Option<Cow<'a, str>>),
+    /// Bytes.
+    Blob(Option<Cow<'a, [u8]>>),
+    /// Yes or no.
+    Truth(Option<bool>),
+}
+
+/// What can be a value.
+pub(crate) trait Bind {
+    /// What stands for one that is not there.
+    const NONE: Value<'static>;
+
+    /// It as a value.
+    fn bind(&self) -> Value<'_>;
+}
+
+/// The values of a statement, of anything that can be one: `$1` is the first.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => {
+        &[$($crate::sql::Bind::bind(&$value)),*][..]
+    };
+}
+pub(crate) use params;
+
+impl Bind for i64 {
+    const NONE: Value<'static> = Value::Integer(None);
+
+    fn bind(&self) -> Value<'_> {
+        Value::Integer(Some(*self))
+    }
+}
+
+impl Bind for u32 {
+    const NONE: Value<'static> = Value::Integer(None);
+
+    fn bind(&self) -> Value<'_> {
+        Value::Integer(Some(i64::from(*self)))
+    }
+}
+
+impl Bind for usize {
+    const NONE: Value<'static> = Value::Integer(None);
+
+    fn bind(&self) -> Value<'_> {
+        Value::Integer(Some(i64::try_from(*self).unwrap_or(i64::MAX)))
+    }
+}
+
+impl Bind for bool {
+    const NONE: Value<'static> = Value::Truth(None);
+
+    fn bind(&self) -> Value<'_> {
+        Value::Truth(Some(*self))
+    }
+}
+
+impl Bind for Timestamp {
+    const NONE: Value<'static> = Value::Integer(None);
+
+    fn bind(&self) -> Value<'_> {
+        Value::Integer(Some(self.as_millisecond()))
+    }
+}
+
+impl Bind for str {
+    const NONE: Value<'static> = Value::Text(None);
+
+    fn bind(&self) -> Value<'_> {
+        Value::Text(Some(self.into()))
+    }
+}
+
+impl Bind for String {
+    const NONE: Value<'static> = Value::Text(None);
+
+    fn bind(&self) -> Value<'_> {
+        self.as_str().bind()
+    }
+}
+
+impl Bind for [u8] {
+    const NONE: Value<'static> = Value::Blob(None);
+
+    fn bind(&self) -> Value<'_> {
+        Value::Blob(Some(self.into()))
+    }
+}
+
+impl Bind for Vec<u8> {
+    const NONE: Value<'static> = Value::Blob(None);
+
+    fn bind(&self) -> Value<'_> {
+        self.as_slice().bind()
+    }
+}
+
+impl<const N: usize> Bind for [u8; N] {
+    const NONE: Value<'static> = Value::Blob(None);
+
+    fn bind(&self) -> Value<'_> {
+        self.as_slice().bind()
+    }
+}
+
+impl<T: Bind> Bind for Option<T> {
+    const NONE: Value<'static> = T::NONE;
+
+    fn bind(&self) -> Value<'_> {
+        self.as_ref().map_or(T::NONE, T::bind)
+    }
+}
+
+impl<T: Bind + ?Sized> Bind for &T {
+    const NONE: Value<'static> = T::NONE;
+
+    fn bind(&self) -> Value<'_> {
+        (**self).bind()
+    }
+}
+
+/// A row that was found.
+pub(crate) enum Row<'r> {
+    /// By SQLite.
+    Sqlite(&'r rusqlite::Row<'r>),
+    /// By PostgreSQL.
+    Postgres(&'r tokio_postgres::Row),
+}
+
+impl Row<'_> {
+    /// What stands in a column; the first is 0.
+    pub(crate) fn get<T: Column>(&self, column: usize) -> Read<T> {
+        let cell = match self {
+            Self::Sqlite(row) => sqlite::cell(row, column)?,
+            Self::Postgres(row) => super::postgres::cell(row, column)?,
+        };
+        T::of(cell)
+    }
+}
+
+/// What stands in a column.
+#[derive(Debug)]
+pub(crate) enum Cell<'r> {
+    /// Nothing.
+    Empty,
+    /// A number; 0 and 1 are no and yes.
+    Integer(i64),
+    /// A text.
+    Text(Cow<'r, str>),
+    /// Bytes.
+    Blob(&'r [u8]),
+}
+
+/// What can be read of a column.
+pub(crate) trait Column: Sized {
+    /// It.
+    fn of(cell: Cell<'_>) -> Read<Self>;
+}
+
+impl Column for i64 {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        match cell {
+            Cell::Integer(number) => Ok(number),
+            Cell::Empty | Cell::Text(_) | Cell::Blob(_) => Err("a column holds no number".into()),
+        }
+    }
+}
+
+impl Column for u32 {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        Ok(i64::of(cell)?.try_into()?)
+    }
+}
+
+impl Column for usize {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        Ok(i64::of(cell)?.try_into()?)
+    }
+}
+
+impl Column for bool {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        Ok(i64::of(cell)? != 0)
+    }
+}
+
+impl Column for Timestamp {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        let milliseconds = i64::of(cell)?;
+        let saturated = if milliseconds < 0 { Self::MIN } else { Self::MAX };
+        Ok(Self::from_millisecond(milliseconds).unwrap_or(saturated))
+    }
+}
+
+impl Column for String {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        match cell {
+            Cell::Text(text) => Ok(text.into_owned()),
+            Cell::Empty | Cell::Integer(_) | Cell::Blob(_) => Err("a column holds no text".into()),
+        }
+    }
+}
+
+impl Column for Vec<u8> {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        match cell {
+            Cell::Blob(bytes) => Ok(bytes.to_vec()),
+            Cell::Empty | Cell::Integer(_) | Cell::Text(_) => Err("a column holds no bytes".into()),
+        }
+    }
+}
+
+impl<const N: usize> Column for [u8; N] {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        Vec::of(cell)?.try_into().map_err(|_| "a column holds another number of bytes".into())
+    }
+}
+
+impl<T: Column> Column for Option<T> {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        match cell {
+            Cell::Empty => Ok(None),
+            Cell::Integer(_) | Cell::Text(_) | Cell::Blob(_) => T::of(cell).map(Some),
+        }
+    }
+}

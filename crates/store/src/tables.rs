@@ -1,0 +1,75 @@
+//! What is kept, table by table: every query, named for its intent, in SQL that both databases
+//! understand.
+
+use jiff::Timestamp;
+use tradepost_wire::fault::Fault;
+
+use super::CardIdentity;
+use super::sql::{Connection, params};
+
+pub(super) mod consents;
+pub(super) mod counts;
+pub(super) mod health;
+pub(super) mod inventory;
+pub(super) mod keys;
+pub(super) mod leads;
+pub(super) mod publisher;
+pub(super) mod push;
+pub(super) mod signatures;
+pub(super) mod tasks;
+
+/// A connection, for reading.
+#[derive(Debug)]
+pub(super) struct Database(pub(super) Connection);
+
+/// A transaction in progress: the store's operations that belong together.
+#[derive(Debug)]
+pub struct Transaction<'c>(pub(super) &'c Connection);
+
+impl Transaction<'_> {
+    pub(super) fn card_identity(
+        &self,
+        dealer_id: &str,
+        content_hash: &str,
+        fresh_id: &str,
+        now: Timestamp,
+    ) -> Result<CardIdentity, Fault> {
+        self.0.lock(dealer_id)?;
+        let known = self.0.first(
+            "reading a card's identity",
+            "SELECT id, modified_at FROM cards WHERE dealer_id = $1 AND content_hash = $2",
+            params![dealer_id, content_hash],
+            |row| Ok(CardIdentity { id: row.get(0)?, modified_at: row.get(1)? }),
+        )?;
+        if let Some(identity) = known {
+            return Ok(identity);
+        }
+        self.0.execute(
+            "writing a card's identity",
+            "INSERT INTO cards (dealer_id, content_hash, id, modified_at) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (dealer_id) DO UPDATE SET content_hash = excluded.content_hash,
+                 id = excluded.id, modified_at = excluded.modified_at",
+            params![dealer_id, content_hash, fresh_id, now],
+        )?;
+        Ok(CardIdentity { id: fresh_id.to_owned(), modified_at: now })
+    }
+}
+
+#[cfg(test)]
+impl Database {
+    /// Does something in a transaction, and keeps it when it goes well.
+    pub(super) fn transaction<T>(
+        &self,
+        mut work: impl FnMut(&Transaction<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let mut outcome = None;
+        let mut run = || outcome.insert(work(&Transaction(&self.0))).is_ok();
+        match &self.0 {
+            Connection::Sqlite(file) => {
+                super::sqlite::transaction(file, || super::sqlite::savepoint(file, &mut run))
+            }
+            Connection::Postgres(session) => session.transaction(&mut run),
+        }?;
+        outcome.unwrap()
+    }
+}

@@ -1,0 +1,57 @@
+//! How many rows there are of what people who run a server have to know about.
+
+use tradepost_publisher::shelf::Kind;
+use tradepost_publisher::task::Notice;
+use tradepost_wire::fault::Fault;
+
+use super::Database;
+use crate::sql::params;
+
+/// Numbers of rows, by agent.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rows {
+    /// Tasks, with the state that they are in.
+    pub(crate) tasks: Vec<(String, String, i64)>,
+    /// Webhooks and notifications with something to deliver, and deliveries of leads.
+    pub(crate) pending: Vec<(String, i64)>,
+    /// Those that were given up.
+    pub(crate) dead: Vec<(String, i64)>,
+}
+
+impl Database {
+    /// Counts those of these agents.
+    pub(crate) fn rows(&self, agents: &[String]) -> Result<Rows, Fault> {
+        const TASKS: &str = "
+            SELECT state, count(*) FROM tasks WHERE agent_id = $1 GROUP BY state
+            UNION ALL
+            SELECT state, count(*) FROM publisher_things
+            WHERE publisher = $1 AND kind = $2 GROUP BY state ORDER BY 1";
+        const DELIVERIES: &str = "
+            SELECT (SELECT count(*) FROM push_configs WHERE agent_id = $1 AND due_at IS NOT NULL)
+                 + (SELECT count(*) FROM publisher_things
+                    WHERE publisher = $1 AND kind = $2 AND state = $3)
+                 + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = $1 AND state = 'due'),
+                   (SELECT count(*) FROM push_configs WHERE off_at IS NOT NULL AND agent_id = $1)
+                 + (SELECT count(*) FROM publisher_things
+                    WHERE publisher = $1 AND kind = $2 AND state = $4)
+                 + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = $1 AND state = 'dead')";
+        let mut counted = Rows::default();
+        for agent in agents {
+            let states: Vec<(String, i64)> =
+                self.0.all("counting tasks", TASKS, params![agent, Kind::Task.name()], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })?;
+            let states = states.into_iter();
+            counted.tasks.extend(states.map(|(state, number)| (agent.clone(), state, number)));
+            let (pending, dead) = self.0.one(
+                "counting deliveries",
+                DELIVERIES,
+                params![agent, Kind::Notice.name(), Notice::DUE, Notice::DEAD],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            counted.pending.push((agent.clone(), pending));
+            counted.dead.push((agent.clone(), dead));
+        }
+        Ok(counted)
+    }
+}

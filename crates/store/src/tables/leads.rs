@@ -1,0 +1,210 @@
+//! Leads as they are read; how they are taken is in [`taking`].
+
+use jiff::Timestamp;
+use tradepost_dealer::record::{
+    AppointmentRecord, LeadEvent, LeadHistory, LeadRecord, SubmissionRecord,
+};
+use tradepost_wire::aap::Version;
+use tradepost_wire::catalog::Vocabulary;
+use tradepost_wire::fault::Fault;
+
+use super::Database;
+use crate::sql::{Cell, Column as _, Read, Row, params};
+
+pub(crate) mod deliveries;
+mod schema;
+mod taking;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use schema::SCHEMA;
+
+/// How many other leads of a person are named.
+const SAME_PERSON: u32 = 50;
+
+/// An appointment's columns, of the table with this alias.
+macro_rules! appointment {
+    ($alias:literal) => {
+        concat!(
+            $alias,
+            ".appointment_id, ",
+            $alias,
+            ".kind, ",
+            $alias,
+            ".state, ",
+            $alias,
+            ".requested_at, ",
+            $alias,
+            ".starts_at, ",
+            $alias,
+            ".ends_at, ",
+            $alias,
+            ".proposed"
+        )
+    };
+}
+
+/// Those of a submission, with its appointment.
+macro_rules! submission {
+    () => {
+        concat!(
+            "s.received_at, s.version, s.principal, s.address, s.payload, s.rooftop, s.listing, ",
+            appointment!("b")
+        )
+    };
+}
+
+/// Those of a lead, with its current appointment and its latest submission.
+const LEAD: &str = concat!(
+    "SELECT l.lead_id, l.dealer_id, l.received_at, l.changed_at, l.state, l.held_for, l.person,
+     l.time_zone, ",
+    appointment!("a"),
+    ", ",
+    submission!(),
+    " FROM leads l JOIN lead_submissions s ON s.seq = l.submission
+     LEFT JOIN appointments a ON a.appointment_id = l.appointment_id
+     LEFT JOIN appointments b ON b.submission = s.seq"
+);
+
+impl Database {
+    pub(crate) fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
+        self.0.all(
+            "reading leads",
+            &format!(
+                "{LEAD} WHERE $1 IS NULL OR l.dealer_id = $1
+                 ORDER BY l.received_at DESC, l.seq DESC"
+            ),
+            params![dealer_id],
+            lead_record,
+        )
+    }
+
+    pub(crate) fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, Fault> {
+        let lead = self.0.first(
+            "reading a lead",
+            &format!("{LEAD} WHERE l.lead_id = $1"),
+            params![lead_id],
+            lead_record,
+        )?;
+        let Some(lead) = lead else {
+            return Ok(None);
+        };
+        let submissions = self.submissions(lead_id)?;
+        let events = self.lead_events(lead_id)?;
+        let same_person = self.same_person(&lead)?;
+        let consents = self.consents_of(lead_id)?;
+        let first = self.first_deliveries(None, Some(lead_id))?;
+        let delivered_at = first.first().map(|(_, at)| *at);
+        Ok(Some(LeadHistory { lead, submissions, events, same_person, consents, delivered_at }))
+    }
+
+    fn submissions(&self, lead_id: &str) -> Result<Vec<SubmissionRecord>, Fault> {
+        self.0.all(
+            "reading a lead's submissions",
+            concat!(
+                "SELECT ",
+                submission!(),
+                " FROM lead_submissions s LEFT JOIN appointments b ON b.submission = s.seq
+                 WHERE s.lead_id = $1 ORDER BY s.seq"
+            ),
+            params![lead_id],
+            |row| submission_record(row, 0),
+        )
+    }
+
+    fn lead_events(&self, lead_id: &str) -> Result<Vec<LeadEvent>, Fault> {
+        self.0.all(
+            "reading a lead's events",
+            concat!(
+                "SELECT e.seq, e.at, e.kind, e.state, e.appointment_state,
+                 (SELECT count(*) FROM lead_submissions s
+                  WHERE s.lead_id = e.lead_id AND s.seq < e.submission), ",
+                appointment!("a"),
+                " FROM lead_events e LEFT JOIN appointments a
+                     ON a.appointment_id = e.appointment_id
+                 WHERE e.lead_id = $1 ORDER BY e.seq"
+            ),
+            params![lead_id],
+            |row| {
+                let mut appointment = appointment_record(row, 6)?;
+                if let Some(appointment) = &mut appointment {
+                    appointment.state = word(row, 4)?;
+                }
+                Ok(LeadEvent {
+                    seq: row.get(0)?,
+                    at: row.get(1)?,
+                    kind: word(row, 2)?,
+                    state: word(row, 3)?,
+                    appointment,
+                    submission: row.get(5)?,
+                })
+            },
+        )
+    }
+
+    fn same_person(&self, lead: &LeadRecord) -> Result<Vec<String>, Fault> {
+        self.0.all(
+            "reading the leads of a person",
+            "SELECT lead_id FROM leads WHERE dealer_id = $1 AND person = $2 AND lead_id <> $3
+             ORDER BY seq LIMIT $4",
+            params![lead.dealer_id, lead.person, lead.lead_id, SAME_PERSON],
+            |row| row.get(0),
+        )
+    }
+}
+
+fn lead_record(row: &Row<'_>) -> Read<LeadRecord> {
+    Ok(LeadRecord {
+        lead_id: row.get(0)?,
+        dealer_id: row.get(1)?,
+        received_at: row.get(2)?,
+        changed_at: row.get(3)?,
+        state: word(row, 4)?,
+        held_for: row.get::<Option<String>>(5)?.map(|_| word(row, 5)).transpose()?,
+        person: row.get(6)?,
+        time_zone: row.get(7)?,
+        appointment: appointment_record(row, 8)?,
+        submission: submission_record(row, 15)?,
+    })
+}
+
+fn submission_record(row: &Row<'_>, first: usize) -> Read<SubmissionRecord> {
+    let version: String = row.get(first + 1)?;
+    let listing: Option<String> = row.get(first + 6)?;
+    Ok(SubmissionRecord {
+        received_at: row.get(first)?,
+        version: Version::from_name(&version).unwrap_or(Version::V1_1),
+        principal: row.get(first + 2)?,
+        address: row.get(first + 3)?,
+        payload: tradepost_wire::json::from_str(&row.get::<String>(first + 4)?)?,
+        rooftop: row.get(first + 5)?,
+        listing: listing.map(|text| tradepost_wire::json::from_str(&text)).transpose()?,
+        appointment: appointment_record(row, first + 7)?,
+    })
+}
+
+fn appointment_record(row: &Row<'_>, first: usize) -> Read<Option<AppointmentRecord>> {
+    let Some(appointment_id) = row.get::<Option<String>>(first)? else {
+        return Ok(None);
+    };
+    let proposed: Vec<i64> = tradepost_wire::json::from_str(&row.get::<String>(first + 6)?)?;
+    Ok(Some(AppointmentRecord {
+        appointment_id,
+        kind: word(row, first + 1)?,
+        state: word(row, first + 2)?,
+        requested_at: row.get(first + 3)?,
+        starts_at: row.get(first + 4)?,
+        ends_at: row.get(first + 5)?,
+        proposed: proposed.into_iter().map(moment).collect::<Read<_>>()?,
+    }))
+}
+
+/// A column that holds a word of a vocabulary.
+pub(super) fn word<T: Vocabulary>(row: &Row<'_>, column: usize) -> Read<T> {
+    let name: String = row.get(column)?;
+    T::from_name(&name).ok_or_else(|| format!("{name} is none of {}", T::NAMES.join(", ")).into())
+}
+
+fn moment(milliseconds: i64) -> Read<Timestamp> {
+    Timestamp::of(Cell::Integer(milliseconds))
+}

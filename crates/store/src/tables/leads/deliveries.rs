@@ -1,0 +1,365 @@
+//! Deliveries of leads. The events of leads are the outbox: an event is written in the transaction
+//! that changes the lead, by whatever process. Each dealer with a destination has a place in them, and
+//! what stands after it is turned into deliveries in one transaction with the move of the place.
+
+use jiff::Timestamp;
+use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery};
+use tradepost_server::tasks::log::PushBusy;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+
+use super::super::{Database, Transaction};
+use super::word;
+use crate::sql::{Read, Row, params};
+
+/// The tables.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE lead_deliveries (
+        key         INTEGER PRIMARY KEY AUTOINCREMENT,  -- receivers know a delivery by it
+        dealer_id   TEXT NOT NULL,
+        lead_id     TEXT NOT NULL,
+        destination TEXT NOT NULL,
+        event       INTEGER NOT NULL,       -- of lead_events
+        state       TEXT NOT NULL,
+        attempts    INTEGER NOT NULL DEFAULT 0,
+        doubtful    INTEGER NOT NULL DEFAULT 0,         -- an attempt may have arrived
+        answer      TEXT,                   -- the last one, in short
+        created_at  INTEGER NOT NULL,
+        due_at      INTEGER,                -- while it is sent: when the attempt counts as lost
+        ended_at    INTEGER
+    );
+    CREATE INDEX lead_deliveries_due ON lead_deliveries (due_at) WHERE due_at IS NOT NULL;
+    CREATE INDEX lead_deliveries_by_lead ON lead_deliveries (lead_id, destination, key);
+    CREATE INDEX lead_deliveries_by_state ON lead_deliveries (state, key);
+    CREATE TABLE lead_delivery_places (
+        dealer_id   TEXT PRIMARY KEY,
+        event       INTEGER NOT NULL        -- what came up to it has been looked at
+    ) WITHOUT ROWID;
+    CREATE INDEX lead_events_by_dealer ON lead_events (dealer_id, seq);
+";
+
+const COLUMNS: &str = "d.key, d.dealer_id, d.lead_id, d.destination, d.event, d.state, d.attempts,
+    d.doubtful OR EXISTS (SELECT 1 FROM lead_deliveries o
+        WHERE o.lead_id = d.lead_id AND o.destination = d.destination AND o.key <> d.key
+            AND (o.state = 'delivered' OR o.doubtful)),
+    d.answer, d.created_at, d.due_at, d.ended_at FROM lead_deliveries d";
+
+impl Transaction<'_> {
+    /// Gives a dealer its place in the events, behind those that there are; it keeps one that it has.
+    /// Without destinations it has none, so that whoever names one later is not told of the past.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn place_deliveries(&self, dealer_id: &str, has_destinations: bool) -> Result<(), Fault> {
+        let statement = if has_destinations {
+            "INSERT INTO lead_delivery_places (dealer_id, event)
+             SELECT $1, coalesce(max(seq), 0) FROM lead_events WHERE dealer_id = $1
+             ON CONFLICT DO NOTHING"
+        } else {
+            "DELETE FROM lead_delivery_places WHERE dealer_id = $1"
+        };
+        self.0.execute("placing a dealer in its leads", statement, params![dealer_id])?;
+        Ok(())
+    }
+
+    /// Moves a dealer's place in the events forward to one, and keeps the deliveries that come of
+    /// those before it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn plan_deliveries(
+        &self,
+        dealer_id: &str,
+        event: i64,
+        planned: &[NewDelivery],
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let moved = self.0.execute(
+            "moving a place in the leads",
+            "UPDATE lead_delivery_places SET event = $2 WHERE dealer_id = $1 AND event < $2",
+            params![dealer_id, event],
+        )?;
+        // Somebody else has looked at them.
+        if moved == 0 {
+            return Ok(());
+        }
+        self.put_deliveries(planned, now)
+    }
+
+    /// Keeps deliveries that somebody has asked for, in the place of those to the same destinations
+    /// that wait or were given up.
+    pub(crate) fn deliver_again(
+        &self,
+        wanted: &[NewDelivery],
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        for wanted in wanted {
+            let (lead, destination) = (&wanted.lead_id, &wanted.destination);
+            self.0.execute(
+                "ending earlier deliveries",
+                "UPDATE lead_deliveries SET state = 'ended', due_at = NULL, ended_at = $3
+                 WHERE lead_id = $1 AND destination = $2 AND state IN ('due', 'dead')",
+                params![lead, destination, now],
+            )?;
+        }
+        self.put_deliveries(wanted, now)
+    }
+
+    fn put_deliveries(&self, wanted: &[NewDelivery], now: Timestamp) -> Result<(), Fault> {
+        for wanted in wanted {
+            self.0.execute(
+                "writing a delivery",
+                "INSERT INTO lead_deliveries (dealer_id, lead_id, destination, event, state,
+                                              created_at, due_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $6)",
+                params![
+                    wanted.dealer_id,
+                    wanted.lead_id,
+                    wanted.destination,
+                    wanted.event,
+                    DeliveryState::Due.name(),
+                    now,
+                ],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Notes that a delivery is being sent; if nothing is noted until `lost_at`, it is sent again.
+    /// `None` when it is not to be sent any more, or another process is sending it. An attempt whose end was never noted may have
+    /// arrived.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn begin_delivery(
+        &self,
+        key: i64,
+        now: Timestamp,
+        lost_at: Timestamp,
+    ) -> Result<Option<DeliveryRecord>, Fault> {
+        let begun = self.0.execute(
+            "beginning a delivery",
+            "UPDATE lead_deliveries SET doubtful = doubtful OR state = 'sending',
+                 state = 'sending', attempts = attempts + 1, due_at = $3
+             WHERE key = $1 AND state IN ('due', 'sending') AND due_at <= $2",
+            params![key, now, lost_at],
+        )?;
+        if begun == 0 {
+            return Ok(None);
+        }
+        self.0.first(
+            "reading a delivery",
+            &format!("SELECT {COLUMNS} WHERE d.key = $1"),
+            params![key],
+            delivery_record,
+        )
+    }
+
+    /// Notes that a delivery was taken, also when it was ended meanwhile.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn delivered(&self, key: i64, answer: &str, now: Timestamp) -> Result<(), Fault> {
+        self.0.execute(
+            "noting a delivery",
+            "UPDATE lead_deliveries SET state = 'delivered', answer = $2, due_at = NULL,
+             ended_at = $3 WHERE key = $1 AND state IN ('sending', 'ended')",
+            params![key, answer, now],
+        )?;
+        Ok(())
+    }
+
+    /// Notes that a delivery was not taken, as far as is known: it is sent again at one moment, or
+    /// was given up at another.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn delivery_failed(
+        &self,
+        key: i64,
+        answer: &str,
+        is_doubtful: bool,
+        next: Result<Timestamp, Timestamp>,
+    ) -> Result<(), Fault> {
+        let (state, due_at, ended_at) = match next {
+            Ok(again) => (DeliveryState::Due, Some(again), None),
+            Err(dead) => (DeliveryState::Dead, None, Some(dead)),
+        };
+        self.0.execute(
+            "noting a failed delivery",
+            "UPDATE lead_deliveries SET state = $2, answer = $3, doubtful = doubtful OR $4,
+             due_at = $5, ended_at = $6 WHERE key = $1 AND state = 'sending'",
+            params![key, state.name(), answer, is_doubtful, due_at, ended_at],
+        )?;
+        Ok(())
+    }
+
+    /// Ends a delivery that is not to be made any more.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn end_delivery(&self, key: i64, now: Timestamp) -> Result<(), Fault> {
+        self.0.execute(
+            "ending a delivery",
+            "UPDATE lead_deliveries SET state = 'ended', due_at = NULL, ended_at = $2
+             WHERE key = $1 AND state IN ('due', 'sending')",
+            params![key, now],
+        )?;
+        Ok(())
+    }
+
+    /// Ends what is still to be told of a lead, in the transaction that withdraws or erases it.
+    pub(in crate::tables) fn end_deliveries_of(
+        &self,
+        lead_id: &str,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        self.0.execute(
+            "ending a lead's deliveries",
+            "UPDATE lead_deliveries SET doubtful = doubtful OR state = 'sending',
+                 state = 'ended', due_at = NULL, ended_at = $2
+             WHERE lead_id = $1 AND state IN ('due', 'sending')",
+            params![lead_id, now],
+        )?;
+        Ok(())
+    }
+
+    /// Makes due what a process that is gone was sending. Where others may be sending, their attempts
+    /// are waited for until they count as lost.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn resume_deliveries(&self, now: Timestamp) -> Result<usize, Fault> {
+        if self.0.is_shared() {
+            return Ok(0);
+        }
+        self.0.execute(
+            "resuming deliveries",
+            "UPDATE lead_deliveries SET due_at = $1 WHERE state = 'sending'",
+            params![now],
+        )
+    }
+}
+
+impl Database {
+    /// The events of a dealer's leads after its place, if it has one, the first ones first, each with its lead.
+    pub(crate) fn untold_events(
+        &self,
+        dealer_id: &str,
+        limit: u32,
+    ) -> Result<Vec<(i64, String)>, Fault> {
+        self.0.all(
+            "reading what is to be told of leads",
+            "SELECT seq, lead_id FROM lead_events
+             WHERE dealer_id = $1
+                 AND seq > (SELECT event FROM lead_delivery_places WHERE dealer_id = $1)
+             ORDER BY seq LIMIT $2",
+            params![dealer_id, limit],
+            |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?)),
+        )
+    }
+
+    /// Deliveries that are due, the longest due first, without the busy ones. One destination is
+    /// told of one lead in the order of its events.
+    pub(crate) fn deliveries_due(
+        &self,
+        now: Timestamp,
+        busy: &PushBusy,
+        limit: usize,
+    ) -> Result<Vec<DeliveryRecord>, Fault> {
+        let (keys, texts) = (self.0.elements(2, "BIGINT"), |value| self.0.elements(value, "TEXT"));
+        let (hosts, owners) = (texts(3), texts(4));
+        let list = |values: tradepost_wire::json::Value| values.to_string();
+        self.0.all(
+            "reading due deliveries",
+            &format!(
+                "SELECT {COLUMNS} WHERE d.due_at <= $1 AND d.key NOT IN ({keys})
+                     AND d.dealer_id || '/' || d.destination NOT IN ({hosts})
+                     AND d.dealer_id NOT IN ({owners})
+                     AND NOT EXISTS (SELECT 1 FROM lead_deliveries o
+                         WHERE o.lead_id = d.lead_id AND o.destination = d.destination
+                             AND o.key < d.key AND o.state IN ('due', 'sending'))
+                 ORDER BY d.due_at, d.key LIMIT $5"
+            ),
+            params![
+                now,
+                list(busy.keys.clone().into()),
+                list(busy.hosts.clone().into()),
+                list(busy.owners.clone().into()),
+                limit,
+            ],
+            delivery_record,
+        )
+    }
+
+    pub(crate) fn deliveries_next_due(&self, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
+        self.0.one(
+            "reading when a delivery is due",
+            "SELECT min(due_at) FROM lead_deliveries WHERE due_at > $1",
+            params![after],
+            |row| row.get(0),
+        )
+    }
+
+    pub(crate) fn deliveries(
+        &self,
+        dealer_id: Option<&str>,
+        lead_id: Option<&str>,
+        state: Option<DeliveryState>,
+    ) -> Result<Vec<DeliveryRecord>, Fault> {
+        self.0.all(
+            "reading deliveries",
+            &format!(
+                "SELECT {COLUMNS} WHERE ($1 IS NULL OR d.dealer_id = $1)
+                     AND ($2 IS NULL OR d.lead_id = $2) AND ($3 IS NULL OR d.state = $3)
+                 ORDER BY d.key DESC"
+            ),
+            params![dealer_id, lead_id, state.map(DeliveryState::name)],
+            delivery_record,
+        )
+    }
+
+    pub(crate) fn dead_deliveries(&self) -> Result<u64, Fault> {
+        self.0
+            .one(
+                "counting dead deliveries",
+                "SELECT count(*) FROM lead_deliveries WHERE state = 'dead'",
+                params![],
+                |row| row.get::<i64>(0),
+            )
+            .map(|count| u64::try_from(count).unwrap_or_default())
+    }
+
+    /// When leads were first taken by a destination, of those that were.
+    pub(crate) fn first_deliveries(
+        &self,
+        dealer_id: Option<&str>,
+        lead_id: Option<&str>,
+    ) -> Result<Vec<(String, Timestamp)>, Fault> {
+        self.0.all(
+            "reading when leads were delivered",
+            "SELECT lead_id, min(ended_at) FROM lead_deliveries
+             WHERE state = 'delivered' AND ($1 IS NULL OR dealer_id = $1)
+                 AND ($2 IS NULL OR lead_id = $2) GROUP BY lead_id",
+            params![dealer_id, lead_id],
+            |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?)),
+        )
+    }
+}
+
+fn delivery_record(row: &Row<'_>) -> Read<DeliveryRecord> {
+    Ok(DeliveryRecord {
+        key: row.get(0)?,
+        dealer_id: row.get(1)?,
+        lead_id: row.get(2)?,
+        destination: row.get(3)?,
+        event: row.get(4)?,
+        state: word(row, 5)?,
+        attempts: row.get(6)?,
+        may_have: row.get(7)?,
+        answer: row.get(8)?,
+        created_at: row.get(9)?,
+        due_at: row.get(10)?,
+        ended_at: row.get(11)?,
+    })
+}

@@ -1,0 +1,415 @@
+//! Taking leads: what is asked of the store before one is taken, and how it is written.
+
+use jiff::Timestamp;
+use tradepost_dealer::lot::{Claim, ClaimedReply, Grant, KnownLead, Lot, Period, TakenLead};
+use tradepost_dealer::record::{
+    AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord, LeadState,
+};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json::Value;
+
+use super::super::Transaction;
+use super::{LEAD, lead_record};
+use crate::sql::{Row, params};
+
+impl Lot for Transaction<'_> {
+    fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, Fault> {
+        self.0.lock(claim.dealer_id)?;
+        let mut found = Vec::new();
+        for scope in claim.scopes {
+            let reply = self.0.first(
+                "reading an idempotency key",
+                "SELECT payload_hash, reply, first_seen_at FROM idempotency_keys
+                 WHERE dealer_id = $1 AND scope = $2 AND key = $3 AND first_seen_at > $4",
+                params![claim.dealer_id, scope, claim.key, claim.since],
+                |row: &Row<'_>| {
+                    Ok(ClaimedReply {
+                        payload_hash: row.get(0)?,
+                        reply: row.get(1)?,
+                        first_seen_at: row.get(2)?,
+                    })
+                },
+            )?;
+            found.extend(reply);
+        }
+        Ok(found)
+    }
+
+    fn claim(&self, claim: &Claim<'_>, reply: &ClaimedReply) -> Result<(), Fault> {
+        self.0.lock(claim.dealer_id)?;
+        self.0.execute(
+            "forgetting idempotency keys",
+            "DELETE FROM idempotency_keys WHERE dealer_id = $1 AND first_seen_at <= $2",
+            params![claim.dealer_id, claim.since],
+        )?;
+        for scope in claim.scopes {
+            self.0.execute(
+                "writing an idempotency key",
+                "INSERT INTO idempotency_keys
+                         (dealer_id, scope, key, payload_hash, reply, first_seen_at)
+                     VALUES ($1, $2, $3, $4, $5, $6)
+                 ON CONFLICT (dealer_id, scope, key) DO UPDATE SET
+                     payload_hash = excluded.payload_hash, reply = excluded.reply,
+                     first_seen_at = excluded.first_seen_at",
+                params![
+                    claim.dealer_id,
+                    scope,
+                    claim.key,
+                    reply.payload_hash,
+                    reply.reply,
+                    reply.first_seen_at
+                ],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, Fault> {
+        self.0.lock(known.dealer_id)?;
+        for proof in known.proofs {
+            for contact in known.contacts {
+                let found: Option<String> = self.0.first(
+                    "looking for an equivalent lead",
+                    "SELECT lead_id FROM lead_matches
+                     WHERE dealer_id = $1 AND proof = $2 AND contact = $3 AND subject = $4
+                         AND received_at > $5
+                     ORDER BY received_at LIMIT 1",
+                    params![known.dealer_id, proof, contact, known.subject, known.since],
+                    |row| row.get(0),
+                )?;
+                if let Some(lead_id) = found {
+                    return self.lead(&lead_id);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn booked(
+        &self,
+        dealer_id: &str,
+        rooftop: &str,
+        department: &str,
+        (from, to): Period,
+        except_lead: Option<&str>,
+    ) -> Result<Vec<Period>, Fault> {
+        self.0.lock(dealer_id)?;
+        self.0.all("reading appointments", "SELECT a.starts_at, a.ends_at
+                 FROM appointments a JOIN lead_submissions s ON s.seq = a.submission
+                 WHERE a.dealer_id = $1 AND a.rooftop = $2 AND a.department = $3 AND a.ends_at > $4
+                     AND a.starts_at < $5 AND a.state = 'confirmed' AND s.lead_id IS DISTINCT FROM $6", params![dealer_id, rooftop, department, from, to, except_lead], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    fn has_tallied(
+        &self,
+        dealer_id: &str,
+        subject: &str,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<bool, Fault> {
+        self.0.lock(dealer_id)?;
+        let counted: u32 = self.0.one(
+            "counting leads",
+            "SELECT count(*) FROM (SELECT 1 FROM lead_tallies
+             WHERE dealer_id = $1 AND subject = $2 AND at > $3 LIMIT $4) AS counted",
+            params![dealer_id, subject, since, limit],
+            |row| row.get(0),
+        )?;
+        Ok(counted >= limit)
+    }
+
+    fn has_booked(
+        &self,
+        dealer_id: &str,
+        subject: &str,
+        since: Timestamp,
+        limit: u32,
+        except_lead: Option<&str>,
+    ) -> Result<bool, Fault> {
+        self.0.lock(dealer_id)?;
+        let counted: u32 = self.0.one("counting appointments", "SELECT count(*) FROM (SELECT 1 FROM lead_tallies t
+                 JOIN appointments a ON a.submission = t.submission
+                 JOIN lead_submissions s ON s.seq = t.submission
+                 WHERE t.dealer_id = $1 AND t.subject = $2 AND t.at > $3
+                     AND a.state = 'confirmed' AND s.lead_id IS DISTINCT FROM $5 LIMIT $4) AS counted", params![dealer_id, subject, since, limit, except_lead], |row| row.get(0))?;
+        Ok(counted >= limit)
+    }
+
+    fn take_lead(&self, taken: &TakenLead<'_>) -> Result<i64, Fault> {
+        self.0.lock(&taken.lead.dealer_id)?;
+        let lead = taken.lead;
+        let submission = self.put_submission(taken)?;
+        if let Some(appointment) = &lead.submission.appointment {
+            self.put_appointment(lead, appointment, taken.department, submission)?;
+        }
+        match taken.kind {
+            LeadEventKind::Received => self.put_lead(taken, submission)?,
+            LeadEventKind::Resubmitted
+            | LeadEventKind::Released
+            | LeadEventKind::ConsentRevoked
+            | LeadEventKind::Erased => self.change_lead(lead, submission)?,
+        }
+        self.put_event(lead, taken.kind, submission)?;
+        self.put_matches(taken)?;
+        self.put_tallies(taken, submission)?;
+        Ok(submission)
+    }
+
+    fn kept_of(
+        &self,
+        dealer_id: &str,
+        network: &str,
+        since: Timestamp,
+    ) -> Result<(u64, Option<Timestamp>), Fault> {
+        self.0.lock(dealer_id)?;
+        self.evidence_of(dealer_id, network, since)
+    }
+
+    fn keep_consent(&self, grant: &Grant<'_>) -> Result<(), Fault> {
+        self.0.lock(grant.dealer_id)?;
+        self.keep_evidence(grant)
+    }
+}
+
+impl Transaction<'_> {
+    pub(in crate::tables) fn lead(&self, lead_id: &str) -> Result<Option<LeadRecord>, Fault> {
+        self.0.first(
+            "reading a lead",
+            &format!("{LEAD} WHERE l.lead_id = $1"),
+            params![lead_id],
+            lead_record,
+        )
+    }
+
+    /// A lead, once nobody else is deciding anything about its dealer's.
+    pub(in crate::tables) fn own_lead(&self, lead_id: &str) -> Result<Option<LeadRecord>, Fault> {
+        let sql = "SELECT dealer_id FROM leads WHERE lead_id = $1";
+        let dealer: Option<String> =
+            self.0.first("finding a lead", sql, params![lead_id], |row| row.get(0))?;
+        let Some(dealer) = dealer else { return Ok(None) };
+        self.0.lock(&dealer)?;
+        self.lead(lead_id)
+    }
+
+    /// Releases a lead that is held back; `false` when there is none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn release_lead(&self, lead_id: &str, now: Timestamp) -> Result<bool, Fault> {
+        let held = self.own_lead(lead_id)?.filter(|lead| lead.state == LeadState::Held);
+        let Some(lead) = held else {
+            return Ok(false);
+        };
+        self.move_lead(lead, LeadState::Received, LeadEventKind::Released, now)?;
+        Ok(true)
+    }
+
+    /// Brings a lead into another state, with the event that says so.
+    pub(in crate::tables) fn move_lead(
+        &self,
+        lead: LeadRecord,
+        state: LeadState,
+        kind: LeadEventKind,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let lead = LeadRecord { state, changed_at: now, ..lead };
+        let submission: i64 = self.0.one(
+            "reading a lead",
+            "SELECT submission FROM leads WHERE lead_id = $1",
+            params![&lead.lead_id],
+            |row| row.get(0),
+        )?;
+        self.change_lead(&lead, submission)?;
+        self.put_event(&lead, kind, submission)
+    }
+
+    fn put_submission(&self, taken: &TakenLead<'_>) -> Result<i64, Fault> {
+        let (lead, sent) = (taken.lead, &taken.lead.submission);
+        self.0.one(
+            "writing a submission",
+            "INSERT INTO lead_submissions (lead_id, dealer_id, received_at, duplicate, version,
+                                           principal, address, payload, rooftop, listing)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING seq",
+            params![
+                lead.lead_id,
+                lead.dealer_id,
+                sent.received_at,
+                taken.kind != LeadEventKind::Received,
+                sent.version.name(),
+                sent.principal,
+                sent.address,
+                sent.payload.to_string(),
+                sent.rooftop,
+                sent.listing.as_ref().map(Value::to_string),
+            ],
+            |row| row.get(0),
+        )
+    }
+
+    fn put_appointment(
+        &self,
+        lead: &LeadRecord,
+        appointment: &AppointmentRecord,
+        department: &'static str,
+        submission: i64,
+    ) -> Result<(), Fault> {
+        let proposed: Vec<_> = appointment.proposed.iter().map(|t| t.as_millisecond()).collect();
+        self.0.execute(
+            "writing an appointment",
+            "INSERT INTO appointments (appointment_id, submission, dealer_id, rooftop,
+                 department, kind, state, requested_at, starts_at, ends_at, proposed)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            params![
+                appointment.appointment_id,
+                submission,
+                lead.dealer_id,
+                lead.submission.rooftop,
+                department,
+                appointment.kind.name(),
+                appointment.state.name(),
+                appointment.requested_at,
+                appointment.starts_at,
+                appointment.ends_at,
+                tradepost_wire::json::json!(proposed).to_string(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn put_lead(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), Fault> {
+        let (lead, known) = (taken.lead, &taken.known);
+        let mut person = None;
+        for contact in known.contacts {
+            let query = "SELECT person FROM lead_contacts WHERE dealer_id = $1 AND contact = $2";
+            let found = self.0.first(
+                "looking for a person",
+                query,
+                params![known.dealer_id, contact],
+                |row| row.get::<String>(0),
+            )?;
+            person = person.or(found);
+        }
+        self.0.execute(
+            "writing a lead",
+            "INSERT INTO leads (lead_id, dealer_id, received_at, changed_at, state, held_for,
+                                person, time_zone, submission, appointment_id)
+             VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9)",
+            params![
+                lead.lead_id,
+                lead.dealer_id,
+                lead.received_at,
+                lead.state.name(),
+                lead.held_for.map(|why| why.name()),
+                person.as_ref().unwrap_or(&lead.lead_id),
+                lead.time_zone,
+                submission,
+                lead.appointment.as_ref().map(|current| &current.appointment_id),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Makes a lead what it is from now on. What was its current appointment and no longer is
+    /// makes room.
+    fn change_lead(&self, lead: &LeadRecord, submission: i64) -> Result<(), Fault> {
+        let current = lead.appointment.as_ref().map(|current| &current.appointment_id);
+        self.0.execute(
+            "superseding an appointment",
+            "UPDATE appointments SET state = $3 WHERE appointment_id IS DISTINCT FROM $2
+             AND appointment_id = (SELECT appointment_id FROM leads WHERE lead_id = $1)",
+            params![lead.lead_id, current, AppointmentState::Superseded.name()],
+        )?;
+        self.0.execute(
+            "changing a lead",
+            "UPDATE leads SET changed_at = $2, state = $3, time_zone = $4, submission = $5,
+             appointment_id = $6 WHERE lead_id = $1",
+            params![
+                lead.lead_id,
+                lead.changed_at,
+                lead.state.name(),
+                lead.time_zone,
+                submission,
+                current,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn put_event(
+        &self,
+        lead: &LeadRecord,
+        kind: LeadEventKind,
+        submission: i64,
+    ) -> Result<(), Fault> {
+        let current = lead.appointment.as_ref();
+        self.0.execute(
+            "writing a lead's event",
+            "INSERT INTO lead_events (lead_id, dealer_id, at, kind, state, submission,
+                                      appointment_id, appointment_state)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            params![
+                lead.lead_id,
+                lead.dealer_id,
+                lead.changed_at,
+                kind.name(),
+                lead.state.name(),
+                submission,
+                current.map(|current| &current.appointment_id),
+                current.map(|current| current.state.name()),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Makes the lead known again by what this submission shows, for as long as by its first one.
+    fn put_matches(&self, taken: &TakenLead<'_>) -> Result<(), Fault> {
+        let (lead, known) = (taken.lead, &taken.known);
+        for contact in known.contacts {
+            self.0.execute(
+                "writing a contact",
+                "INSERT INTO lead_contacts (dealer_id, contact, person)
+                 SELECT dealer_id, $2, person FROM leads WHERE lead_id = $1
+                 ON CONFLICT DO NOTHING",
+                params![lead.lead_id, contact],
+            )?;
+            for proof in known.proofs {
+                self.0.execute(
+                    "writing by what a lead is known",
+                    "INSERT INTO lead_matches
+                         (dealer_id, proof, contact, subject, received_at, lead_id)
+                     VALUES ($1, $2, $3, $4, $5, $6)
+                     ON CONFLICT DO NOTHING",
+                    params![
+                        lead.dealer_id,
+                        proof,
+                        contact,
+                        known.subject,
+                        lead.received_at,
+                        lead.lead_id,
+                    ],
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_tallies(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), Fault> {
+        let dealer = &taken.lead.dealer_id;
+        self.0.execute(
+            "forgetting tallies",
+            "DELETE FROM lead_tallies WHERE dealer_id = $1 AND at <= $2",
+            params![dealer, taken.tallied_since],
+        )?;
+        let at = taken.lead.changed_at;
+        for subject in taken.tallies {
+            self.0.execute(
+                "writing a tally",
+                "INSERT INTO lead_tallies (dealer_id, subject, at, submission)
+                 VALUES ($1, $2, $3, $4)",
+                params![dealer, subject, at, submission],
+            )?;
+        }
+        Ok(())
+    }
+}

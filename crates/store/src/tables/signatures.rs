@@ -1,0 +1,66 @@
+//! Signatures of requests that were used.
+
+use jiff::Timestamp;
+use tradepost_keys::replay::Used;
+use tradepost_wire::fault::Fault;
+
+use super::{Database, Transaction};
+use crate::sql::params;
+
+/// The table, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE used_signatures (
+        publisher TEXT NOT NULL,
+        key       TEXT NOT NULL,        -- the agent and the name of its key
+        nonce     BLOB NOT NULL,        -- a hash
+        until     INTEGER NOT NULL,     -- milliseconds since 1970
+        PRIMARY KEY (publisher, key, nonce)
+    ) WITHOUT ROWID;
+    CREATE INDEX used_signatures_by_end ON used_signatures (publisher, until);
+";
+
+impl Database {
+    pub(crate) fn used_signatures(
+        &self,
+        publisher: &str,
+        now: Timestamp,
+    ) -> Result<Vec<Used>, Fault> {
+        self.0.all(
+            "reading used signatures",
+            "SELECT key, nonce, until FROM used_signatures
+             WHERE publisher = $1 AND until > $2",
+            params![publisher, now],
+            |row| {
+                let until = row.get(2)?;
+                Ok(Used { key: row.get(0)?, nonce: row.get(1)?, until })
+            },
+        )
+    }
+}
+
+impl Transaction<'_> {
+    /// Notes that a signature was used, and forgets those that no longer hold. `false` when it was
+    /// used before, by whatever process.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn use_signature(
+        &self,
+        publisher: &str,
+        used: &Used,
+        now: Timestamp,
+    ) -> Result<bool, Fault> {
+        self.0.execute(
+            "forgetting used signatures",
+            "DELETE FROM used_signatures WHERE publisher = $1 AND until <= $2",
+            params![publisher, now],
+        )?;
+        let noted = self.0.execute(
+            "noting a used signature",
+            "INSERT INTO used_signatures (publisher, key, nonce, until) VALUES ($1, $2, $3, $4)
+             ON CONFLICT DO NOTHING",
+            params![publisher, used.key, used.nonce, used.until],
+        )?;
+        Ok(noted > 0)
+    }
+}

@@ -1,0 +1,250 @@
+//! Tasks as append-only event logs. Every row has the agent and the owner in its key's task, and
+//! every query that a caller can cause names both.
+
+use jiff::Timestamp;
+use tradepost_server::tasks::log::{Entry, EntryKind, Owner, TaskFilter, TaskRow, TaskWriter};
+use tradepost_wire::a2a::TaskState;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+
+use super::{Database, Transaction};
+use crate::sql::{Connection, Read, Row, params};
+
+/// The tables, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE tasks (
+        task_id     TEXT PRIMARY KEY,
+        agent_id    TEXT NOT NULL,
+        owner       TEXT NOT NULL,
+        context_id  TEXT NOT NULL,
+        state       TEXT NOT NULL,
+        status_at   INTEGER NOT NULL,
+        last_seq    INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX tasks_by_age ON tasks (agent_id, owner, status_at DESC, task_id DESC);
+    CREATE TABLE task_events (
+        task_id     TEXT NOT NULL REFERENCES tasks (task_id),
+        seq         INTEGER NOT NULL,
+        kind        INTEGER NOT NULL,   -- 0 message, 1 status, 2 artifact
+        body        TEXT NOT NULL,      -- a message, or an event as it is streamed
+        PRIMARY KEY (task_id, seq)
+    ) WITHOUT ROWID;
+    CREATE TABLE secrets (
+        name        TEXT PRIMARY KEY,
+        value       BLOB NOT NULL
+    ) WITHOUT ROWID;
+";
+
+const fn number(kind: EntryKind) -> i64 {
+    match kind {
+        EntryKind::Message => 0,
+        EntryKind::Status => 1,
+        EntryKind::Artifact => 2,
+    }
+}
+
+impl TaskWriter for Transaction<'_> {
+    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), Fault> {
+        self.0.execute(
+            "writing a task",
+            "INSERT INTO tasks (task_id, agent_id, owner, context_id, state, status_at, last_seq)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            params![
+                task.task_id,
+                owner.agent_id,
+                owner.principal,
+                task.context_id,
+                task.state.name(),
+                task.status_at,
+                task.last_seq,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn append(
+        &self,
+        task_id: &str,
+        kind: EntryKind,
+        body: &str,
+        status: Option<(TaskState, Timestamp)>,
+    ) -> Result<Option<i64>, Fault> {
+        let (seq, state) = self.0.one(
+            "reading a task's state",
+            &format!(
+                "SELECT last_seq + 1, state FROM tasks WHERE task_id = $1{}",
+                self.0.for_update()
+            ),
+            params![task_id],
+            |row| Ok((row.get::<i64>(0)?, row.get::<String>(1)?)),
+        )?;
+        if TaskState::from_name(&state).is_none_or(TaskState::terminal) {
+            return Ok(None);
+        }
+        self.0.execute(
+            "writing a task's event",
+            "INSERT INTO task_events (task_id, seq, kind, body) VALUES ($1, $2, $3, $4)",
+            params![task_id, seq, number(kind), body],
+        )?;
+        let status_at = status.map(|(_, at)| at);
+        let state = status.map(|(state, _)| state.name());
+        self.0.execute(
+            "moving a task",
+            "UPDATE tasks SET last_seq = $2, state = coalesce($3, state),
+             status_at = coalesce($4, status_at) WHERE task_id = $1",
+            params![task_id, seq, state, status_at],
+        )?;
+        self.stir_push_configs(task_id)?;
+        Ok(Some(seq))
+    }
+}
+
+impl Transaction<'_> {
+    /// The owner's task.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+        task_row(self.0, owner, task_id, "")
+    }
+
+    /// The owner's task, which nobody else changes until the transaction ends.
+    pub(super) fn own_task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+        task_row(self.0, owner, task_id, self.0.for_update())
+    }
+
+    /// A secret of this store by name; `fresh` becomes it when there is none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn secret(&self, name: &str, fresh: &[u8]) -> Result<Vec<u8>, Fault> {
+        self.0.execute(
+            "keeping a secret",
+            "INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            params![name, fresh],
+        )?;
+        let query = "SELECT value FROM secrets WHERE name = $1";
+        self.0.one("reading a secret", query, params![name], |row| row.get(0))
+    }
+}
+
+impl Database {
+    /// The owner's task.
+    pub(crate) fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+        task_row(&self.0, owner, task_id, "")
+    }
+
+    /// Entries of a task after one and up to another, at most `limit`; those of artifacts only when
+    /// asked for.
+    pub(crate) fn task_entries(
+        &self,
+        task_id: &str,
+        (after, until): (i64, i64),
+        with_artifacts: bool,
+        limit: usize,
+    ) -> Result<Vec<Entry>, Fault> {
+        self.0.all(
+            "reading a task's events",
+            "SELECT seq, kind, body FROM task_events
+             WHERE task_id = $1 AND seq > $2 AND seq <= $3 AND ($5 OR kind <> 2)
+             ORDER BY seq LIMIT $4",
+            params![task_id, after, until, limit, with_artifacts],
+            |row| {
+                let kind = match row.get::<i64>(1)? {
+                    0 => EntryKind::Message,
+                    1 => EntryKind::Status,
+                    _ => EntryKind::Artifact,
+                };
+                Ok(Entry { seq: row.get(0)?, kind, body: row.get(2)? })
+            },
+        )
+    }
+
+    /// The owner's tasks, newest state first, after the one with this moment and id; and how many
+    /// there are in all.
+    pub(crate) fn tasks(
+        &self,
+        owner: &Owner,
+        filter: &TaskFilter,
+        after: Option<(Timestamp, String)>,
+        limit: usize,
+    ) -> Result<(Vec<TaskRow>, usize), Fault> {
+        const WHERE: &str = "FROM tasks WHERE agent_id = $1 AND owner = $2
+            AND ($3 IS NULL OR context_id = $3) AND ($4 IS NULL OR state = $4)
+            AND ($5 IS NULL OR status_at >= $5)";
+        let state = filter.state.map(TaskState::name);
+        let since = filter.since;
+        let total = self.0.one(
+            "counting tasks",
+            &format!("SELECT count(*) {WHERE}"),
+            params![owner.agent_id, owner.principal, filter.context_id, state, since],
+            |row| row.get::<i64>(0),
+        )?;
+        let (moment, id) = after.unzip();
+        let rows = self.0.all(
+            "listing tasks",
+            &format!(
+                "SELECT task_id, context_id, state, status_at, last_seq {WHERE}
+                 AND ($6 IS NULL OR (status_at, task_id) < ($6, $7))
+                 ORDER BY status_at DESC, task_id DESC LIMIT $8"
+            ),
+            params![
+                &owner.agent_id,
+                &owner.principal,
+                &filter.context_id,
+                state,
+                since,
+                moment,
+                id,
+                limit
+            ],
+            read_row,
+        )?;
+        Ok((rows, usize::try_from(total).unwrap_or_default()))
+    }
+
+    /// An agent's tasks that somebody was working on.
+    pub(crate) fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+        let states = TaskState::ALL.iter().filter(|s| !s.terminal() && !s.interrupted());
+        let names: Vec<_> = states.map(|s| format!("'{}'", s.name())).collect();
+        self.0.all(
+            "reading unfinished tasks",
+            &format!(
+                "SELECT task_id, context_id, state, status_at, last_seq FROM tasks
+                 WHERE agent_id = $1 AND state IN ({})",
+                names.join(", ")
+            ),
+            params![agent_id],
+            read_row,
+        )
+    }
+}
+
+fn task_row(
+    connection: &Connection,
+    owner: &Owner,
+    task_id: &str,
+    and: &str,
+) -> Result<Option<TaskRow>, Fault> {
+    let sql = format!(
+        "SELECT task_id, context_id, state, status_at, last_seq FROM tasks
+         WHERE task_id = $1 AND agent_id = $2 AND owner = $3{and}"
+    );
+    connection.first(
+        "reading a task",
+        &sql,
+        params![task_id, owner.agent_id, owner.principal],
+        read_row,
+    )
+}
+
+fn read_row(row: &Row<'_>) -> Read<TaskRow> {
+    let state: String = row.get(2)?;
+    Ok(TaskRow {
+        task_id: row.get(0)?,
+        context_id: row.get(1)?,
+        state: TaskState::from_name(&state).unwrap_or(TaskState::Failed),
+        status_at: row.get(3)?,
+        last_seq: row.get(4)?,
+    })
+}

@@ -1,0 +1,166 @@
+//! What processes on one database agree on: the schema, who delivers, and what people are shown.
+
+use std::process::{Command, Output};
+
+use tradepost_dealer::delivery::NewDelivery;
+use tradepost_store::{PushBusy, Store};
+use tradepost_wire::json::Value;
+
+use super::lead_id;
+use crate::process::{DEALER, Process, fresh_lead};
+use crate::support::dealer;
+use crate::support::postgres::Scratch;
+use crate::support::{at, envelope, start_on};
+
+#[test]
+fn those_who_start_together_make_the_tables_once() {
+    let Some(scratch) = Scratch::new() else { return };
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| scratch.store());
+        }
+    });
+    assert_eq!(scratch.say("SELECT version::text FROM tradepost_schema"), ["1"]);
+}
+
+#[test]
+fn tables_of_a_newer_version_are_refused_and_older_ones_left_alone_by_those_who_only_look() {
+    let Some(scratch) = Scratch::new() else { return };
+    drop(scratch.store());
+    scratch.say("INSERT INTO tradepost_schema VALUES (99)");
+    let newer = Store::connect(&scratch.url()).unwrap_err().chain();
+    assert!(newer.contains("newer version"), "{newer}");
+    assert_eq!(Store::join(&scratch.url()).unwrap_err().chain(), newer);
+}
+
+#[test]
+fn one_of_two_delivers_and_the_other_when_that_one_is_cut_off() {
+    let Some(scratch) = Scratch::new() else { return };
+    let stores = [scratch.store(), scratch.store()];
+    assert!(stores[0].is_courier().unwrap());
+    assert!(!stores[1].is_courier().unwrap());
+    assert!(stores[0].is_courier().unwrap(), "it stays the one");
+    let now = at(crate::support::NOW);
+    let planned = NewDelivery {
+        dealer_id: "d".to_owned(),
+        lead_id: "lead_1".to_owned(),
+        destination: "crm".to_owned(),
+        event: 1,
+    };
+    stores[1].deliver_again(vec![planned], now).unwrap();
+    let due = |store: &Store| store.deliveries_due(now, &PushBusy::default(), 10).unwrap().len();
+    assert_eq!((due(&stores[0]), due(&stores[1])), (1, 0));
+    assert_eq!(stores[1].deliveries_next_due(at("2026-01-01T00:00:00Z")).unwrap(), None);
+
+    // Whoever begins first has it until the attempt counts as lost.
+    let later = at("2026-04-30T12:10:00Z");
+    let begin = |store: &Store, now| {
+        let job = move |tx: &tradepost_store::Transaction<'_>| tx.begin_delivery(1, now, later);
+        store.write_blocking(job).unwrap()
+    };
+    let began = std::thread::scope(|scope| {
+        let tries: Vec<_> = (0..8)
+            .map(|n| {
+                scope.spawn({
+                    let store = &stores[n % 2];
+                    move || begin(store, now).is_some()
+                })
+            })
+            .collect();
+        tries.into_iter().map(|begun| begun.join().unwrap()).filter(|begun| *begun).count()
+    });
+    assert_eq!(began, 1);
+    let job = move |tx: &tradepost_store::Transaction<'_>| tx.resume_deliveries(now);
+    assert_eq!(stores[1].write_blocking(job).unwrap(), 0, "others may be sending");
+    let lost = begin(&stores[1], later).unwrap();
+    assert!(lost.may_have, "an attempt of which nothing was noted may have arrived");
+
+    // While the one is cut off, the other is asked first.
+    let is_chosen = |store: &Store| store.is_courier().is_ok_and(|is| is);
+    for _ in 0..1_000 {
+        scratch.cut();
+        if is_chosen(&stores[1]) {
+            break;
+        }
+    }
+    assert!(is_chosen(&stores[1]));
+    assert!(!is_chosen(&stores[0]));
+}
+
+#[test]
+fn a_replaced_inventory_is_seen_by_the_other_server() {
+    let Some(scratch) = Scratch::new() else { return };
+    let config = dealer::config();
+    let stores = [scratch.store(), scratch.store()];
+    dealer::stock(&stores[0], &config);
+    let [one, other] = stores.map(|store| start_on(store, config.clone()));
+    let generation = || other.store.inventory_generation(dealer::ID).unwrap();
+    let before = generation();
+    one.store.replace_inventory(dealer::ID, &[], at(crate::support::NOW), false).unwrap();
+    assert_eq!(generation(), before + 1);
+    let lifetime = jiff::SignedDuration::from_hours(24);
+    let (listed, gone) =
+        other.store.inventory(dealer::ID, at(crate::support::NOW), lifetime).unwrap();
+    assert_eq!((listed.len(), gone.len()), (0, 4 + 1));
+}
+
+fn tradepost(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tradepost")).args(arguments).output().unwrap()
+}
+
+#[test]
+fn two_processes_take_one_lead_and_people_see_it_once() {
+    let Some(scratch) = Scratch::new() else { return };
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let address = scratch.address();
+    let config = DEALER.replace("[server]", &format!("[server]\ndatabase = \"{address}\""));
+    let config = if config.contains(&address) {
+        config
+    } else {
+        format!("[server]\ndatabase = \"{address}\"\nlisten = \"127.0.0.1:0\"\n{DEALER}")
+    };
+    let [one, other] = folders.each_ref().map(|folder| {
+        let path = folder.path().join("tradepost.toml");
+        std::fs::write(&path, &config).unwrap();
+        let file = std::fs::File::create(folder.path().join("log")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradepost"));
+        command.args(["serve", "--config"]).arg(&path);
+        command.current_dir(folder.path());
+        Process::run(folder.path(), command, file.into())
+    });
+    let lead = fresh_lead(&[("/idempotency_key", "k-1".into())]);
+    let first = lead_id(&one.call(&lead)).unwrap();
+    let again = lead_id(&other.post("/a2a", &[], &envelope(&lead).to_string())).unwrap();
+    assert_eq!(first, again);
+    let listed = tradepost(&["--json", "leads", "list", "--database", &address]);
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let listed: Value = tradepost_wire::json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(
+        listed.to_string().matches(&format!("\"lead_id\":\"{first}\"")).count(),
+        1,
+        "{listed}"
+    );
+    for process in [&one, &other] {
+        process.signal("TERM");
+    }
+    assert_eq!((one.end().code(), other.end().code()), (Some(0), Some(0)));
+    for folder in &folders {
+        assert!(!folder.path().join("tradepost-data").exists(), "nothing is kept in a folder");
+    }
+}
+
+#[test]
+fn a_database_that_is_no_such_url_is_refused_without_an_echo() {
+    let refused = tradepost(&["leads", "list", "--database", "mysql://u:s3cret@h/d"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        said.contains("--database must be a URL such as") && !said.contains("s3cret"),
+        "{said}"
+    );
+    let gone = tradepost(&["leads", "list", "--database", "postgres://u:s3cret@127.0.0.1:1/d"]);
+    assert_eq!(gone.status.code(), Some(1));
+    let said = String::from_utf8(gone.stderr).unwrap();
+    assert!(said.contains("cannot use the database postgres://127.0.0.1/d"), "{said}");
+    assert!(!said.contains("s3cret"), "{said}");
+}

@@ -1,0 +1,82 @@
+//! A PostgreSQL of this machine, for tests that need one.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio_postgres::{NoTls, SimpleQueryMessage};
+use tradepost_store::{DatabaseUrl, Store};
+
+use crate::beside;
+
+/// Where it is looked for.
+pub const SERVER: &str = "127.0.0.1:5432";
+
+/// Says something to a database and returns the first column of each row.
+fn say(database: &str, sql: &str) -> Result<Vec<String>, tokio_postgres::Error> {
+    let config = format!("postgres://postgres@{SERVER}/{database}?connect_timeout=5");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(&config, NoTls).await?;
+        let connection = tokio::spawn(connection);
+        let said = client.simple_query(sql).await?;
+        drop(client);
+        let _ = connection.await;
+        let first = |message: &SimpleQueryMessage| {
+            let SimpleQueryMessage::Row(row) = message else { return None };
+            row.get(0).map(ToOwned::to_owned)
+        };
+        Ok(said.iter().filter_map(first).collect())
+    })
+}
+
+/// A database of its own, until the test has ended.
+pub struct Scratch {
+    pub name: String,
+}
+
+impl Scratch {
+    /// One without tables. Where no server answers, the test has said that it does without.
+    pub fn new() -> Option<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tradepost_{}_{number}", std::process::id());
+        let made = say("postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+            .and_then(|_| say("postgres", &format!("CREATE DATABASE {name}")));
+        if made.is_err() {
+            beside::without("a PostgreSQL on this machine");
+            return None;
+        }
+        Some(Self { name })
+    }
+
+    /// Its address.
+    pub fn address(&self) -> String {
+        format!("postgres://postgres@{SERVER}/{}", self.name)
+    }
+
+    pub fn url(&self) -> DatabaseUrl {
+        self.address().parse().unwrap()
+    }
+
+    /// A store in it.
+    pub fn store(&self) -> Store {
+        Store::connect(&self.url()).unwrap()
+    }
+
+    /// Has something else say something to it.
+    pub fn say(&self, sql: &str) -> Vec<String> {
+        say(&self.name, sql).unwrap()
+    }
+
+    /// Ends every connection of a store.
+    pub fn cut(&self) -> usize {
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE datname = current_database() AND application_name = 'tradepost'";
+        self.say(sql).len()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = say("postgres", &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+    }
+}
