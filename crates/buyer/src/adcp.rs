@@ -1,5 +1,5 @@
 //! AdCP tasks at a seller, over A2A 1.0 or 0.3 or over MCP (streamable HTTP). All carry the same
-//! task with the same arguments, and all are read by [`came`]: what a caller gets does not depend on
+//! task with the same arguments, and all are read by [`response`]: what a caller gets does not depend on
 //! the way it came.
 //!
 //! Before a request leaves, a task that changes something gets an idempotency key when it has none, and

@@ -1,6 +1,6 @@
 //! A seller's no, read leniently: AdCP's error object first, then AAP's, then the typed details of
 //! A2A, then the bare number, then the status of HTTP or gRPC. Where to look for each is
-//! [`crate::came`].
+//! [`crate::response`].
 
 use std::fmt;
 use std::time::Duration;
