@@ -14,3 +14,4 @@ mod client;
 mod echo;
 mod echoed;
 mod length;
+mod older;

@@ -349,11 +349,13 @@ impl PublisherAgent {
         }
     }
 
-    /// Performs a request of A2A 1.0.
-    async fn answer_request(&self, caller: &Caller, request: &Request) -> Outcome {
-        let performed = match request {
+    /// Performs a request of A2A.
+    async fn answer_request(&self, incoming: Incoming<'_>) -> Outcome {
+        let caller = incoming.caller;
+        let performed = match &incoming.request {
             Request::SendMessage(send) => {
-                let sent = self.send(caller, &send.message, Form::Profile).await;
+                let form = Form::of(incoming.release);
+                let sent = self.send(caller, &send.message, form).await;
                 sent.map(agent::Answer::Begun)
             }
             Request::GetTask { id, .. } => self.task(caller, id).map(agent::Answer::Task),
@@ -392,7 +394,7 @@ impl Agent for PublisherAgent {
     }
 
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move { self.answer_request(incoming.caller, &incoming.request).await })
+        Box::pin(self.answer_request(incoming))
     }
 
     fn answers_on(&self, host: &str) -> bool {
