@@ -24,6 +24,7 @@ use crate::http::Posted;
 use crate::limit::{Exceeded, Key};
 use crate::permission::{self, Permission};
 use crate::tasks::{PushPage, TaskPage, TaskStream};
+use crate::tools::Tools;
 
 /// After how long to come back when we broke: what will be over soon is over by then.
 pub const PAUSE: Duration = Duration::from_secs(5);
@@ -91,6 +92,11 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
     /// came, and nobody has asked who calls.
     fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, crate::http::Parcel>> {
         let _ = posted;
+        None
+    }
+
+    /// Its tools for clients of MCP; where there are none, there is no `/mcp`.
+    fn tools(&self) -> Option<&dyn Tools> {
         None
     }
 

@@ -13,6 +13,7 @@ pub mod http_date;
 pub mod http_signature;
 pub mod json;
 pub mod jsonrpc;
+pub mod mcp;
 pub mod parse;
 pub mod problem;
 pub mod protobuf;

@@ -15,3 +15,4 @@ mod echo;
 mod echoed;
 mod length;
 mod older;
+mod tools;
