@@ -170,15 +170,26 @@ pub(super) struct LeadArguments {
     pub(super) conversation: Option<String>,
 }
 
+/// Reads the members that a tool has of its own, between those that every tool has: its type, which may
+/// be left out, and the dealers, or the one dealer, by a reader that knows their names.
+macro_rules! read_arguments {
+    ($skill:expr, $arguments:expr, $names:expr, $problems:expr,
+     $which:literal => $dealers:ident: $reader:ident, { $($members:tt)* }) => {
+        read_object!($arguments, &At::Root, $problems, closed {
+            optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, $skill),
+            optional $which => $dealers: |v, at: &At<'_>, p: &mut Problems| $reader(v, at, p, $names),
+            $($members)*
+        });
+        let () = kind.unwrap_or_default();
+    };
+}
+
 /// Reads the arguments of a tool that takes nothing but dealers.
 pub(super) fn read_dealers(arguments: &Value, names: &[String]) -> Result<Asked<()>, Problems> {
     let mut problems = Problems::new();
-    read_object!(arguments, &At::Root, &mut problems, closed {
-        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::DealerInformation),
-        optional "dealers" => dealers: |v, at: &At<'_>, p: &mut Problems| several(v, at, p, names),
-    });
-    let ((), dealers) = (kind.unwrap_or_default(), chosen(dealers, names));
-    problems.into_result(Some(Asked { dealers, what: () }))
+    read_arguments!(Skill::DealerInformation, arguments, names, &mut problems,
+        "dealers" => dealers: several, {});
+    problems.into_result(Some(Asked { dealers: chosen(dealers, names), what: () }))
 }
 
 /// Reads the arguments of the facets: a payload.
@@ -187,16 +198,12 @@ pub(super) fn read_facets(
     names: &[String],
     terms: &Terms,
 ) -> Result<Asked<Value>, Problems> {
-    let mut problems = Problems::new();
-    read_object!(arguments, &At::Root, &mut problems, closed {
-        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::InventoryFacets),
-        optional "dealers" => dealers: |v, at: &At<'_>, p: &mut Problems| several(v, at, p, names),
+    let (skill, mut problems) = (Skill::InventoryFacets, Problems::new());
+    read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
         optional "filters" => filters: keep,
     });
-    let ((), dealers) = (kind.unwrap_or_default(), chosen(dealers, names));
-    let payload = payload(Skill::InventoryFacets, [("filters", filters)]);
-    let _ = check(Skill::InventoryFacets, &payload, terms, &mut problems);
-    problems.into_result(Some(Asked { dealers, what: payload.into() }))
+    let (what, _) = checked(skill, [("filters", filters)], terms, &mut problems);
+    problems.into_result(Some(Asked { dealers: chosen(dealers, names), what: what.into() }))
 }
 
 /// Reads the arguments of a search.
@@ -205,23 +212,21 @@ pub(super) fn read_search(
     names: &[String],
     terms: &Terms,
 ) -> Result<Asked<SearchArguments>, Problems> {
-    let mut problems = Problems::new();
-    read_object!(arguments, &At::Root, &mut problems, closed {
-        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::InventorySearch),
-        optional "dealers" => dealers: |v, at: &At<'_>, p: &mut Problems| several(v, at, p, names),
+    let (skill, mut problems) = (Skill::InventorySearch, Problems::new());
+    read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
         optional "filters" => filters: keep,
         optional "pagination" => page: read_page,
         optional "sort" => sort: keep,
     });
-    let ((), dealers) = (kind.unwrap_or_default(), chosen(dealers, names));
     let (skip, limit) = page.unwrap_or((0, DEFAULT_LIMIT));
-    let payload = payload(Skill::InventorySearch, [("filters", filters), ("sort", sort)]);
-    let sort = match check(Skill::InventorySearch, &payload, terms, &mut problems) {
+    let members = [("filters", filters), ("sort", sort)];
+    let (payload, call) = checked(skill, members, terms, &mut problems);
+    let sort = match call {
         Some(Call::InventorySearch(search)) => search.sort,
         Some(_) | None => None,
     };
     let what = SearchArguments { payload, sort, skip: size(skip), limit: size(limit) };
-    problems.into_result(Some(Asked { dealers, what }))
+    problems.into_result(Some(Asked { dealers: chosen(dealers, names), what }))
 }
 
 /// Reads the arguments of the detail tool: a payload.
@@ -230,20 +235,16 @@ pub(super) fn read_vehicle(
     names: &[String],
     terms: &Terms,
 ) -> Result<Asked<Value>, Problems> {
-    let mut problems = Problems::new();
-    read_object!(arguments, &At::Root, &mut problems, closed {
-        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::InventoryVehicle),
-        optional "dealer" => dealer: |v, at: &At<'_>, p: &mut Problems| one(v, at, p, names),
+    let (skill, mut problems) = (Skill::InventoryVehicle, Problems::new());
+    read_arguments!(skill, arguments, names, &mut problems, "dealer" => dealer: one, {
         optional "vin" => vin: keep,
         optional "stock" => stock: keep,
         optional "vehicle_id" => vehicle_id: keep,
     });
-    let () = kind.unwrap_or_default();
     let dealer = the_one(arguments, dealer, names, &mut problems);
     let members = [("vin", vin), ("stock", stock), ("vehicle_id", vehicle_id)];
-    let payload = payload(Skill::InventoryVehicle, members);
-    let _ = check(Skill::InventoryVehicle, &payload, terms, &mut problems);
-    problems.into_result(Some(Asked { dealers: vec![dealer], what: payload.into() }))
+    let (what, _) = checked(skill, members, terms, &mut problems);
+    problems.into_result(Some(Asked { dealers: vec![dealer], what: what.into() }))
 }
 
 /// Reads the arguments of a lead. Nothing of the customer may be sent that no channel needs, and
@@ -262,10 +263,8 @@ pub(super) fn read_lead(
     fn token(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
         parse::text_of(value, at, problems, 1, Some(200))
     }
-    let mut problems = Problems::new();
-    read_object!(arguments, &At::Root, &mut problems, closed {
-        optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| own_type(v, at, p, Skill::LeadSubmit),
-        optional "dealer" => dealer: |v, at: &At<'_>, p: &mut Problems| one(v, at, p, names),
+    let (skill, mut problems) = (Skill::LeadSubmit, Problems::new());
+    read_arguments!(skill, arguments, names, &mut problems, "dealer" => dealer: one, {
         required "customer" => customer: keep,
         required "consent" => channels: consent,
         optional "vehicle_of_interest" => vehicle_of_interest: keep,
@@ -276,7 +275,6 @@ pub(super) fn read_lead(
         optional "conversation" => conversation: token,
         optional "consent_shown_to_user" => shown: parse::boolean,
     });
-    let () = kind.unwrap_or_default();
     let dealer = the_one(arguments, dealer, names, &mut problems);
     check_confirmation(&confirmation, shown, &mut problems);
     let has_channels = channels.is_some();
@@ -287,7 +285,7 @@ pub(super) fn read_lead(
         ("appointment", appointment),
         ("message", message),
     ];
-    let mut draft = payload(Skill::LeadSubmit, parts);
+    let mut draft = payload(skill, parts);
     let mut parts = draft.clone();
     parts.shift_remove("type");
     // Stands in for what is written once everything else is right.
@@ -302,7 +300,7 @@ pub(super) fn read_lead(
     if has_channels {
         check_channels(&draft, &mut problems);
     }
-    match check(Skill::LeadSubmit, &draft, terms, &mut problems) {
+    match check(skill, &draft, terms, &mut problems) {
         Some(Call::LeadSubmit(lead)) => {
             let what = LeadArguments { parts, lead, confirmation, conversation };
             problems.into_result(Some(Asked { dealers: vec![dealer], what }))
@@ -401,6 +399,18 @@ fn check(skill: Skill, payload: &Map, terms: &Terms, problems: &mut Problems) ->
             None
         }
     }
+}
+
+/// A payload of these members, and the call that the wire reads from it.
+fn checked<const N: usize>(
+    skill: Skill,
+    members: [(&'static str, Option<Value>); N],
+    terms: &Terms,
+    problems: &mut Problems,
+) -> (Map, Option<Call>) {
+    let payload = payload(skill, members);
+    let call = check(skill, &payload, terms, problems);
+    (payload, call)
 }
 
 fn payload<const N: usize>(skill: Skill, members: [(&'static str, Option<Value>); N]) -> Map {

@@ -1,5 +1,5 @@
-//! The door of MCP over HTTP: who may come in, and how large a request may be. Whatever is
-//! refused here, or by the library behind it in plain text, is refused in JSON-RPC.
+//! The door of MCP over HTTP: who may come in, and how large a request may be. Whatever is refused is
+//! refused in JSON-RPC.
 //!
 //! MCP asks servers on one's own machine to look at `Origin` and to listen on the loopback
 //! address: otherwise any web page could talk to them through the browser, by its own address or
@@ -16,13 +16,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::any;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tower::ServiceExt as _;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::jsonrpc;
 use tradepost_wire::problem::Problems;
+use tradepost_wire::{jsonrpc, mcp};
 
 use super::server::Handler;
 
@@ -47,23 +44,14 @@ const INVALID_PARAMS: i32 = -32602;
 
 struct Behind {
     door: Door,
-    service: StreamableHttpService<Handler, NeverSessionManager>,
+    handler: Handler,
 }
 
 pub(super) fn router(path: &str, handler: Handler, door: Door) -> Router {
-    // The door has looked at host, origin and size already.
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true)
-        .with_max_request_body_bytes(door.max_body)
-        .disable_allowed_hosts()
-        .disable_allowed_origins();
-    let sessions = Arc::new(NeverSessionManager::default());
-    let service = StreamableHttpService::new(move || Ok(handler.clone()), sessions, config);
     Router::new()
         .route(path, any(enter))
         .fallback(nothing_here)
-        .with_state(Arc::new(Behind { door, service }))
+        .with_state(Arc::new(Behind { door, handler }))
 }
 
 async fn nothing_here() -> Response {
@@ -73,7 +61,10 @@ async fn nothing_here() -> Response {
 async fn enter(State(behind): State<Arc<Behind>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     match admit(&behind.door, &parts, body).await {
-        Ok(bytes) => pass_on(&behind, Request::from_parts(parts, Body::from(bytes))).await,
+        Ok(bytes) => {
+            let answered = answer(&behind.handler, &parts, &bytes).await;
+            answered.unwrap_or_else(Refused::respond)
+        }
         Err(refused) => refused.respond(),
     }
 }
@@ -99,7 +90,12 @@ impl Refused {
             let issues = json!({"issues": jsonrpc::places(&self.issues)});
             error.insert("data".to_owned(), issues);
         }
-        written(self.status, &json!({"jsonrpc": "2.0", "id": self.id, "error": error}))
+        let body = json!({"jsonrpc": "2.0", "id": self.id, "error": error});
+        let mut response = written(self.status, body.to_string());
+        if self.status == StatusCode::METHOD_NOT_ALLOWED {
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+        }
+        response
     }
 }
 
@@ -175,7 +171,7 @@ fn check_message(bytes: &[u8]) -> Result<(), Refused> {
     if has("id") && id.is_null() {
         return Err(bad("id must be a string or a number"));
     }
-    if !has("method") && !has("result") && !has("error") {
+    if !has("method") {
         return Err(Refused { id, ..bad("method is missing") });
     }
     let params = members.get("params");
@@ -200,55 +196,54 @@ fn is_known_host(door: &Door, parts: &Parts) -> bool {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    media_type(headers).is("application/json")
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    MediaType::of(kind.unwrap_or_default()).is("application/json")
 }
 
-fn media_type(headers: &HeaderMap) -> MediaType<'_> {
-    let named = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    MediaType::of(named.unwrap_or_default())
+/// Answers a message that came in by the door.
+async fn answer(handler: &Handler, parts: &Parts, bytes: &[u8]) -> Result<Response, Refused> {
+    if parts.method != Method::POST {
+        let message = "send messages with POST; there are no sessions here";
+        return Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, message));
+    }
+    if !READ.iter().all(|kind| accepts(&parts.headers, kind)) {
+        let message = "the Accept header must name application/json and text/event-stream";
+        return Err(Refused::new(StatusCode::NOT_ACCEPTABLE, message));
+    }
+    let bad = |message| Refused::new(StatusCode::BAD_REQUEST, message);
+    let message = jsonrpc::read_message(bytes).map_err(|reject| bad(reject.message))?;
+    let header = |name: &str| parts.headers.get(name).map(HeaderValue::as_bytes);
+    let (status, body) = match mcp::request(message, header) {
+        Ok(Some(request)) => handler.answer(request).await,
+        // Nothing here waits for being told of something.
+        Ok(None) => {
+            let mut response = Response::default();
+            *response.status_mut() = StatusCode::ACCEPTED;
+            return Ok(response);
+        }
+        Err((_, fail)) if fail.code == mcp::UNSUPPORTED_VERSION => {
+            return Err(bad("the MCP-Protocol-Version header names a version unknown here"));
+        }
+        Err((id, fail)) => (fail.status, fail.body(&id)),
+    };
+    Ok(written(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), body))
 }
 
-/// Lets the library answer. Where it refuses in plain text, the status says the same in JSON-RPC.
-async fn pass_on(behind: &Behind, request: Request) -> Response {
-    let answer = match behind.service.clone().oneshot(request).await {
-        Ok(answer) => answer,
-        Err(never) => match never {},
-    };
-    let (mut parts, body) = answer.into_parts();
-    let kind = media_type(&parts.headers);
-    if kind.is("application/json") || kind.is("text/event-stream") || parts.status.is_success() {
-        return Response::from_parts(parts, Body::new(body));
-    }
-    let message = match parts.status {
-        StatusCode::NOT_ACCEPTABLE => {
-            "the Accept header must name application/json and text/event-stream"
-        }
-        StatusCode::METHOD_NOT_ALLOWED => "send messages with POST; there are no sessions here",
-        StatusCode::BAD_REQUEST => "the MCP-Protocol-Version header names a version unknown here",
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-            // The type was right, so it is the message that does not fit.
-            parts.status = StatusCode::BAD_REQUEST;
-            "the message is not one of JSON-RPC 2.0"
-        }
-        _ => "the message was not accepted",
-    };
-    let refused = refuse(parts.status, INVALID_REQUEST, message, &Value::Null);
-    let (mut ours, body) = refused.into_parts();
-    if let Some(allowed) = parts.headers.remove(header::ALLOW) {
-        ours.headers.insert(header::ALLOW, allowed);
-    }
-    Response::from_parts(ours, body)
+/// What clients of streamable HTTP have to be able to read.
+const READ: [&str; 2] = ["application/json", "text/event-stream"];
+
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let named = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    MediaType::listed(named).any(|range| range.is(kind))
 }
 
 fn refuse(status: StatusCode, code: i32, message: &str, id: &Value) -> Response {
-    written(
-        status,
-        &json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}),
-    )
+    let error = json!({"code": code, "message": message});
+    written(status, json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())
 }
 
-fn written(status: StatusCode, body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
+fn written(status: StatusCode, body: String) -> Response {
+    let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -13,10 +13,10 @@ use tradepost_buyer::transport::Limits;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::mcp::Tool;
 use trouble::Trouble;
 
 pub mod server;
-pub mod tools;
 pub mod trouble;
 
 mod arguments;
@@ -27,6 +27,7 @@ mod door;
 mod lead;
 mod search;
 mod show;
+mod tools;
 
 /// Tells the time.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -102,7 +103,7 @@ impl Bridge {
 
     /// The tools, in the order of the skills.
     #[must_use]
-    pub fn tools(&self) -> Vec<tools::Tool> {
+    pub fn tools(&self) -> Vec<Tool> {
         Skill::ALL.iter().map(|skill| tools::tool(*skill, &self.names)).collect()
     }
 

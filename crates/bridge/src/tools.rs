@@ -4,29 +4,9 @@
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
+use tradepost_wire::mcp::{Annotations, Tool};
 
 use super::arguments;
-
-/// What is listed of a tool.
-#[derive(Debug, Clone)]
-pub struct Tool {
-    /// The skill behind it.
-    pub skill: Skill,
-    /// `aap_` and the skill.
-    pub name: &'static str,
-    /// For people.
-    pub title: &'static str,
-    /// For models.
-    pub description: &'static str,
-    /// Whether it changes nothing anywhere.
-    pub read_only: bool,
-    /// What it takes.
-    pub input_schema: Map,
-    /// What it gives, or the error that it gives instead.
-    pub output_schema: Map,
-    /// The AAP version and where the schema of its request is published.
-    pub meta: Map,
-}
 
 /// What a client is told before it lists the tools.
 pub(super) const INSTRUCTIONS: &str = "Finds cars at the dealers that the operator chose, and puts \
@@ -84,15 +64,22 @@ pub(super) fn tool(skill: Skill, dealers: &[String]) -> Tool {
         ("autoagentprotocol.org/skill", Value::from(skill.name())),
         ("autoagentprotocol.org/requestSchema", published.into()),
     ];
+    let title = skill.title();
     Tool {
-        skill,
-        name: name(skill),
-        title: skill.title(),
-        description,
-        read_only: skill != Skill::LeadSubmit,
-        input_schema: arguments::input_schema(skill, dealers),
-        output_schema: output_schema(skill),
-        meta: meta.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        name: name(skill).into(),
+        title: title.to_owned(),
+        description: description.to_owned(),
+        input_schema: arguments::input_schema(skill, dealers).into(),
+        output_schema: Some(output_schema(skill).into()),
+        // A lead adds to what the dealer knows, and the same one twice is one.
+        annotations: Annotations {
+            title: Some(title.to_owned()),
+            read_only: Some(skill != Skill::LeadSubmit),
+            destructive: Some(false),
+            idempotent: Some(true),
+            open_world: Some(true),
+        },
+        meta: Some(meta.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
     }
 }
 

@@ -5,7 +5,10 @@
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use tradepost_wire::a2a;
+pub(crate) use tradepost_wire::a2a::Release;
+use tradepost_wire::a2a::older::Kind;
+use tradepost_wire::a2a::{self, Operation};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::card::{HTTP_JSON, Interface};
@@ -30,13 +33,6 @@ pub(crate) enum Carrier {
 
 /// A request of HTTP+JSON: where it goes, and its body when it is a POST.
 pub(crate) type Addressed = (Url, Option<Vec<u8>>);
-
-/// A release of A2A.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Release {
-    V1_0,
-    V0_3,
-}
 
 /// What an agent is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +59,13 @@ pub(crate) enum Item {
     Artifact(Value),
 }
 
-impl Release {
-    pub(crate) fn name(self) -> &'static str {
+impl Method {
+    fn operation(self) -> Operation {
         match self {
-            Self::V1_0 => a2a::VERSION,
-            Self::V0_3 => a2a::OLDER_VERSION,
+            Self::Send => Operation::SendMessage,
+            Self::Stream => Operation::SendStreamingMessage,
+            Self::Task => Operation::GetTask,
+            Self::Subscribe => Operation::SubscribeToTask,
         }
     }
 }
@@ -123,11 +121,12 @@ impl Binding {
     /// The headers of every request.
     pub(crate) fn headers(&self, extension: Option<&'static str>) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        let (version, name) = match self.release {
-            Release::V1_0 => (Some(a2a::VERSION), a2a::EXTENSIONS_HEADER),
+        let version = match self.release {
+            Release::V1_0 => Some(a2a::VERSION),
             // A request that names no version is one of 0.3 (A2A §3.6.2).
-            Release::V0_3 => (None, "x-a2a-extensions"),
+            Release::V0_3 => None,
         };
+        let name = self.release.extensions_header();
         if let Some(version) = version {
             let name = HeaderName::from_static(a2a::VERSION_HEADER);
             headers.insert(name, HeaderValue::from_static(version));
@@ -145,16 +144,7 @@ impl Binding {
             all.insert("tenant".into(), tenant.as_str().into());
         }
         all.extend(params);
-        let method = match (self.release, method) {
-            (Release::V1_0, Method::Send) => "SendMessage",
-            (Release::V1_0, Method::Stream) => "SendStreamingMessage",
-            (Release::V1_0, Method::Task) => "GetTask",
-            (Release::V1_0, Method::Subscribe) => "SubscribeToTask",
-            (Release::V0_3, Method::Send) => "message/send",
-            (Release::V0_3, Method::Stream) => "message/stream",
-            (Release::V0_3, Method::Task) => "tasks/get",
-            (Release::V0_3, Method::Subscribe) => "tasks/resubscribe",
-        };
+        let method = self.release.method(method.operation());
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": all});
         request.to_string().into_bytes()
     }
@@ -208,23 +198,26 @@ impl Item {
         }
     }
 
+    fn made(kind: Kind, held: Value) -> Self {
+        match kind {
+            Kind::Task => Self::Task(held),
+            Kind::Message => Self::Message(held),
+            Kind::StatusUpdate => Self::Status(held),
+            Kind::ArtifactUpdate => Self::Artifact(held),
+        }
+    }
+
     fn of(mut result: Value) -> Result<Self, Defect> {
         const NEITHER: Defect = Defect::NotA2a("the result has neither a task nor a message");
         let Some(members) = result.as_object_mut() else { return Err(NEITHER) };
-        type Make = fn(Value) -> Item;
-        const KINDS: [(&str, &str, Make); 4] = [
-            ("task", "task", Item::Task),
-            ("message", "message", Item::Message),
-            ("status-update", "statusUpdate", Item::Status),
-            ("artifact-update", "artifactUpdate", Item::Artifact),
-        ];
         if let Some(kind) = members.get("kind").and_then(Value::as_str) {
-            let make = KINDS.iter().find(|(name, _, _)| *name == kind).map(|(_, _, make)| make);
-            return make.map(|make| make(result)).ok_or(NEITHER);
+            return Kind::from_name(kind).map(|kind| Self::made(kind, result)).ok_or(NEITHER);
         }
-        for (_, name, make) in KINDS {
+        for kind in Kind::ALL.iter().copied() {
+            let name = kind.member();
             if members.get(name).is_some_and(Value::is_object) && !members.contains_key("parts") {
-                return members.swap_remove(name).map(make).ok_or(NEITHER);
+                let held = members.swap_remove(name);
+                return held.map(|held| Self::made(kind, held)).ok_or(NEITHER);
             }
         }
         if members.get("id").is_some_and(Value::is_string) && members.contains_key("status") {

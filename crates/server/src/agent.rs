@@ -10,7 +10,9 @@ use std::time::Duration;
 pub use futures_util::future::BoxFuture;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
 use tradepost_wire::a2a::status::Status;
-use tradepost_wire::a2a::{Capability, Message, Operation, PushConfig, Request, Task, request};
+use tradepost_wire::a2a::{
+    Capability, Message, Operation, PushConfig, Release, Request, Task, older, request,
+};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
@@ -22,6 +24,7 @@ use crate::http::Posted;
 use crate::limit::{Exceeded, Key};
 use crate::permission::{self, Permission};
 use crate::tasks::{PushPage, TaskPage, TaskStream};
+use crate::tools::Tools;
 
 /// After how long to come back when we broke: what will be over soon is over by then.
 pub const PAUSE: Duration = Duration::from_secs(5);
@@ -92,6 +95,11 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Its tools for clients of MCP; where there are none, there is no `/mcp`.
+    fn tools(&self) -> Option<&dyn Tools> {
+        None
+    }
+
     /// A request that gets an answer, for people: where it goes, and its body in JSON. The agent is
     /// reached under `base_url`.
     fn example(&self, base_url: &str) -> Option<(String, String)> {
@@ -129,7 +137,7 @@ impl dyn Agent {
         self.card().claims.bindings.contains(&binding)
     }
 
-    /// Reads a request that this agent performs for a caller that activates these extensions.
+    /// Reads a request of a release that this agent performs for a caller that activates these extensions.
     /// What the agent cannot do is said before what is wrong with the parameters (A2A §3.3.4).
     ///
     /// # Errors
@@ -137,12 +145,14 @@ impl dyn Agent {
     //
     pub fn accept(
         &self,
+        release: Release,
         operation: Operation,
         activated: &[String],
         params: Option<&Value>,
     ) -> Result<Request, ProtocolRefusal> {
         let tenant = params.and_then(|params| params.get("tenant"));
-        if tenant.is_some_and(|tenant| !tenant.is_null() && tenant != "") {
+        let is_newer = release == Release::V1_0;
+        if is_newer && tenant.is_some_and(|tenant| !tenant.is_null() && tenant != "") {
             // No card of ours declares one (A2A §8.3.2): whoever it is meant for, it is not us.
             let description =
                 "names no tenant of this agent, whose card declares none; leave it out";
@@ -151,7 +161,8 @@ impl dyn Agent {
         let claims = &self.card().claims;
         let is_missing =
             |known: &&ClaimedExtension| known.required && !activated.contains(&known.uri);
-        let missing = claims.extensions.iter().find(is_missing);
+        // 0.3 has no error for it, so that nothing of it is refused for that.
+        let missing = claims.extensions.iter().filter(|_| is_newer).find(is_missing);
         if let Some(known) = missing {
             let message = format!("name the extension {} in A2A-Extensions", known.uri);
             return Err(ProtocolRefusal::new(Code::ExtensionSupportRequired, message)
@@ -169,11 +180,18 @@ impl dyn Agent {
             let refusal = ProtocolRefusal::new(code, code.title());
             return Err(refusal.with("operation", operation.name()));
         }
-        if params.is_some_and(request::asks_for_push) && !has(Capability::Push) {
+        let asks_for_push = match release {
+            Release::V1_0 => request::asks_for_push,
+            Release::V0_3 => older::asks_for_push,
+        };
+        if params.is_some_and(asks_for_push) && !has(Capability::Push) {
             let message = "this agent sends no push notifications; leave the webhook out";
             return Err(ProtocolRefusal::new(Code::PushNotificationNotSupported, message));
         }
-        request::read(operation, params)
+        match release {
+            Release::V1_0 => request::read(operation, params),
+            Release::V0_3 => older::read(operation, params),
+        }
     }
 }
 
@@ -228,6 +246,8 @@ pub enum Binding {
 pub struct Incoming<'a> {
     /// How it came.
     pub binding: Binding,
+    /// In which release of the protocol.
+    pub release: Release,
     /// Who calls.
     pub caller: &'a Caller,
     /// The extensions that the transport names.

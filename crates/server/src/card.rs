@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 pub use tradepost_keys::private::SigningKey;
+use tradepost_wire::a2a;
 use tradepost_wire::a2a::card::{
     AgentCard, Capabilities, HttpAuth, Interface, MutualTls, SecurityRequirement, SecurityScheme,
     Skill, StringList,
@@ -20,6 +21,10 @@ use tradepost_wire::problem::Problems;
 
 use crate::agent::Binding;
 use crate::auth::{Auth, Jwt};
+
+mod older;
+
+pub use older::for_both_releases;
 
 /// The path of the JSON-RPC endpoint.
 pub const ENDPOINT_PATH: &str = "/a2a";
@@ -63,6 +68,8 @@ pub struct Claims {
     pub extensions: Vec<ClaimedExtension>,
     /// Where it answers.
     pub bindings: Vec<Binding>,
+    /// That JSON-RPC is spoken in 0.3, too.
+    pub older: bool,
 }
 
 /// An extension of a card.
@@ -93,12 +100,19 @@ impl Claims {
             "GRPC" => Some(Binding::Grpc),
             _ => None,
         };
+        let interfaces = list(Some(card), "supportedInterfaces");
+        let is_older = |interface: &Value| {
+            let version = interface.get("protocolVersion").and_then(Value::as_str);
+            binding(interface) == Some(Binding::JsonRpc)
+                && version.is_some_and(|version| a2a::is_release(version, a2a::OLDER_VERSION))
+        };
         Self {
             streaming: is(capabilities, "streaming"),
             push: is(capabilities, "pushNotifications"),
             extended_card: is(capabilities, "extendedAgentCard"),
             extensions: list(capabilities, "extensions").iter().filter_map(extension).collect(),
-            bindings: list(Some(card), "supportedInterfaces").iter().filter_map(binding).collect(),
+            bindings: interfaces.iter().filter_map(binding).collect(),
+            older: interfaces.iter().any(is_older),
         }
     }
 }
@@ -125,7 +139,7 @@ impl PublishedCard {
     /// A card that is the same whenever its content is, in whatever process; `since` is when it last
     /// changed.
     #[must_use]
-    pub fn of(card: &AgentCard, since: Timestamp) -> Self {
+    pub fn of(card: &impl Serialize, since: Timestamp) -> Self {
         let identify = |hash: &str| {
             Ok::<_, Infallible>(CardIdentity { id: hash.to_owned(), modified_at: since })
         };

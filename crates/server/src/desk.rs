@@ -14,6 +14,7 @@ use crate::http::pending::Pending;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::permission;
+use crate::tools::{Call, Called, Tools};
 
 /// Everything that runs.
 #[derive(Debug)]
@@ -143,6 +144,14 @@ impl Desk {
             return Outcome::Denied(denied);
         }
         agent.perform(incoming).await
+    }
+
+    /// Performs a call of a tool of an agent's, for a caller that was admitted.
+    pub async fn call(&self, tools: &dyn Tools, call: Call<'_>) -> Called {
+        match permission::permit(&call.caller.principal, tools.required(call.tool)) {
+            Ok(()) => tools.call(call).await,
+            Err(denied) => Called::Denied(denied),
+        }
     }
 }
 

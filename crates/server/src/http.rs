@@ -24,6 +24,7 @@ use crate::metrics::Metrics;
 pub mod answers;
 pub mod intake;
 pub mod jsonrpc;
+pub mod mcp;
 pub mod server;
 
 mod card;
@@ -177,6 +178,8 @@ pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
         .route(&format!("{HTTP_JSON_PATH}/"), any(rest::handle))
         .route(&format!("{HTTP_JSON_PATH}/{{*path}}"), any(rest::handle))
         .route(grpc::ROUTE, any(grpc::handle))
+        .route(mcp::PATH, any(mcp::handle))
+        .route(mcp::PATH_WITH_SLASH, any(mcp::handle))
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
         .merge(others.router)
@@ -203,9 +206,10 @@ pub async fn serve(
 
 /// A path as the log names it: those of the router, and nothing that a caller made up.
 fn known_path(path: &str, others: &[(&'static str, &'static str)]) -> Cow<'static, str> {
-    let known = [HOME_PATH, ENDPOINT_PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
+    let known = [HOME_PATH, ENDPOINT_PATH, mcp::PATH, WELL_KNOWN_PATH, LIVE_PATH, READY_PATH];
+    let ends_twice = [ENDPOINT_PATH, mcp::PATH];
     let is = |known: &&str| {
-        path == *known || *known == ENDPOINT_PATH && path.strip_suffix('/') == Some(*known)
+        path == *known || ends_twice.contains(known) && path.strip_suffix('/') == Some(*known)
     };
     let other = || others.iter().find(|(asked, _)| *asked == path).map(|(_, known)| *known);
     let known = known.into_iter().find(is).or_else(other).or_else(|| grpc::template(path));
@@ -305,7 +309,8 @@ mod tests {
 
     #[test]
     fn the_log_names_the_paths_of_the_router_and_no_others() {
-        let known_path = |path| known_path(path, &[("/mcp", "/mcp"), ("/mcp/", "/mcp")]);
+        let known_path = |path| known_path(path, &[("/keys", "/keys")]);
+        assert_eq!(known_path("/keys"), "/keys");
         assert_eq!(known_path("/a2a"), ENDPOINT_PATH);
         assert_eq!(known_path("/a2a/"), ENDPOINT_PATH);
         assert_eq!(known_path("/mcp/"), "/mcp");

@@ -1,10 +1,11 @@
 #![doc = include_str!("../README.md")]
 
-pub use tradepost_wire::a2a;
+pub use tradepost_wire::{a2a, json};
 
 pub mod agent;
 pub mod card;
 pub mod tasks;
+pub mod tools;
 
 pub mod desk;
 pub mod http;

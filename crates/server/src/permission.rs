@@ -109,6 +109,14 @@ pub fn check(
     if operation == Operation::GetExtendedAgentCard && principal.is_anonymous() {
         return Err(Denied::Missing);
     }
+    permit(principal, needed)
+}
+
+/// The same of whatever is asked for.
+///
+/// # Errors
+/// [`Denied::Scope`], and without a credential [`Denied::Page`].
+pub fn permit(principal: &Principal, needed: Option<Permission>) -> Result<(), Denied> {
     match needed {
         Some(missing) if !principal.scopes.permit(missing.clone()) => {
             Err(match principal.is_anonymous() {

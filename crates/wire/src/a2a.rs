@@ -2,12 +2,13 @@
 //! accepted in camelCase and, as ProtoJSON parsers do, in snake_case; we write camelCase.
 
 use crate::a2a::error::{Code, Refusal};
-use crate::catalog::catalog;
+use crate::catalog::{Vocabulary as _, catalog};
 
 pub mod card;
 pub mod error;
 pub mod http_json;
 pub mod model;
+pub mod older;
 pub mod request;
 pub mod status;
 
@@ -26,8 +27,52 @@ pub const EXTENSIONS_HEADER: &str = "a2a-extensions";
 /// The protocol version spoken (`Major.Minor`).
 pub const VERSION: &str = "1.0";
 
-/// The release before it, which clients of AdCP still speak.
+/// The release before it, which many clients still speak.
 pub const OLDER_VERSION: &str = "0.3";
+
+/// A release of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Release {
+    /// 1.0.
+    V1_0,
+    /// 0.3, by what [`older`] knows of it.
+    V0_3,
+}
+
+impl Release {
+    /// Its version (`Major.Minor`).
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1_0 => VERSION,
+            Self::V0_3 => OLDER_VERSION,
+        }
+    }
+
+    /// The header that lists the extensions a request activates.
+    #[must_use]
+    pub const fn extensions_header(self) -> &'static str {
+        match self {
+            Self::V1_0 => EXTENSIONS_HEADER,
+            Self::V0_3 => "x-a2a-extensions",
+        }
+    }
+
+    /// The JSON-RPC method of an operation; `None` where the release has no such operation.
+    #[must_use]
+    pub fn method(self, operation: Operation) -> Option<&'static str> {
+        match self {
+            Self::V1_0 => Some(operation.name()),
+            Self::V0_3 => operation.older(),
+        }
+    }
+
+    /// The operation of a JSON-RPC method.
+    #[must_use]
+    pub fn operation(self, method: &str) -> Option<Operation> {
+        Operation::ALL.iter().copied().find(|operation| self.method(*operation) == Some(method))
+    }
+}
 
 catalog! {
     /// The eleven operations of A2A v1.0, by JSON-RPC method name (A2A §5.3).
@@ -36,44 +81,60 @@ catalog! {
         needs: Option<(Capability, Code)>,
         /// Whether the answer is a stream.
         streams: bool,
+        /// The JSON-RPC method in A2A 0.3, where it is one there (A2A 0.3 §7).
+        older: Option<&'static str>,
     }
     /// Sends a message and waits for the answer.
-    SendMessage = "SendMessage" { needs: None, streams: false }
+    SendMessage = "SendMessage" { needs: None, streams: false, older: Some("message/send") }
     /// Sends a message and streams the answer.
     SendStreamingMessage = "SendStreamingMessage" {
         needs: Some((Capability::Streaming, Code::UnsupportedOperation)), streams: true,
+        older: Some("message/stream"),
     }
     /// Reads a task.
-    GetTask = "GetTask" { needs: Some((Capability::Tasks, Code::TaskNotFound)), streams: false }
+    GetTask = "GetTask" {
+        needs: Some((Capability::Tasks, Code::TaskNotFound)), streams: false,
+        older: Some("tasks/get"),
+    }
     /// Lists the caller's tasks.
     ListTasks = "ListTasks" {
         needs: Some((Capability::Tasks, Code::UnsupportedOperation)), streams: false,
+        older: None,
     }
     /// Cancels a task.
-    CancelTask = "CancelTask" { needs: Some((Capability::Tasks, Code::TaskNotFound)), streams: false }
+    CancelTask = "CancelTask" {
+        needs: Some((Capability::Tasks, Code::TaskNotFound)), streams: false,
+        older: Some("tasks/cancel"),
+    }
     /// Streams a task's further events.
     SubscribeToTask = "SubscribeToTask" {
         needs: Some((Capability::Streaming, Code::UnsupportedOperation)), streams: true,
+        older: Some("tasks/resubscribe"),
     }
     /// Adds a webhook to a task.
     CreateTaskPushNotificationConfig = "CreateTaskPushNotificationConfig" {
         needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
+        older: Some("tasks/pushNotificationConfig/set"),
     }
     /// Reads a webhook of a task.
     GetTaskPushNotificationConfig = "GetTaskPushNotificationConfig" {
         needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
+        older: Some("tasks/pushNotificationConfig/get"),
     }
     /// Lists the webhooks of a task.
     ListTaskPushNotificationConfigs = "ListTaskPushNotificationConfigs" {
         needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
+        older: Some("tasks/pushNotificationConfig/list"),
     }
     /// Removes a webhook from a task.
     DeleteTaskPushNotificationConfig = "DeleteTaskPushNotificationConfig" {
         needs: Some((Capability::Push, Code::PushNotificationNotSupported)), streams: false,
+        older: Some("tasks/pushNotificationConfig/delete"),
     }
     /// Reads the card for authenticated callers.
     GetExtendedAgentCard = "GetExtendedAgentCard" {
         needs: Some((Capability::ExtendedCard, Code::UnsupportedOperation)), streams: false,
+        older: Some("agent/getAuthenticatedExtendedCard"),
     }
 }
 

@@ -13,6 +13,7 @@ pub mod format;
 pub mod http;
 pub mod json;
 pub mod jsonrpc;
+pub mod mcp;
 pub mod parse;
 pub mod problem;
 pub mod protobuf;

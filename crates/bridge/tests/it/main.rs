@@ -16,6 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_bridge::{Bridge, Options, Outcome, trouble};
 use tradepost_wire::json::{Value, json};
 
+mod conversation;
 mod fake;
 mod schemas;
 

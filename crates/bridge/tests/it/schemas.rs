@@ -88,20 +88,20 @@ fn the_schemas_accept_what_the_bridge_accepts() {
     let validators: Vec<_> = tools
         .iter()
         .map(|tool| {
-            let schema = Value::Object(tool.input_schema.clone());
+            let schema = &tool.input_schema;
             let options = jsonschema::options().should_validate_formats(true);
             // What is an e-mail address is compared in the wire's own tests.
             let email = |text: &str| tradepost_wire::format::is_email(text);
-            options.with_format("email", email).build(&(&schema).into()).unwrap()
+            options.with_format("email", email).build(&schema.into()).unwrap()
         })
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let compare = |index: usize, arguments: &Value| {
         let accepted = validators[index].is_valid(&arguments.into());
-        let outcome = runtime.block_on(bridge.call(tools[index].name, arguments)).unwrap();
-        let output = Value::Object(tools[index].output_schema.clone());
+        let outcome = runtime.block_on(bridge.call(&tools[index].name, arguments)).unwrap();
+        let output = tools[index].output_schema.as_ref().unwrap();
         assert!(
-            jsonschema::is_valid(&(&output).into(), &(&outcome.document).into()),
+            jsonschema::is_valid(&output.into(), &(&outcome.document).into()),
             "{}",
             outcome.document
         );
@@ -141,15 +141,15 @@ fn the_tools_are_what_clients_expect_of_tools() {
     let (bridge, _) = bridge(&["one.example", "two.example"]);
     let mut out = String::new();
     for tool in bridge.tools() {
-        let schema = Value::Object(tool.input_schema.clone());
+        let schema = &tool.input_schema;
         // `C-46`: everything inline, and nothing at the top that providers refuse.
         assert_eq!(schema["type"], "object");
         assert_eq!(schema["additionalProperties"], false);
         for keyword in ["anyOf", "oneOf", "allOf", "not", "$ref", "$defs"] {
             assert_eq!(schema.get(keyword), None, "{}", tool.name);
         }
-        assert_eq!(tool.output_schema["type"], "object");
-        let access = if tool.read_only { "reads" } else { "writes" };
+        assert_eq!(tool.output_schema.as_ref().unwrap()["type"], "object");
+        let access = if tool.annotations.read_only == Some(true) { "reads" } else { "writes" };
         let members: Vec<_> = schema["properties"].as_object().unwrap().keys().cloned().collect();
         let required = schema.get("required").map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(out, "{} ({access}): {} {required}", tool.name, members.join(", "));

@@ -2,7 +2,7 @@
 //! snapshots and events. Everything is data of a stranger and kept as it came.
 
 use tradepost_wire::a2a::TaskState;
-use tradepost_wire::catalog::{Open, Vocabulary as _};
+use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::binding::Item;
@@ -288,11 +288,8 @@ impl Artifact {
 
 /// A state by its name of 1.0, also where 0.3 has another spelling.
 fn read_state(name: &str) -> Open<TaskState> {
-    if name.starts_with("TASK_STATE_") {
-        return Open::parse(name);
-    }
-    let newer = format!("TASK_STATE_{}", name.to_ascii_uppercase().replace('-', "_"));
-    TaskState::from_name(&newer).map_or_else(|| Open::Other(name.into()), Open::Known)
+    let older = name.to_ascii_lowercase().replace('_', "-");
+    TaskState::from_older(&older).map_or_else(|| Open::parse(name), Open::Known)
 }
 
 fn artifact(artifact: &Value) -> Artifact {

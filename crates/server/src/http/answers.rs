@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde::Serialize;
-use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::{self, Release};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json as value};
 
@@ -77,17 +77,18 @@ pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Refusal, String) {
 pub(super) fn echo_extensions(
     response: &mut Response,
     agent: &dyn Agent,
-    binding: Binding,
     activated: &[String],
+    (binding, release): (Binding, Release),
 ) {
+    let header = release.extensions_header();
     let known = agent.extensions(binding);
     let used: Vec<_> =
         activated.iter().map(String::as_str).filter(|uri| known.contains(uri)).collect();
     if !used.is_empty()
-        && !response.headers().contains_key(a2a::EXTENSIONS_HEADER)
+        && !response.headers().contains_key(header)
         && let Ok(value) = HeaderValue::from_str(&used.join(", "))
     {
-        response.headers_mut().insert(a2a::EXTENSIONS_HEADER, value);
+        response.headers_mut().insert(header, value);
     }
 }
 

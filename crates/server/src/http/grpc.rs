@@ -21,7 +21,7 @@ use call::Deadline;
 use errors::Failure;
 use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::a2a::{Event, Operation};
+use tradepost_wire::a2a::{Event, Operation, Release};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
@@ -152,7 +152,7 @@ async fn answer(
         .map_err(|reject| Refusal::new(reject.code, reject.message))
         .and_then(|params| {
             intake::check_version(&**agent, parts)?;
-            agent.accept(operation, &activated, Some(&params))
+            agent.accept(Release::V1_0, operation, &activated, Some(&params))
         });
     let request = match request {
         Ok(request) => request,
@@ -163,6 +163,7 @@ async fn answer(
     };
     let incoming = Incoming {
         binding: Binding::Grpc,
+        release: Release::V1_0,
         caller: &caller,
         activated: &activated,
         request,
@@ -172,7 +173,7 @@ async fn answer(
     };
     let outcome = desk.perform(agent, incoming).await;
     let (mut response, stamp) = respond(agent, operation, outcome, deadline);
-    answers::echo_extensions(&mut response, &**agent, Binding::Grpc, &activated);
+    answers::echo_extensions(&mut response, &**agent, &activated, (Binding::Grpc, Release::V1_0));
     (response, stamp.by(&caller).of(operation))
 }
 

@@ -12,8 +12,8 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::{self, Release, older};
 use tradepost_wire::http::MediaType;
 
 use super::pending::Held;
@@ -281,11 +281,36 @@ pub fn check_version(agent: &dyn Agent, parts: &Parts) -> Result<(), Refusal> {
     asked.iter().try_for_each(|version| a2a::check_version(version))
 }
 
-/// The extensions that a request activates.
-//
+/// The release that a request to the endpoint of JSON-RPC is in. Its method tells the two apart where
+/// it names no version, as clients of 0.3 do (A2A §3.6.2).
+///
+/// # Errors
+/// That the agent does not speak every version that is named.
+pub fn release(agent: &dyn Agent, parts: &Parts, method: &str) -> Result<Release, Refusal> {
+    if !agent.card().claims.older {
+        return check_version(agent, parts).map(|()| Release::V1_0);
+    }
+    let asked = versions(parts);
+    if asked.is_empty() {
+        let is_older = agent.requires_version() || older::is_method(method);
+        return Ok(if is_older { Release::V0_3 } else { Release::V1_0 });
+    }
+    let spoken = [Release::V1_0, Release::V0_3];
+    let all =
+        |release: &Release| asked.iter().all(|version| a2a::is_release(version, release.name()));
+    spoken.into_iter().find(all).ok_or_else(|| a2a::other_version(&spoken.map(Release::name)))
+}
+
+/// The extensions that a request of A2A 1.0 activates.
 pub fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
+    extensions_of(headers, Release::V1_0)
+}
+
+/// The extensions that a request of a release activates.
+//
+pub(super) fn extensions_of(headers: &HeaderMap, release: Release) -> Vec<String> {
     headers
-        .get_all(a2a::EXTENSIONS_HEADER)
+        .get_all(release.extensions_header())
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|list| list.split(','))

@@ -9,14 +9,15 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
-use tradepost_wire::a2a::{Event, Operation};
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::a2a::{Event, Operation, Release, older};
+use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
 
 use super::answers::{Dialect, Parcel};
 use super::intake::Unread;
 use super::observe::Stamp;
-use super::{Posted, answers, cors, denied, host, intake, not_found, sse};
+use super::sse::Frame as _;
+use super::{Posted, answers, cors, denied, host, intake, json_response, not_found, sse};
 use crate::agent::{
     Agent, Answer, Binding, Caller, Incoming, Outcome, ProfileRefusal, SharedAgent,
 };
@@ -80,7 +81,8 @@ pub fn rejected(reject: &jsonrpc::Reject) -> Parcel {
 
 /// Has a request of a caller that was let in answered.
 pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
-    let operation = Operation::from_name(&envelope.method);
+    let of = |release: Release| release.operation(&envelope.method);
+    let operation = of(Release::V1_0).or_else(|| of(Release::V0_3));
     let (response, stamp) = perform(posted, caller, envelope).await;
     let stamp = stamp.by(caller);
     match operation {
@@ -92,10 +94,14 @@ pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Requ
 async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
     let Posted { desk, agent, parts, bytes } = posted;
     let id = &envelope.id;
-    let activated = intake::activated_extensions(&parts.headers);
-    let request = intake::check_version(&**agent, parts)
-        .and_then(|()| operation(&envelope.method))
-        .and_then(|operation| agent.accept(operation, &activated, envelope.params.as_ref()));
+    let release = match intake::release(&**agent, parts, &envelope.method) {
+        Ok(release) => release,
+        Err(refusal) => return JsonRpc(id).protocol(&refusal, None),
+    };
+    let activated = &intake::extensions_of(&parts.headers, release);
+    let params = envelope.params.as_ref();
+    let request = operation(release, &envelope.method)
+        .and_then(|operation| agent.accept(release, operation, activated, params));
     let request = match request {
         Ok(request) => request,
         Err(refusal) => return JsonRpc(id).protocol(&refusal, None),
@@ -104,30 +110,32 @@ async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request
     let binding = Binding::JsonRpc;
     let sent = intake::sent(parts, bytes);
     let patience = desk.settings.request_timeout;
-    let activated = &activated;
-    let incoming = Incoming { binding, caller, activated, request, sent, resume_after, patience };
+    let incoming =
+        Incoming { binding, release, caller, activated, request, sent, resume_after, patience };
     let outcome = desk.perform(agent, incoming).await;
-    let (mut response, stamp) = respond(agent, id, outcome);
+    let (mut response, stamp) = respond(agent, id, release, outcome);
     // Who activates an extension is told which ones are in use (X-04).
-    answers::echo_extensions(&mut response, &**agent, Binding::JsonRpc, activated);
+    answers::echo_extensions(&mut response, &**agent, activated, (binding, release));
     (response, stamp)
 }
 
 /// The operation of this name.
 // E-015, E-016
-fn operation(method: &str) -> Result<Operation, ProtocolRefusal> {
-    Operation::from_name(method).ok_or_else(|| {
-        let message = if method.contains('/') {
-            "method not found; A2A 1.0 calls it SendMessage"
-        } else {
-            "method not found; use SendMessage"
+fn operation(release: Release, method: &str) -> Result<Operation, ProtocolRefusal> {
+    release.operation(method).ok_or_else(|| {
+        let message = match release {
+            Release::V0_3 => "method not found; A2A 0.3 has message/send, and 1.0 SendMessage",
+            Release::V1_0 if older::is_method(method) => {
+                "method not found; A2A 1.0 calls it SendMessage"
+            }
+            Release::V1_0 => "method not found; use SendMessage",
         };
         ProtocolRefusal::new(Code::MethodNotFound, message)
     })
 }
 
 /// Turns what the desk says into bytes: the only place that does.
-fn respond(agent: &SharedAgent, id: &Id, outcome: Outcome) -> Parcel {
+fn respond(agent: &SharedAgent, id: &Id, release: Release, outcome: Outcome) -> Parcel {
     let dialect = JsonRpc(id);
     match outcome {
         Outcome::Profile(refusal) => dialect.profile(*refusal),
@@ -140,7 +148,7 @@ fn respond(agent: &SharedAgent, id: &Id, outcome: Outcome) -> Parcel {
         }
         Outcome::Answer(answer) => {
             let stamp = answers::stamp_answer(&**agent, &answer);
-            (result(agent, id, *answer), stamp)
+            (result(agent, id, release, *answer), stamp)
         }
     }
 }
@@ -173,28 +181,42 @@ impl Dialect for JsonRpc<'_> {
 }
 
 /// An answer of the protocol itself.
-fn result(agent: &SharedAgent, id: &Id, answer: Answer) -> Response {
-    match answer {
-        Answer::Written(written) => {
+fn result(agent: &SharedAgent, id: &Id, release: Release, answer: Answer) -> Response {
+    let frame = || Frame { id: id.clone(), agent: Arc::clone(agent), release };
+    match (release, answer) {
+        (_, Answer::Done) => succeed(id, Value::Null),
+        (_, Answer::ExtendedCard(card)) => answers::private(succeed(id, card)),
+        (_, Answer::MessageStream(message)) => {
+            sse::one_event(&answers::json(&Event::Message(message)), &frame())
+        }
+        (_, Answer::Stream(events)) => sse::task_events(events, frame()),
+        (Release::V1_0, Answer::Written(written)) => {
             let before = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, id.as_json());
             answers::written(&before, &written, "}")
         }
-        Answer::Message(message) => succeed(id, Event::Message(message)),
-        Answer::Task(task) => succeed(id, task),
-        Answer::Begun(task) => succeed(id, Event::Task(task)),
-        Answer::Tasks(page) => succeed(id, answers::page(&page)),
-        Answer::PushConfig(config) => succeed(id, config),
-        Answer::PushConfigs(page) => succeed(id, answers::push_configs(&page)),
-        Answer::Done => succeed(id, tradepost_wire::json::Value::Null),
-        Answer::ExtendedCard(card) => answers::private(succeed(id, card)),
-        Answer::MessageStream(message) => {
-            let frame = Frame { id: id.clone(), agent: Arc::clone(agent) };
-            sse::one_event(&answers::json(&Event::Message(message)), &frame)
+        (Release::V1_0, Answer::Message(message)) => succeed(id, Event::Message(message)),
+        (Release::V1_0, Answer::Task(task)) => succeed(id, task),
+        (Release::V1_0, Answer::Begun(task)) => succeed(id, Event::Task(task)),
+        (Release::V1_0, Answer::Tasks(page)) => succeed(id, answers::page(&page)),
+        (Release::V1_0, Answer::PushConfig(config)) => succeed(id, config),
+        (Release::V1_0, Answer::PushConfigs(page)) => succeed(id, answers::push_configs(&page)),
+        (Release::V0_3, Answer::Written(written)) => {
+            json_response(StatusCode::OK, frame().event(&written.json, true))
         }
-        Answer::Stream(events) => {
-            sse::task_events(events, Frame { id: id.clone(), agent: Arc::clone(agent) })
+        (Release::V0_3, Answer::Message(message)) => succeed(id, older::message(&message)),
+        (Release::V0_3, Answer::Task(task) | Answer::Begun(task)) => {
+            succeed(id, older::task(&task))
+        }
+        (Release::V0_3, Answer::Tasks(page)) => succeed(id, list(&page.tasks, older::task)),
+        (Release::V0_3, Answer::PushConfig(config)) => succeed(id, older::push_config(&config)),
+        (Release::V0_3, Answer::PushConfigs(page)) => {
+            succeed(id, list(&page.configs, older::push_config))
         }
     }
+}
+
+fn list<T>(items: &[T], write: fn(&T) -> Value) -> Value {
+    items.iter().map(write).collect()
 }
 
 /// An event of a stream is a whole JSON-RPC answer.
@@ -202,18 +224,34 @@ fn result(agent: &SharedAgent, id: &Id, answer: Answer) -> Response {
 struct Frame {
     id: Id,
     agent: SharedAgent,
+    release: Release,
+}
+
+impl Frame {
+    fn failure(&self, fault: &Fault) -> String {
+        let (refusal, _) = answers::broken(&*self.agent, fault);
+        let error = error_body(&refusal);
+        answers::json(&Failure { jsonrpc: "2.0", id: &self.id, error })
+    }
 }
 
 impl sse::Frame for Frame {
-    fn event(&self, json: &str) -> String {
-        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{json}}}"#, self.id.as_json())
+    fn event(&self, json: &str, is_last: bool) -> String {
+        let id = self.id.as_json();
+        match self.release {
+            Release::V1_0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{json}}}"#),
+            Release::V0_3 => match tradepost_wire::json::from_str(json) {
+                Ok(event) => {
+                    let event = older::event(&event, is_last);
+                    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{event}}}"#)
+                }
+                Err(error) => self.failure(&Fault::on("reading an event")(error)),
+            },
+        }
     }
 
     fn broken(&self, fault: &Fault) -> String {
-        let (refusal, _) = answers::broken(&*self.agent, fault);
-        let error = error_body(&refusal);
-        let failure = Failure { jsonrpc: "2.0", id: &self.id, error };
-        format!("data: {}\n\n", answers::json(&failure))
+        format!("data: {}\n\n", self.failure(fault))
     }
 }
 

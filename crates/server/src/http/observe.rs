@@ -14,7 +14,7 @@ use tower::Service as _;
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::{Site, intake, known_path, name_one_host};
+use super::{Site, intake, known_path, mcp, name_one_host};
 use crate::agent::{Caller, SharedAgent};
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::clock::Clock;
@@ -183,7 +183,7 @@ fn count(metrics: &Metrics, path: &str, status: u16, stamp: Option<&Stamp>, took
 fn binding(path: &str) -> &'static str {
     match path {
         ENDPOINT_PATH => "jsonrpc",
-        "/mcp" => "mcp",
+        mcp::PATH => "mcp",
         _ if path.starts_with(HTTP_JSON_PATH) => "http_json",
         _ if path.starts_with("/lf.a2a.") => "grpc",
         _ => "http",

@@ -16,7 +16,7 @@ use serde::Serialize;
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::http_json::{self, Target};
 use tradepost_wire::a2a::request::invalid_param;
-use tradepost_wire::a2a::{self, Event, Operation};
+use tradepost_wire::a2a::{self, Event, Operation, Release};
 use tradepost_wire::json::json;
 
 use super::answers::{Dialect as _, Parcel};
@@ -97,6 +97,7 @@ async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> 
     };
     let incoming = Incoming {
         binding: Binding::HttpJson,
+        release: Release::V1_0,
         caller: &caller,
         activated: &activated,
         request,
@@ -106,7 +107,12 @@ async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> 
     };
     let outcome = desk.perform(agent, incoming).await;
     let (mut response, stamp) = respond(agent, outcome);
-    answers::echo_extensions(&mut response, &**agent, Binding::HttpJson, &activated);
+    answers::echo_extensions(
+        &mut response,
+        &**agent,
+        &activated,
+        (Binding::HttpJson, Release::V1_0),
+    );
     (response, stamp.by(&caller).of(operation))
 }
 
@@ -138,7 +144,7 @@ fn read(
 ) -> Result<a2a::Request, Refusal> {
     let (params, conflict) = http_json::params(operation, target, parts.uri.query(), body)?;
     intake::check_version(agent, parts)?;
-    let request = agent.accept(operation, activated, Some(&params))?;
+    let request = agent.accept(Release::V1_0, operation, activated, Some(&params))?;
     match conflict {
         Some(field) => Err(invalid_param(field, "must be as in the path, or absent")),
         None => Ok(request),
@@ -219,7 +225,7 @@ struct Frame {
 }
 
 impl sse::Frame for Frame {
-    fn event(&self, json: &str) -> String {
+    fn event(&self, json: &str, _: bool) -> String {
         json.to_owned()
     }
 

@@ -16,8 +16,8 @@ const SILENCE: Duration = Duration::from_secs(15);
 
 /// How a binding writes what a stream brings.
 pub(super) trait Frame: Send + 'static {
-    /// The data of an event.
-    fn event(&self, json: &str) -> String;
+    /// The data of an event; whether no other follows is for those who say so.
+    fn event(&self, json: &str, is_last: bool) -> String;
     /// What is sent when the stream breaks, as a whole event; the cause is for the log.
     fn broken(&self, fault: &Fault) -> String;
 }
@@ -30,7 +30,7 @@ pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
         let (text, more) = match next {
             Err(_) => (":\n\n".to_owned(), true),
             Ok(Ok(Some(Item { seq, json }))) => {
-                (format!("id: {seq}\ndata: {}\n\n", frame.event(&json)), true)
+                (format!("id: {seq}\ndata: {}\n\n", frame.event(&json, events.is_closed())), true)
             }
             Ok(Ok(None)) => return None,
             Ok(Err(fault)) => (frame.broken(&fault), false),
@@ -43,7 +43,7 @@ pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
 
 /// A response that brings one event.
 pub(super) fn one_event(json: &str, frame: &impl Frame) -> Response {
-    response(Body::from(format!("data: {}\n\n", frame.event(json))))
+    response(Body::from(format!("data: {}\n\n", frame.event(json, true))))
 }
 
 fn response(body: Body) -> Response {

@@ -105,10 +105,15 @@ impl TaskStream {
         Ok(None)
     }
 
+    /// Whether nothing more will come.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// Whether a stream at its end has ended because the process stops, with more to come.
     #[must_use]
     pub fn was_cut(&self) -> bool {
-        !self.closed
+        !self.is_closed()
     }
 
     fn lags(&self) -> bool {

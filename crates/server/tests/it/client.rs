@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -20,6 +21,9 @@ pub struct Client {
     sender: SendRequest<Full<Bytes>>,
 }
 
+/// The head of an answer, its body and its trailers.
+pub type Whole = (Response<()>, Bytes, Option<hyper::HeaderMap>);
+
 /// What came back: the events of a stream or the one answer, or the error as this binding calls it.
 pub type Answer = Result<Vec<Value>, String>;
 
@@ -29,6 +33,17 @@ impl Client {
         let (sender, connection) = handshake(TokioExecutor::new(), stream).await.unwrap();
         tokio::spawn(connection);
         Self { address, sender }
+    }
+
+    /// Asks in the words of A2A 0.3, which names no version.
+    pub async fn older(&self, method: &str, params: Value) -> Vec<Value> {
+        events(self.older_begun(method, params).await).await
+    }
+
+    /// The same, as soon as the answer begins.
+    pub async fn older_begun(&self, method: &str, params: Value) -> Response<Incoming> {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.begin(&[], (Method::POST, "/a2a"), "application/json", body.to_string()).await
     }
 
     /// Asks for an operation in the words of a binding.
@@ -42,23 +57,45 @@ impl Client {
 
     async fn send(
         &self,
-        (method, path): (Method, &str),
+        target: (Method, &str),
         media_type: &str,
         body: impl Into<Bytes>,
-    ) -> (Response<()>, Bytes, Option<hyper::HeaderMap>) {
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("http://{}{path}", self.address))
-            .header("content-type", media_type)
-            .header("te", "trailers")
-            .header("a2a-version", "1.0")
-            .body(Full::new(body.into()))
-            .unwrap();
-        let response = self.sender.clone().send_request(request).await.unwrap();
+    ) -> Whole {
+        self.send_as(&[("a2a-version", "1.0")], target, media_type, body).await
+    }
+
+    /// Sends a request with these headers.
+    pub async fn send_as(
+        &self,
+        headers: &[(&str, &str)],
+        target: (Method, &str),
+        media_type: &str,
+        body: impl Into<Bytes>,
+    ) -> Whole {
+        let response = self.begin(headers, target, media_type, body).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap();
         let trailers = body.trailers().cloned();
         (Response::from_parts(parts, ()), body.to_bytes(), trailers)
+    }
+
+    async fn begin(
+        &self,
+        headers: &[(&str, &str)],
+        (method, path): (Method, &str),
+        media_type: &str,
+        body: impl Into<Bytes>,
+    ) -> Response<Incoming> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address))
+            .header("content-type", media_type)
+            .header("te", "trailers");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::new(body.into())).unwrap();
+        self.sender.clone().send_request(request).await.unwrap()
     }
 
     /// A document of this address.
@@ -130,4 +167,10 @@ fn documents(head: &Response<()>, bytes: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(bytes).unwrap();
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
     data.map(|json| tradepost_wire::json::from_str(json).unwrap()).collect()
+}
+
+/// The documents of an answer that has begun.
+pub async fn events(answer: Response<Incoming>) -> Vec<Value> {
+    let (parts, body) = answer.into_parts();
+    documents(&Response::from_parts(parts, ()), &body.collect().await.unwrap().to_bytes())
 }

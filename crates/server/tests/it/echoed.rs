@@ -10,7 +10,7 @@ use crate::echo;
 
 const BINDINGS: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
 
-async fn start() -> Client {
+pub async fn start() -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { echo::serve(listener).await.map_err(|error| error.to_string()) });

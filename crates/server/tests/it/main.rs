@@ -14,3 +14,5 @@ mod client;
 mod echo;
 mod echoed;
 mod length;
+mod older;
+mod tools;

@@ -5,7 +5,7 @@
 use tradepost_publisher::ask::Ask;
 use tradepost_wire::a2a::error::{FieldViolation, Refusal};
 use tradepost_wire::a2a::request::invalid_fields;
-use tradepost_wire::a2a::{Artifact, Content, Message, Part, Task, TaskState, TaskStatus};
+use tradepost_wire::a2a::{Artifact, Content, Message, Part, Release, Task, TaskState, TaskStatus};
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::{Answer, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -18,6 +18,17 @@ pub enum Form {
     Profile,
     /// The same, or `parameters` in place of `input`, as clients of A2A 0.3 send it.
     Older,
+}
+
+impl Form {
+    /// That of messages in a release of A2A.
+    #[must_use]
+    pub fn of(release: Release) -> Self {
+        match release {
+            Release::V1_0 => Self::Profile,
+            Release::V0_3 => Self::Older,
+        }
+    }
 }
 
 /// What a message asks for.

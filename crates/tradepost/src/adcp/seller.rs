@@ -21,9 +21,10 @@ use tradepost_server::auth::{Auth, Authenticator, Means, Principal};
 use tradepost_server::card::{CardIdentity, ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::{Fault, LATE};
-use tradepost_server::http::{Parcel, Posted};
+use tradepost_server::http::{Parcel, Posted, mcp};
 use tradepost_server::limit::Key;
 use tradepost_server::permission::{Permission, Scopes};
+use tradepost_server::tools::{Listing, Tools};
 use tradepost_wire::a2a::error::{Code, Refusal};
 use tradepost_wire::a2a::request::invalid_param;
 use tradepost_wire::a2a::{Message, Operation, Request, Task};
@@ -38,7 +39,7 @@ use super::http;
 use super::identity::Identity;
 use super::invocation::{self, Form};
 use super::keys::{self, WebhookKey};
-use super::listing::Listing;
+use super::listing;
 use super::notices::Notices;
 
 /// What stands before an agent's id in the name of who has signed a request. No key and no token has
@@ -162,7 +163,7 @@ impl PublisherAgent {
     /// The same, whose notifications are signed with this key.
     #[must_use]
     pub fn signing(self, key: &WebhookKey, base_url: &str, notices: Arc<Notices>) -> Self {
-        let endpoints = [("mcp", http::mcp::PATH), ("a2a", ENDPOINT_PATH)];
+        let endpoints = [("mcp", mcp::PATH), ("a2a", ENDPOINT_PATH)];
         let brand = keys::brand_json(&self.profile.name, base_url, &endpoints);
         let documents = Documents { jwks: key.jwks().to_string(), brand: brand.to_string() };
         Self { documents: Some(documents), notices: Some(notices), ..self }
@@ -229,7 +230,7 @@ impl PublisherAgent {
     /// The tools as MCP lists them: made once, when somebody asks first.
     #[must_use]
     pub fn listing(&self) -> &Listing {
-        self.listing.get_or_init(|| Listing::of(&self.tools))
+        self.listing.get_or_init(|| listing::of(&self.tools))
     }
 
     /// The tool that a caller names, if this publisher has it.
@@ -349,11 +350,13 @@ impl PublisherAgent {
         }
     }
 
-    /// Performs a request of A2A 1.0.
-    async fn answer_request(&self, caller: &Caller, request: &Request) -> Outcome {
-        let performed = match request {
+    /// Performs a request of A2A.
+    async fn answer_request(&self, incoming: Incoming<'_>) -> Outcome {
+        let caller = incoming.caller;
+        let performed = match &incoming.request {
             Request::SendMessage(send) => {
-                let sent = self.send(caller, &send.message, Form::Profile).await;
+                let form = Form::of(incoming.release);
+                let sent = self.send(caller, &send.message, form).await;
                 sent.map(agent::Answer::Begun)
             }
             Request::GetTask { id, .. } => self.task(caller, id).map(agent::Answer::Task),
@@ -392,7 +395,7 @@ impl Agent for PublisherAgent {
     }
 
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
-        Box::pin(async move { self.answer_request(incoming.caller, &incoming.request).await })
+        Box::pin(self.answer_request(incoming))
     }
 
     fn answers_on(&self, host: &str) -> bool {
@@ -418,6 +421,10 @@ impl Agent for PublisherAgent {
         if let agent::Answer::Begun(task) = answer { invocation::code_of(task) } else { "OK" }
     }
 
+    fn tools(&self) -> Option<&dyn Tools> {
+        Some(self)
+    }
+
     fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, Parcel>> {
         Some(Box::pin(http::a2a::answer(self, posted)))
     }
@@ -425,7 +432,7 @@ impl Agent for PublisherAgent {
     fn example(&self, base_url: &str) -> Option<(String, String)> {
         let params = json!({"name": Tool::GetAdcpCapabilities.name(), "arguments": {}});
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        Some((format!("{base_url}{}", http::mcp::PATH), call.to_string()))
+        Some((format!("{base_url}{}", mcp::PATH), call.to_string()))
     }
 
     fn refresh(&self) -> Result<(), Fault> {

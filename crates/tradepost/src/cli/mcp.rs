@@ -53,8 +53,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     tracing_subscriber::EnvFilter::try_new(&arguments.log)
         .map_err(|error| Failure::usage(format!("--log: {error}")))?;
-    // The library logs whole messages, which hold personal data.
-    let log_filter = format!("{},rmcp=off", arguments.log);
+    let log_filter = arguments.log.clone();
     let server = Server { log_filter, log_json: false, ..Server::default() };
     let _log = start_log(&server)?;
     let bridge = Arc::new(bridge(&arguments, context)?);

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::catalog::{catalog, words};
+use crate::catalog::{Vocabulary as _, catalog, words};
 use crate::json::{Map, Value};
 
 words! {
@@ -27,23 +27,49 @@ catalog! {
         interrupted: bool,
         /// The number in protobuf.
         number: i32,
+        /// The name in A2A 0.3.
+        older: &'static str,
     }
     /// Accepted, not begun.
-    Submitted = "TASK_STATE_SUBMITTED" { terminal: false, interrupted: false, number: 1 }
+    Submitted = "TASK_STATE_SUBMITTED" {
+        terminal: false, interrupted: false, number: 1, older: "submitted",
+    }
     /// Being worked on.
-    Working = "TASK_STATE_WORKING" { terminal: false, interrupted: false, number: 2 }
+    Working = "TASK_STATE_WORKING" {
+        terminal: false, interrupted: false, number: 2, older: "working",
+    }
     /// Done.
-    Completed = "TASK_STATE_COMPLETED" { terminal: true, interrupted: false, number: 3 }
+    Completed = "TASK_STATE_COMPLETED" {
+        terminal: true, interrupted: false, number: 3, older: "completed",
+    }
     /// Failed.
-    Failed = "TASK_STATE_FAILED" { terminal: true, interrupted: false, number: 4 }
+    Failed = "TASK_STATE_FAILED" {
+        terminal: true, interrupted: false, number: 4, older: "failed",
+    }
     /// Canceled by the buyer.
-    Canceled = "TASK_STATE_CANCELED" { terminal: true, interrupted: false, number: 5 }
+    Canceled = "TASK_STATE_CANCELED" {
+        terminal: true, interrupted: false, number: 5, older: "canceled",
+    }
     /// Waits for another message.
-    InputRequired = "TASK_STATE_INPUT_REQUIRED" { terminal: false, interrupted: true, number: 6 }
+    InputRequired = "TASK_STATE_INPUT_REQUIRED" {
+        terminal: false, interrupted: true, number: 6, older: "input-required",
+    }
     /// Not accepted.
-    Rejected = "TASK_STATE_REJECTED" { terminal: true, interrupted: false, number: 7 }
+    Rejected = "TASK_STATE_REJECTED" {
+        terminal: true, interrupted: false, number: 7, older: "rejected",
+    }
     /// Waits for a credential.
-    AuthRequired = "TASK_STATE_AUTH_REQUIRED" { terminal: false, interrupted: true, number: 8 }
+    AuthRequired = "TASK_STATE_AUTH_REQUIRED" {
+        terminal: false, interrupted: true, number: 8, older: "auth-required",
+    }
+}
+
+impl TaskState {
+    /// The state of this name in A2A 0.3.
+    #[must_use]
+    pub fn from_older(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|state| state.older() == name)
+    }
 }
 
 impl Serialize for TaskState {

@@ -288,11 +288,11 @@ fn read_task_and_id(params: &Value, problems: &mut Problems) -> Option<(String, 
     task_id.zip(id)
 }
 
-fn id_text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn id_text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
     parse::text_of(value, at, problems, 1, None)
 }
 
-fn length(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
+pub(super) fn length(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
     parse::integer(value, at, problems, 0, Some(i64::from(i32::MAX)))
         .and_then(|n| u32::try_from(n).ok())
 }
@@ -370,22 +370,30 @@ fn read_send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
         required "message" => message: read_message,
         optional "configuration" => configuration: read_configuration,
     });
-    let configuration = configuration.unwrap_or_default();
-    Some(SendMessage {
-        message: message?,
-        accepted_output_modes: configuration.accepted_output_modes,
-        push_config: configuration.push_config,
-        history_length: configuration.history_length,
-        return_immediately: configuration.return_immediately,
-    })
+    Some(configuration.unwrap_or_default().of(message?))
 }
 
+/// The caller's wishes about the answer.
 #[derive(Default)]
-struct Configuration {
-    accepted_output_modes: Vec<String>,
-    push_config: Option<PushConfig>,
-    history_length: Option<u32>,
-    return_immediately: bool,
+pub(super) struct Configuration {
+    pub(super) accepted_output_modes: Vec<String>,
+    pub(super) push_config: Option<PushConfig>,
+    pub(super) history_length: Option<u32>,
+    pub(super) return_immediately: bool,
+}
+
+impl Configuration {
+    /// Those about the answer to this message.
+    pub(super) fn of(self, message: Message) -> SendMessage {
+        let Self { accepted_output_modes, push_config, history_length, return_immediately } = self;
+        SendMessage {
+            message,
+            accepted_output_modes,
+            push_config,
+            history_length,
+            return_immediately,
+        }
+    }
 }
 
 fn read_configuration(
@@ -412,7 +420,7 @@ fn read_configuration(
     })
 }
 
-fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Message> {
+pub(super) fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Message> {
     read_object!(value, at, problems, open {
         required "messageId" | "message_id" => message_id: id_text,
         optional "contextId" | "context_id" => context_id: or_null(parse::text),
@@ -448,7 +456,7 @@ fn object(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map> {
 }
 
 /// In ProtoJSON an optional member that is `null` is absent.
-fn or_null<T>(
+pub(super) fn or_null<T>(
     reader: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
 ) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T> {
     move |value, at, problems| {
@@ -496,7 +504,7 @@ fn read_part(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Part
     Some(Part { content, metadata, filename, media_type })
 }
 
-fn invalid_params(problems: &Problems) -> Refusal {
+pub(super) fn invalid_params(problems: &Problems) -> Refusal {
     let violations: Vec<_> = problems
         .listed()
         .iter()
@@ -535,66 +543,4 @@ fn join(parent: &str, name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::json::json;
-
-    use super::*;
-
-    #[test]
-    fn both_spellings_and_unknown_members_are_accepted() {
-        let params = json!({
-            "message": {"message_id": "m", "context_id": "c", "role": "ROLE_USER", "kind": "message",
-                        "parts": [{"data": {}, "media_type": "application/json"}, {"text": "hello"}]},
-            "configuration": {"accepted_output_modes": ["*/*"]}, "metadata": {},
-        });
-        let read = send_message(Some(&params)).unwrap();
-        assert_eq!((read.message.message_id.as_str(), read.message.parts.len()), ("m", 2));
-        assert_eq!(read.message.context_id.as_deref(), Some("c"));
-    }
-
-    #[test]
-    fn every_wrong_field_is_named_by_its_path() {
-        let params =
-            json!({"message": {"messageId": "", "role": "user", "parts": [{}, {"text": 5}]}});
-        let refusal = send_message(Some(&params)).unwrap_err();
-        let fields: Vec<_> = refusal.violations.iter().map(|v| v.field.as_str()).collect();
-        assert_eq!(
-            fields,
-            ["message.messageId", "message.role", "message.parts[0]", "message.parts[1].text"]
-        );
-        assert_eq!(
-            refusal.message,
-            "Invalid parameters: message.messageId: must not be empty; message.role: must be \
-             ROLE_USER in a request; message.parts[0]: must have exactly one of text, raw, url, \
-             data; message.parts[1].text: must be string"
-        );
-        let named = "message.messageId, message.role, message.parts[0], message.parts[1].text";
-        assert_eq!(refusal.metadata, [("fields", named.to_owned())]);
-        let refusal = send_message(None).unwrap_err();
-        assert_eq!(refusal.violations[0].field, "params");
-        let many = json!({"message": {"messageId": "m", "role": 1, "parts": vec![json!({}); 60]}});
-        let refusal = send_message(Some(&many)).unwrap_err();
-        assert!(
-            refusal.message.ends_with(
-                "message.parts[9]: must have exactly one of text, raw, \
-            url, data; and 50 more"
-            ),
-            "{}",
-            refusal.message
-        );
-    }
-
-    #[test]
-    fn e_25_a_webhook_without_task_and_address_lacks_both() {
-        for (params, wrong) in [
-            (json!({}), &["url", "taskId"][..]),
-            (json!({"task_id": "", "url": "https://buyer.example"}), &["taskId"]),
-            (json!({"taskId": 5}), &["taskId", "url"]),
-        ] {
-            let operation = Operation::CreateTaskPushNotificationConfig;
-            let refusal = read(operation, Some(&params)).unwrap_err();
-            let fields: Vec<_> = refusal.violations.iter().map(|v| v.field.as_str()).collect();
-            assert_eq!(fields, wrong, "{params}");
-        }
-    }
-}
+mod tests;

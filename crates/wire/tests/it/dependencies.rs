@@ -71,11 +71,11 @@ const SENTENCES: &[Sentence] = &[
         without: &["axum", "hyper", "tower", "rusqlite", "sqlx", "postgres", "tonic", "clap"],
         unsaid: FILES,
     },
-    // Dealers as tools of a language model. MCP is spoken by rmcp and axum.
+    // Dealers as tools of a language model, by MCP over axum and standard input and output.
     Sentence {
         name: "bridge",
         knows: &["buyer", "wire"],
-        without: &["rusqlite", "sqlx", "postgres", "tonic", "clap"],
+        without: &["rmcp", "rusqlite", "sqlx", "postgres", "tonic", "clap"],
         unsaid: FILES,
     },
     // What a dealer offers, answers and has taken. Has never heard of a transport, a database or a
@@ -99,8 +99,8 @@ const SENTENCES: &[Sentence] = &[
         ],
         unsaid: IO_AND_CLOCK,
     },
-    // A2A 1.0 as a library: agents with tasks, streams and webhooks on three bindings. Has never heard
-    // of a dealer, a publisher or a database.
+    // A2A and MCP as a library: agents with tasks, streams, webhooks and tools. Has never heard of a
+    // dealer, a publisher or a database.
     Sentence {
         name: "server",
         knows: &["keys", "wire"],
@@ -242,8 +242,8 @@ fn no_crate_depends_on_what_it_has_never_heard_of() {
             name == "wire" || found.contains(&"tradepost-wire".to_owned()),
             "{name}: the manifest was not understood"
         );
-        // Everybody else reads and writes by `wire::json`; `rmcp` wants its own.
-        let by_itself = matches!(name, "wire" | "bridge");
+        // Everybody else reads and writes by `wire::json`.
+        let by_itself = name == "wire";
         assert_eq!(found.contains(&"serde_json".to_owned()), by_itself, "{name} and serde_json");
         assert_eq!(kin(&found), sentence.knows, "what {name} knows of our own");
         for library in &found {

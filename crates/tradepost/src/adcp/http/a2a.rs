@@ -1,15 +1,13 @@
-//! A publisher over A2A, as JSON-RPC: in 1.0, and in 0.3 for the clients of AdCP that speak that
-//! still. The version that a request names tells the two apart, and the method's name where it
-//! names none, as clients of 0.3 do.
+//! A publisher over A2A, as JSON-RPC: who is turned away before a tool is reached, and what callers of
+//! 0.3 say in another place than AdCP does.
 
 use axum::http::HeaderValue;
 use axum::response::Response;
-use tradepost_server::http::answers::{Dialect as _, Parcel};
-use tradepost_server::http::jsonrpc::{self as binding, JsonRpc};
+use tradepost_server::http::answers::Parcel;
+use tradepost_server::http::jsonrpc as binding;
 use tradepost_server::http::{Posted, Stamp, intake as shared};
-use tradepost_wire::a2a::error::Refusal;
-use tradepost_wire::a2a::{self, OLDER_VERSION, VERSION};
-use tradepost_wire::adcp::{EXTENSION, Tool};
+use tradepost_wire::a2a::{self, Release};
+use tradepost_wire::adcp::{EXTENSION, Tool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::jsonrpc;
@@ -18,14 +16,15 @@ use super::intake;
 use super::turned_away::TurnedAway;
 use crate::adcp::seller::PublisherAgent;
 
-mod older;
+/// The argument by which AdCP itself says where to call.
+const PUSH: &str = "push_notification_config";
 
 /// Answers a request on the endpoint.
 pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'_>) -> Parcel {
     let Posted { desk, parts, bytes, .. } = posted;
     // The envelope is read before the credential is judged: the refusal is in the release of AdCP
     // that the caller names (D-6).
-    let envelope = match jsonrpc::read(bytes) {
+    let mut envelope = match jsonrpc::read(bytes) {
         Ok(envelope) => envelope,
         // As over MCP: of a body that can be read in two ways a signature says nothing.
         Err(reject)
@@ -54,17 +53,14 @@ pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'
     {
         return TurnedAway::too_often(wait).respond(&envelope.id, None);
     }
-    let (response, stamp) = match release(&shared::versions(parts), &envelope.method) {
-        Ok(Release::Older) => older::answer(publisher, &caller, envelope).await,
-        Ok(Release::Current) => {
-            let (mut response, stamp) = binding::answer(posted, &caller, envelope).await;
-            if !publisher.front.require_extension {
-                name_profile(&mut response);
-            }
-            (response, stamp)
-        }
-        Err(refusal) => JsonRpc(&envelope.id).protocol(&refusal, None),
-    };
+    let release = shared::release(publisher, parts, &envelope.method);
+    if let (Ok(Release::V0_3), Some(params)) = (&release, &mut envelope.params) {
+        move_push(params);
+    }
+    let (mut response, stamp) = binding::answer(posted, &caller, envelope).await;
+    if release == Ok(Release::V1_0) && !publisher.front.require_extension {
+        name_profile(&mut response);
+    }
     let skill = stamp.skill.or(tool.map(Tool::name));
     (response, Stamp { skill, ..stamp.by(&caller) })
 }
@@ -76,31 +72,34 @@ fn name_profile(response: &mut Response) {
     headers.entry(a2a::EXTENSIONS_HEADER).or_insert(HeaderValue::from_static(EXTENSION));
 }
 
-/// Which A2A a request is in.
-enum Release {
-    Older,
-    Current,
-}
-
-fn release(asked: &[String], method: &str) -> Result<Release, Refusal> {
-    let all = |release| asked.iter().all(|version| a2a::is_release(version, release));
-    if asked.is_empty() {
-        Ok(if older::is_method(method) { Release::Older } else { Release::Current })
-    } else if all(OLDER_VERSION) {
-        Ok(Release::Older)
-    } else if all(VERSION) {
-        Ok(Release::Current)
-    } else {
-        Err(a2a::other_version(&[VERSION, OLDER_VERSION]))
-    }
-}
-
 /// The data of a message with one data part, as an object.
 fn sole_data(params: &Value) -> Option<&Map> {
     let parts = params.get("message")?.get("parts")?.as_array()?;
     let mut data = parts.iter().filter_map(|part| part.get("data"));
     let first = data.next()?.as_object()?;
     data.next().is_none().then_some(first)
+}
+
+/// Clients of 0.3 say in the protocol's configuration where to call; AdCP's own argument of the
+/// tools that have one is where that belongs.
+fn move_push(params: &mut Value) {
+    let configuration = params.get_mut("configuration").and_then(Value::as_object_mut);
+    let push = configuration.and_then(|given| given.swap_remove("pushNotificationConfig"));
+    let parts = params.pointer_mut("/message/parts").and_then(Value::as_array_mut);
+    let (Some(push), Some(parts)) = (push, parts) else { return };
+    for data in parts.iter_mut().filter_map(|part| part.get_mut("data")) {
+        let tool = data.get("skill").and_then(Value::as_str).and_then(Tool::of_name);
+        let name = if data.get("input").is_some() { "input" } else { "parameters" };
+        let input = data.get_mut(name).and_then(Value::as_object_mut);
+        if let (Some(input), true) = (input, tool.is_some_and(takes_push)) {
+            input.entry(PUSH).or_insert_with(|| push.clone());
+        }
+    }
+}
+
+fn takes_push(tool: Tool) -> bool {
+    let schema = rules::json_schema(tool);
+    schema.get("properties").is_some_and(|members| members.get(PUSH).is_some())
 }
 
 fn arguments(data: &Map) -> Option<&Map> {

@@ -124,9 +124,14 @@ impl TurnedAway {
         Self::new(StatusCode::TOO_MANY_REQUESTS, error)
     }
 
-    /// The answer to a request with this id and these arguments: the code is one that the named
-    /// release has (`D-6`), and the context comes back (`X-2`).
-    pub(super) fn respond(mut self, id: &Id, arguments: Option<&Map>) -> Parcel {
+    /// The answer to a request of A2A with this id and these arguments.
+    pub(super) fn respond(self, id: &Id, arguments: Option<&Map>) -> Parcel {
+        JsonRpc(id).profile(*self.refusal(arguments))
+    }
+
+    /// What is said of a request with these arguments: the code is one that the named release has
+    /// (`D-6`), and the context comes back (`X-2`).
+    pub(super) fn refusal(mut self, arguments: Option<&Map>) -> Box<ProfileRefusal> {
         self.error.pin(arguments.map_or(Release::V3_1, order::release));
         let context = arguments.and_then(|arguments| arguments.get("context"));
         let mut document = Map::new();
@@ -145,7 +150,7 @@ impl TurnedAway {
             grpc: Status::Unknown,
         };
         let limited = code == Some(Code::RateLimited);
-        JsonRpc(id).profile(ProfileRefusal {
+        Box::new(ProfileRefusal {
             row,
             skill: None,
             message: self.error.message.clone(),

@@ -16,7 +16,7 @@ impl Client {
     /// Starts the bridge to these dealers and shakes hands. It logs everything it may.
     pub fn start(dealers: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
-            .args(["mcp", "--log", "info,tradepost=trace,rmcp=trace"])
+            .args(["mcp", "--log", "trace"])
             .args(dealers)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -190,19 +190,11 @@ fn format_declaration_divergent() {
     let seed = |scenario: &str, params: Value| json!({"scenario": scenario, "params": params, "account": ACCOUNT()});
     let product = json!({"product_id": "prod_two", "fixture": fixture});
     let price = json!({"product_id": "prod_two", "pricing_option_id": "cpm_two", "fixture": {"fixed_price": 10}});
-    let scene = usual().after("acme", "comply_test_controller", seed("seed_product", product)).after(
-        "acme",
-        "comply_test_controller",
-        seed("seed_pricing_option", price),
-    );
+    let scene = usual()
+        .after("acme", "comply_test_controller", seed("seed_product", product))
+        .after("acme", "comply_test_controller", seed("seed_pricing_option", price));
     let all = json!({"buying_mode": "wholesale", "account": ACCOUNT(), "fields": ["name"]});
-    check(
-        &scene,
-        "get_products",
-        all,
-        "FORMAT_DECLARATION_DIVERGENT",
-        expect![[r#""#]],
-    );
+    check(&scene, "get_products", all, "FORMAT_DECLARATION_DIVERGENT", expect![[r#""#]]);
 }
 
 #[test]

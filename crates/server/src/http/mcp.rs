@@ -1,0 +1,213 @@
+//! MCP over streamable HTTP at `/mcp`, for agents that have [`Tools`](crate::tools::Tools): without
+//! sessions, every message is answered by itself, in JSON. To an agent that has none the path is an
+//! unknown one.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use tradepost_wire::a2a::error::Code;
+use tradepost_wire::http::MediaType;
+use tradepost_wire::jsonrpc::{self, Id};
+use tradepost_wire::mcp::{self, Fail};
+
+use super::answers::{self, Dialect as _, Parcel};
+use super::intake::{self, Unread};
+use super::jsonrpc::JsonRpc;
+use super::observe::Stamp;
+use super::{denied, host, json_response, not_found};
+use crate::agent::{Caller, SharedAgent};
+use crate::desk::Desk;
+use crate::tools::{Answer, Call, Called, Knock, Tools, Turned};
+
+/// The path.
+pub const PATH: &str = "/mcp";
+
+/// Clients join paths in different ways.
+pub(super) const PATH_WITH_SLASH: &str = "/mcp/";
+
+/// Every method on the path.
+pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let agent = desk.agent(host(&parts.uri, &parts.headers));
+    let Some((agent, tools)) = agent.as_ref().and_then(|agent| Some((agent, agent.tools()?)))
+    else {
+        return not_found().await;
+    };
+    let inside = Inside { desk: &desk, agent, tools, parts: &parts };
+    let (mut response, mut stamp) = match may_come_in(tools, &parts) {
+        Ok(()) => inside.take(body).await,
+        Err(fail) => respond(&fail, &Id::null()),
+    };
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+    }
+    stamp.agent = Some(Arc::clone(agent));
+    response.extensions_mut().insert(stamp);
+    response
+}
+
+/// Looks at a request before its body.
+fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), Fail> {
+    let invalid = |status: StatusCode, message| {
+        Err(Fail::new(Code::InvalidRequest, message).with_status(status.as_u16()))
+    };
+    let known = |origin: &HeaderValue| {
+        let mut allowed = tools.origins().iter();
+        allowed.any(|known| known.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
+    };
+    if !parts.headers.get_all(header::ORIGIN).iter().all(known) {
+        return invalid(StatusCode::FORBIDDEN, "web pages of this origin are not allowed here");
+    }
+    if parts.method != Method::POST {
+        let message = "send messages with POST; there are no sessions and no streams here";
+        return invalid(StatusCode::METHOD_NOT_ALLOWED, message);
+    }
+    if !reads_json(&parts.headers) {
+        let message = "the Accept header must permit application/json";
+        return invalid(StatusCode::NOT_ACCEPTABLE, message);
+    }
+    Ok(())
+}
+
+fn reads_json(headers: &HeaderMap) -> bool {
+    let mut named = headers.get_all(header::ACCEPT).iter().peekable();
+    if named.peek().is_none() {
+        return true;
+    }
+    let named = named.filter_map(|value| value.to_str().ok());
+    MediaType::listed(named).any(|range| range.covers("application/json"))
+}
+
+/// A request that may be looked into.
+#[derive(Clone, Copy)]
+struct Inside<'a> {
+    desk: &'a Desk,
+    agent: &'a SharedAgent,
+    tools: &'a dyn Tools,
+    parts: &'a Parts,
+}
+
+impl Inside<'_> {
+    async fn take(self, body: Body) -> Parcel {
+        let unread = match intake::receive(self.desk, self.parts, body).await {
+            Ok(bytes) => return self.answer(&bytes).await,
+            Err(unread) => unread,
+        };
+        // Of two media types a credential over the body could mean either.
+        if unread == Unread::OtherType
+            && let Some(Err(turned)) = self.admit(&[], None).await
+        {
+            return JsonRpc(&Id::null()).profile(*turned);
+        }
+        let refusal = unread.refusal();
+        let fail = Fail::new(refusal.code, refusal.message);
+        let fail = fail.with_status(unread.status().as_u16());
+        let (mut response, stamp) = respond(&fail, &Id::null());
+        unread.mark(&mut response);
+        (response, stamp)
+    }
+
+    /// Has the agent find out who calls, if it does.
+    async fn admit(
+        self,
+        bytes: &[u8],
+        request: Option<&mcp::Request>,
+    ) -> Option<Result<Caller, Turned>> {
+        let Self { desk, parts, .. } = self;
+        Some(self.tools.admit(Knock { desk, parts, bytes, request })?.await)
+    }
+
+    async fn answer(self, bytes: &[u8]) -> Parcel {
+        let message = match jsonrpc::read_message(bytes) {
+            Ok(message) => message,
+            Err(reject) => {
+                // Of a body that can be read in two ways a credential over it says nothing.
+                if !reject.twice.is_empty()
+                    && let Some(Err(turned)) = self.admit(bytes, None).await
+                {
+                    return JsonRpc(&reject.id).profile(*turned);
+                }
+                return respond(&Fail::rejected(&reject), &reject.id);
+            }
+        };
+        let header = |name: &str| self.parts.headers.get(name).map(HeaderValue::as_bytes);
+        let request = match mcp::request(message, header) {
+            Ok(Some(request)) => request,
+            // Nothing here waits for being told of something.
+            Ok(None) => return (json_response(StatusCode::ACCEPTED, ""), Stamp::default()),
+            Err((id, fail)) => return respond(&fail, &id),
+        };
+        let caller = match self.admit(bytes, Some(&request)).await {
+            Some(Ok(caller)) => caller,
+            Some(Err(turned)) => return JsonRpc(&request.id).profile(*turned),
+            None => match intake::caller(self.desk, &**self.agent, self.parts).await {
+                Ok(caller) => caller,
+                Err(denied) => {
+                    return denied::respond(&**self.agent, &JsonRpc(&request.id), denied);
+                }
+            },
+        };
+        let operation = mcp::method(&request.method);
+        let (response, stamp) = if request.method == mcp::CALL {
+            self.call(&caller, request, bytes).await
+        } else {
+            self.introduce(&request)
+        };
+        (response, Stamp { operation, ..stamp.by(&caller) })
+    }
+
+    /// Whatever is no call of a tool.
+    fn introduce(self, request: &mcp::Request) -> Parcel {
+        let introduction = || self.tools.introduction();
+        match mcp::answer(request, introduction, self.tools.listing()) {
+            Some(Ok(result)) => {
+                let body = mcp::body(&request.id, &result);
+                (json_response(StatusCode::OK, body), Stamp::default())
+            }
+            Some(Err(fail)) => respond(&fail, &request.id),
+            None => {
+                let message = "method not found; there are tools/list, tools/call, resources/list \
+                               and resources/read";
+                let fail = Fail::new(Code::MethodNotFound, message);
+                respond(&fail.with_status(request.release.of_unknown_methods()), &request.id)
+            }
+        }
+    }
+
+    async fn call(self, caller: &Caller, mut request: mcp::Request, bytes: &[u8]) -> Parcel {
+        let Self { desk, agent, tools, parts } = self;
+        let tool = match request.tool(|name| tools.has(name)) {
+            Ok(tool) => &tool.to_owned(),
+            Err(fail) => return respond(&fail, &request.id),
+        };
+        let arguments = request.take_arguments();
+        let dialect = JsonRpc(&request.id);
+        let (sent, patience) = (intake::sent(parts, bytes), desk.settings.request_timeout);
+        let call = Call { tool, arguments, caller, sent, patience };
+        match desk.call(tools, call).await {
+            Called::Answer(answer) => {
+                let Answer { result, code, tool, too_often } = *answer;
+                let body = result.body(&request.id, request.release);
+                let stamp = Stamp { code, skill: tool, too_often, ..Stamp::default() };
+                (json_response(StatusCode::OK, body), stamp)
+            }
+            Called::Profile(refusal) => dialect.profile(*refusal),
+            Called::Denied(denied) => denied::respond(&**agent, &dialect, denied),
+            Called::Broken(fault) => {
+                let (refusal, error_id) = answers::broken(&**agent, &fault);
+                let (response, stamp) = dialect.protocol(&refusal, None);
+                (response, Stamp { error_id: Some(error_id), ..stamp })
+            }
+        }
+    }
+}
+
+fn respond(fail: &Fail, id: &Id) -> Parcel {
+    let status = StatusCode::from_u16(fail.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let response = json_response(status, fail.body(id));
+    (response, Stamp { code: fail.name, ..Stamp::default() })
+}

@@ -1,0 +1,435 @@
+//! A2A 0.3, by what is other than in 1.0: methods with a slash, members called `kind`, states and
+//! roles in lower case. What a request says is read into the same types, and the same answers are
+//! written in the older form. Names that have a table elsewhere have a column there:
+//! [`Operation::older`], [`TaskState::older`].
+//!
+//! [`TaskState::older`]: super::TaskState::older
+
+use super::error::Refusal;
+use super::model::{Artifact, ArtifactUpdate, Content, Event, Message, Part, Role, StatusUpdate};
+use super::request::{self, Authentication, Configuration, PushConfig, Request, SendMessage};
+use super::request::{id_text, length, or_null};
+use super::{Operation, Task, TaskStatus};
+use crate::catalog::{Vocabulary as _, catalog};
+use crate::json::{Map, Value, json};
+use crate::parse::{self, read_object};
+use crate::problem::{At, Problems};
+
+catalog! {
+    /// What an answer or an event says that it is, in its member `kind`.
+    pub enum Kind {
+        /// The member that it stands in, in 1.0.
+        member: &'static str,
+    }
+    /// A task.
+    Task = "task" { member: "task" }
+    /// A message.
+    Message = "message" { member: "message" }
+    /// A task stands elsewhere.
+    StatusUpdate = "status-update" { member: "statusUpdate" }
+    /// There is more of an artifact.
+    ArtifactUpdate = "artifact-update" { member: "artifactUpdate" }
+}
+
+/// Whether a method is named as those of 0.3 are.
+#[must_use]
+pub fn is_method(name: &str) -> bool {
+    name.contains('/')
+}
+
+/// Whether a message's parameters ask for calls to a webhook, well-formed or not.
+#[must_use]
+pub fn asks_for_push(params: &Value) -> bool {
+    let configuration = params.get("configuration");
+    let push = configuration.and_then(|configuration| configuration.get("pushNotificationConfig"));
+    push.is_some_and(|push| !push.is_null())
+}
+
+/// Reads the parameters of an operation.
+///
+/// # Errors
+/// `INVALID_PARAMS` with every wrong field.
+pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Refusal> {
+    let given = params.unwrap_or(&Value::Null);
+    let mut problems = Problems::new();
+    let p = &mut problems;
+    let request =
+        match operation {
+            Operation::SendMessage => send(given, p).map(Request::SendMessage),
+            Operation::SendStreamingMessage => send(given, p).map(Request::SendStreamingMessage),
+            Operation::CreateTaskPushNotificationConfig => {
+                read_object!(given, &At::Root, p, open {
+                    required "taskId" => task_id: id_text,
+                    required "pushNotificationConfig" => config: read_push_config,
+                });
+                config.zip(task_id).map(|(config, task_id)| {
+                    Request::CreatePushConfig(PushConfig { task_id: Some(task_id), ..config })
+                })
+            }
+            Operation::GetTaskPushNotificationConfig => task_and_config(given, p)
+                .map(|(task_id, id)| Request::GetPushConfig { task_id, id }),
+            Operation::DeleteTaskPushNotificationConfig => task_and_config(given, p)
+                .map(|(task_id, id)| Request::DeletePushConfig { task_id, id }),
+            Operation::ListTaskPushNotificationConfigs => {
+                read_object!(given, &At::Root, p, open { required "id" => task_id: id_text });
+                let (page_size, page_token) = (None, None);
+                task_id.map(|task_id| Request::ListPushConfigs { task_id, page_size, page_token })
+            }
+            // These have the same parameters in both releases.
+            Operation::GetTask
+            | Operation::ListTasks
+            | Operation::CancelTask
+            | Operation::SubscribeToTask
+            | Operation::GetExtendedAgentCard => return request::read(operation, params),
+        };
+    problems.into_result(request).map_err(|problems| request::invalid_params(&problems))
+}
+
+fn send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
+    read_object!(params, &At::Root, problems, open {
+        required "message" => message: |value: &Value, at: &At<'_>, p: &mut Problems| {
+            request::read_message(&modern(value.clone()), at, p)
+        },
+        optional "configuration" => configuration: or_null(read_configuration),
+    });
+    Some(configuration.unwrap_or_default().of(message?))
+}
+
+fn read_configuration(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Configuration> {
+    read_object!(value, at, problems, open {
+        optional "acceptedOutputModes" => modes: or_null(parse::texts),
+        optional "pushNotificationConfig" => push_config: or_null(read_push_config),
+        optional "historyLength" => history_length: or_null(length),
+        optional "blocking" => blocking: or_null(parse::boolean),
+    });
+    Some(Configuration {
+        accepted_output_modes: modes.unwrap_or_default(),
+        push_config,
+        history_length,
+        return_immediately: blocking == Some(false),
+    })
+}
+
+fn read_push_config(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<PushConfig> {
+    read_object!(value, at, problems, open {
+        optional "id" => id: or_null(parse::text),
+        required "url" => url: parse::uri,
+        optional "token" => token: or_null(parse::text),
+        optional "authentication" => authentication: or_null(read_authentication),
+    });
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    Some(PushConfig {
+        id: given(id),
+        task_id: None,
+        url: url?,
+        token: given(token),
+        authentication,
+    })
+}
+
+/// Of several schemes the first: there is one credential.
+fn read_authentication(
+    value: &Value,
+    at: &At<'_>,
+    problems: &mut Problems,
+) -> Option<Authentication> {
+    read_object!(value, at, problems, open {
+        required "schemes" => schemes: |value: &Value, at: &At<'_>, p: &mut Problems| {
+            parse::list(value, at, p, (1, None), id_text)
+        },
+        optional "credentials" => credentials: or_null(parse::text),
+    });
+    let scheme = schemes?.into_iter().next()?;
+    Some(Authentication { scheme, credentials })
+}
+
+fn task_and_config(params: &Value, problems: &mut Problems) -> Option<(String, String)> {
+    read_object!(params, &At::Root, problems, open {
+        required "id" => task_id: id_text,
+        required "pushNotificationConfigId" => id: id_text,
+    });
+    task_id.zip(id)
+}
+
+/// A message in the form of 1.0. What fits neither form stays as it is, for the reader to refuse.
+fn modern(mut message: Value) -> Value {
+    if let Some(role) = message.get_mut("role") {
+        match role.as_str() {
+            Some("user") => *role = Role::User.name().into(),
+            Some("agent") => *role = Role::Agent.name().into(),
+            Some(_) | None => {}
+        }
+    }
+    let parts = message.get_mut("parts").and_then(Value::as_array_mut);
+    for part in parts.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let Some(Value::Object(file)) = part.swap_remove("file") else { continue };
+        let names =
+            [("uri", "url"), ("bytes", "raw"), ("name", "filename"), ("mimeType", "mediaType")];
+        for (name, value) in file {
+            if let Some((_, newer)) = names.iter().find(|(older, _)| *older == name) {
+                part.insert((*newer).to_owned(), value);
+            }
+        }
+    }
+    message
+}
+
+/// An event of a stream, or an answer that is one; `is_last` says that no other event follows.
+#[must_use]
+pub fn event(event: &Event, is_last: bool) -> Value {
+    match event {
+        Event::Task(it) => task(it),
+        Event::Message(it) => message(it),
+        Event::StatusUpdate(StatusUpdate { task_id, context_id, status: it }) => json!({
+            "kind": Kind::StatusUpdate.name(),
+            "taskId": task_id,
+            "contextId": context_id,
+            "status": status(it),
+            "final": is_last,
+        }),
+        Event::ArtifactUpdate(update) => {
+            let ArtifactUpdate { task_id, context_id, artifact: it, append, last_chunk } = update;
+            json!({
+                "kind": Kind::ArtifactUpdate.name(),
+                "taskId": task_id,
+                "contextId": context_id,
+                "artifact": artifact(it),
+                "append": append,
+                "lastChunk": last_chunk,
+            })
+        }
+    }
+}
+
+/// A task.
+#[must_use]
+pub fn task(task: &Task) -> Value {
+    let Task { id, context_id, status: standing, artifacts, history, metadata } = task;
+    object([
+        ("kind", Some(Kind::Task.name().into())),
+        ("id", Some(id.as_str().into())),
+        ("contextId", Some(context_id.as_str().into())),
+        ("status", Some(status(standing))),
+        ("artifacts", artifacts.as_ref().map(|all| all.iter().map(artifact).collect())),
+        ("history", history.as_ref().map(|all| all.iter().map(message).collect())),
+        ("metadata", metadata.clone().map(Value::from)),
+    ])
+}
+
+/// A message.
+#[must_use]
+pub fn message(message: &Message) -> Value {
+    let Message { message_id, context_id, task_id, role, parts, .. } = message;
+    let role = match role {
+        Role::User => "user",
+        Role::Agent => "agent",
+    };
+    object([
+        ("kind", Some(Kind::Message.name().into())),
+        ("messageId", Some(message_id.as_str().into())),
+        ("contextId", context_id.as_deref().map(Value::from)),
+        ("taskId", task_id.as_deref().map(Value::from)),
+        ("role", Some(role.into())),
+        ("parts", Some(parts.iter().map(part).collect())),
+        ("metadata", message.metadata.clone().map(Value::from)),
+        ("extensions", texts(&message.extensions)),
+        ("referenceTaskIds", texts(&message.reference_task_ids)),
+    ])
+}
+
+/// A webhook of a task.
+#[must_use]
+pub fn push_config(config: &PushConfig) -> Value {
+    let PushConfig { id, task_id, url, token, authentication } = config;
+    let authentication = authentication.as_ref().map(|known| {
+        object([
+            ("schemes", Some(json!([known.scheme]))),
+            ("credentials", known.credentials.as_deref().map(Value::from)),
+        ])
+    });
+    let config = object([
+        ("id", id.as_deref().map(Value::from)),
+        ("url", Some(url.as_str().into())),
+        ("token", token.as_deref().map(Value::from)),
+        ("authentication", authentication),
+    ]);
+    json!({"taskId": task_id, "pushNotificationConfig": config})
+}
+
+fn status(status: &TaskStatus) -> Value {
+    object([
+        ("state", Some(status.state.older().into())),
+        ("message", status.message.as_ref().map(message)),
+        ("timestamp", Some(format!("{:.3}", status.timestamp).into())),
+    ])
+}
+
+fn artifact(artifact: &Artifact) -> Value {
+    let Artifact { artifact_id, name, description, parts, metadata, extensions } = artifact;
+    object([
+        ("artifactId", Some(artifact_id.as_str().into())),
+        ("name", name.as_deref().map(Value::from)),
+        ("description", description.as_deref().map(Value::from)),
+        ("parts", Some(parts.iter().map(part).collect())),
+        ("metadata", metadata.clone().map(Value::from)),
+        ("extensions", texts(extensions)),
+    ])
+}
+
+fn part(part: &Part) -> Value {
+    let file = |(name, content): (&str, &str)| {
+        let file = object([
+            ("name", part.filename.as_deref().map(Value::from)),
+            ("mimeType", part.media_type.as_deref().map(Value::from)),
+            (name, Some(content.into())),
+        ]);
+        ("file", "file", file)
+    };
+    let (kind, name, content) = match &part.content {
+        Content::Text(text) => ("text", "text", text.as_str().into()),
+        Content::Data(data) => ("data", "data", data.clone()),
+        Content::Raw(bytes) => file(("bytes", bytes)),
+        Content::Url(url) => file(("uri", url)),
+    };
+    object([
+        ("kind", Some(kind.into())),
+        (name, Some(content)),
+        ("metadata", part.metadata.clone().map(Value::from)),
+    ])
+}
+
+fn texts(texts: &[String]) -> Option<Value> {
+    (!texts.is_empty()).then(|| texts.iter().map(|text| Value::from(text.as_str())).collect())
+}
+
+/// The members that there are.
+fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+    let present = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    present.collect::<Map>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_in_either_release_is_the_same_request() {
+        let message =
+            |part: Value, role: &str| json!({"messageId": "m", "role": role, "parts": [part]});
+        let auth = json!({"schemes": ["Bearer", "Basic"], "credentials": "c"});
+        let newer_auth = json!({"scheme": "Bearer", "credentials": "c"});
+        for (operation, older, newer) in [
+            (
+                Operation::SendMessage,
+                json!({"message": message(json!({"kind": "text", "text": "x", "metadata": {"a": 1}}), "user"),
+                    "configuration": {"blocking": false, "historyLength": 2,
+                        "acceptedOutputModes": ["text/plain"],
+                        "pushNotificationConfig": {"url": "https://b.example", "authentication": auth}}}),
+                json!({"message": message(json!({"text": "x", "metadata": {"a": 1}}), "ROLE_USER"),
+                    "configuration": {"returnImmediately": true, "historyLength": 2,
+                        "acceptedOutputModes": ["text/plain"],
+                        "taskPushNotificationConfig": {"url": "https://b.example", "authentication": newer_auth}}}),
+            ),
+            (
+                Operation::SendStreamingMessage,
+                json!({"message": message(json!({"kind": "file", "file": {"bytes": "eA==", "name": "f.txt",
+                    "mimeType": "text/plain"}}), "user"), "configuration": {"blocking": true}}),
+                json!({"message": message(json!({"raw": "eA==", "filename": "f.txt",
+                    "mediaType": "text/plain"}), "ROLE_USER")}),
+            ),
+            (
+                Operation::CreateTaskPushNotificationConfig,
+                json!({"taskId": "t", "pushNotificationConfig": {"id": "c", "url": "https://b.example",
+                    "token": "s", "authentication": auth}}),
+                json!({"taskId": "t", "id": "c", "url": "https://b.example", "token": "s",
+                    "authentication": newer_auth}),
+            ),
+            (
+                Operation::DeleteTaskPushNotificationConfig,
+                json!({"id": "t", "pushNotificationConfigId": "c"}),
+                json!({"taskId": "t", "id": "c"}),
+            ),
+            (
+                Operation::ListTaskPushNotificationConfigs,
+                json!({"id": "t"}),
+                json!({"taskId": "t"}),
+            ),
+            (
+                Operation::GetTask,
+                json!({"id": "t", "historyLength": 1}),
+                json!({"id": "t", "historyLength": 1}),
+            ),
+        ] {
+            let told = |request: Result<Request, Refusal>| format!("{:?}", request.unwrap());
+            let (older, newer) =
+                (read(operation, Some(&older)), request::read(operation, Some(&newer)));
+            assert_eq!(told(older), told(newer), "{operation}");
+        }
+    }
+
+    #[test]
+    fn every_wrong_field_is_named_as_0_3_calls_it() {
+        let push = |config: Value| {
+            json!({"message": {"messageId": "m", "role": "user", "parts": [{"kind": "text"}]},
+                "configuration": {"blocking": 1, "pushNotificationConfig": config}})
+        };
+        let (set, get) =
+            (Operation::CreateTaskPushNotificationConfig, Operation::GetTaskPushNotificationConfig);
+        for (operation, params, wrong) in [
+            (
+                Operation::SendMessage,
+                push(json!({"url": 5, "authentication": {"schemes": []}})),
+                concat!(
+                    "message.parts[0], configuration.blocking, ",
+                    "configuration.pushNotificationConfig.url, ",
+                    "configuration.pushNotificationConfig.authentication.schemes"
+                ),
+            ),
+            (set, json!({"pushNotificationConfig": {}}), "pushNotificationConfig.url, taskId"),
+            (get, json!({"id": "t"}), "pushNotificationConfigId"),
+            (get, json!(null), "params"),
+        ] {
+            let refusal = read(operation, Some(&params)).unwrap_err();
+            let fields: Vec<_> = refusal.violations.iter().map(|v| v.field.as_str()).collect();
+            assert_eq!(fields.join(", "), wrong, "{params}");
+        }
+        assert!(asks_for_push(&push(json!("anything"))) && !asks_for_push(&push(json!(null))));
+    }
+
+    #[test]
+    fn answers_and_events_have_the_older_form() {
+        let newer = json!({"id": "t", "contextId": "c",
+            "status": {"state": "TASK_STATE_INPUT_REQUIRED", "timestamp": "2026-04-30T12:00:00.000Z",
+                "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "?"}]}},
+            "artifacts": [{"artifactId": "a", "name": "n", "parts": [
+                {"url": "https://b.example/x", "filename": "x", "mediaType": "text/plain"},
+                {"data": {"big": 123456789012345678901234567890u128}, "metadata": {"k": 1}}]}],
+            "history": [{"messageId": "q", "role": "ROLE_USER", "parts": [{"raw": "eA=="}],
+                "extensions": ["https://e.example"], "taskId": "t"}], "metadata": {"z": 1}});
+        let newer: Task = crate::json::from_value(newer).unwrap();
+        let expected = concat!(
+            r#"{"kind":"task","id":"t","contextId":"c","status":{"state":"input-required","#,
+            r#""message":{"kind":"message","messageId":"m","role":"agent","#,
+            r#""parts":[{"kind":"text","text":"?"}]},"timestamp":"2026-04-30T12:00:00.000Z"},"#,
+            r#""artifacts":[{"artifactId":"a","name":"n","parts":[{"kind":"file","#,
+            r#""file":{"name":"x","mimeType":"text/plain","uri":"https://b.example/x"}},"#,
+            r#"{"kind":"data","data":{"big":123456789012345678901234567890},"metadata":{"k":1}}]}],"#,
+            r#""history":[{"kind":"message","messageId":"q","taskId":"t","role":"user","#,
+            r#""parts":[{"kind":"file","file":{"bytes":"eA=="}}],"#,
+            r#""extensions":["https://e.example"]}],"metadata":{"z":1}}"#
+        );
+        assert_eq!(task(&newer).to_string(), expected);
+        let update = StatusUpdate {
+            task_id: "t".to_owned(),
+            context_id: "c".to_owned(),
+            status: TaskStatus { message: None, ..newer.status.clone() },
+        };
+        let update = event(&Event::StatusUpdate(update), true);
+        assert_eq!((&update["kind"], &update["final"]), (&json!("status-update"), &json!(true)));
+        assert_eq!(update["status"]["state"], "input-required");
+    }
+}
