@@ -512,8 +512,13 @@ const PRIVATE: [&str; 9] = [
 fn check_safe(error: &Value) {
     let name = error["code"].as_str().unwrap();
     let code = Code::ALL.iter().find(|code| code.name() == name).expect(name);
+    // What a product never permits is not to be asked for again (`action-not-allowed-reason`).
+    let never = error["details"]["reason"] == "not_supported_on_product";
+    if never {
+        assert_eq!((*code, &error["recovery"]), (Code::ActionNotAllowed, &json!("terminal")));
+    }
     // Whoever is pinned to 3.0 is told with the older code what the newer one says.
-    if *code != Code::AuthRequired {
+    if *code != Code::AuthRequired && !never {
         assert_eq!(error["recovery"], json!(code.recovery()), "{error}");
     }
     let text = error.to_string();

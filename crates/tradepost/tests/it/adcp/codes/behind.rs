@@ -372,14 +372,12 @@ fn stale_response_when_the_ad_server_has_stopped_answering() {
             {"status":"completed","message":"1 product fits",
               "products":[
                 {"product_id":"prod_test","name":"Prod test","description":"Prod test, for tests.",
-                  "publisher_properties":[{"selection_type":"all","publisher_domain":"gazette.example"}],"delivery_type":"non_guaranteed",
-                  "pricing_options":[
-                    {"pricing_option_id":"cpm_test","pricing_model":"cpm","currency":"USD","fixed_price":10,"min_spend_per_package":500},
-                    {"pricing_option_id":"default","pricing_model":"cpm","currency":"USD","fixed_price":10,"min_spend_per_package":500}],
+                  "publisher_properties":[{"publisher_domain":"gazette.example","selection_type":"all"}],"delivery_type":"non_guaranteed",
+                  "pricing_options":[{"pricing_option_id":"cpm_test","pricing_model":"cpm","currency":"USD","fixed_price":10,"min_spend_per_package":500}],
                   "reporting_capabilities":{"available_reporting_frequencies":["daily"],"expected_delay_minutes":60,"timezone":"UTC","supports_webhooks":false,
                     "available_metrics":["impressions","spend","clicks"],"date_range_support":"date_range"},
                   "format_ids":[{"id":"display_300x250","agent_url":"http://127.0.0.1:8080"}]}],"pagination":{"has_more":false,"total_count":1},
-              "cache_scope":"public","wholesale_feed_version":"1c846f5f12d2b36d","sandbox":true,
+              "cache_scope":"public","wholesale_feed_version":"dea3f43871073f31","sandbox":true,
               "errors":[
                 {"code":"STALE_RESPONSE","message":"availability is from an earlier answer, because what knows it cannot be asked","recovery":"transient",
                   "suggestion":"use the answer, or ask again later for a fresh one",

@@ -265,18 +265,18 @@ fn action_not_allowed() {
         longer,
         "ACTION_NOT_ALLOWED",
         expect![[r#"
-        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
-        {"status":"failed","message":"the media buy does not permit this now; details say why, and what it permits",
-          "adcp_error":{"code":"ACTION_NOT_ALLOWED","message":"the media buy does not permit this now; details say why, and what it permits",
-            "recovery":"correctable","field":"end_time","suggestion":"read details.reason and currently_available_actions",
-            "details":{"attempted_action":"extend_flight","reason":"not_supported_on_product",
-              "currently_available_actions":[{"action":"pause","mode":"self_serve"}]}},
-          "errors":[
-            {"code":"ACTION_NOT_ALLOWED","message":"the media buy does not permit this now; details say why, and what it permits","recovery":"correctable",
-              "field":"end_time","suggestion":"read details.reason and currently_available_actions",
-              "details":{"attempted_action":"extend_flight","reason":"not_supported_on_product",
-                "currently_available_actions":[{"action":"pause","mode":"self_serve"}]}}],"adcp_version":"3.1"}
-    "#]],
+            200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+            {"status":"failed","message":"the media buy does not permit this now; details say why, and what it permits",
+              "adcp_error":{"code":"ACTION_NOT_ALLOWED","message":"the media buy does not permit this now; details say why, and what it permits",
+                "recovery":"terminal","field":"end_time","suggestion":"read details.reason and currently_available_actions",
+                "details":{"attempted_action":"extend_flight","reason":"not_supported_on_product",
+                  "currently_available_actions":[{"action":"pause","mode":"self_serve"}]}},
+              "errors":[
+                {"code":"ACTION_NOT_ALLOWED","message":"the media buy does not permit this now; details say why, and what it permits","recovery":"terminal",
+                  "field":"end_time","suggestion":"read details.reason and currently_available_actions",
+                  "details":{"attempted_action":"extend_flight","reason":"not_supported_on_product",
+                    "currently_available_actions":[{"action":"pause","mode":"self_serve"}]}}],"adcp_version":"3.1"}
+        "#]],
     );
 }
 
