@@ -1,4 +1,4 @@
-//! MCP over streamable HTTP at `/mcp`, for agents that have [`Tools`](crate::tools::Tools): without
+//! MCP over streamable HTTP at `/mcp`, for agents that have [`Tools`]: without
 //! sessions, every message is answered by itself, in JSON. To an agent that has none the path is an
 //! unknown one.
 
