@@ -106,12 +106,7 @@ impl Action {
     /// everything (`allowed_actions`).
     fn offered_by(self, product: &Product, status: Status) -> Option<Offered> {
         let Some(allowed) = &product.published.allowed_actions else {
-            return Some(Offered {
-                action: self,
-                mode: Mode::SelfServe,
-                sla: None,
-                terms_ref: None,
-            });
+            return Some(Offered::freely(self));
         };
         let has = |words: &Option<Vec<Value>>, word: &str| {
             words.as_ref().is_none_or(|words| words.iter().any(|known| known == word))
@@ -151,6 +146,13 @@ pub struct Offered {
     sla: Option<Value>,
     /// On which terms.
     terms_ref: Option<Value>,
+}
+
+impl Offered {
+    /// An action of which no product says anything.
+    const fn freely(action: Action) -> Self {
+        Self { action, mode: Mode::SelfServe, sla: None, terms_ref: None }
+    }
 }
 
 /// Why something cannot be done with a buy (`action-not-allowed-reason`).
@@ -213,11 +215,10 @@ fn offered(
     let by_all: Option<Vec<_>> =
         products.iter().map(|product| action.offered_by(product, status)).collect();
     if let Some(by_all) = by_all {
-        let free = Offered { action, mode: Mode::SelfServe, sla: None, terms_ref: None };
-        return Ok(by_all
+        let hardest = by_all
             .into_iter()
-            .max_by_key(|one| (one.mode == Mode::RequiresApproval, one.sla.is_some()))
-            .unwrap_or(free));
+            .max_by_key(|one| (one.mode == Mode::RequiresApproval, one.sla.is_some()));
+        return Ok(hardest.unwrap_or_else(|| Offered::freely(action)));
     }
     let ever = |product: &Product| {
         Status::ALL.iter().any(|status| action.offered_by(product, *status).is_some())
