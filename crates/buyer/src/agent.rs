@@ -1,6 +1,6 @@
 //! Any agent of A2A, whatever it does: something is said to it in words or data, and what becomes
 //! of that is followed to its end, by a stream where the agent has one and by asking again where it
-//! has none. Releases 1.0 and 0.3 over JSON-RPC, and 1.0 over HTTP+JSON.
+//! has none. Releases 1.0 and 0.3 over JSON-RPC, and 1.0 over HTTP+JSON and gRPC.
 //!
 //! A message has no idempotency key. One that may have arrived is not sent again; as soon as there
 //! is a task, everything is a question about it, which can be asked as often as one likes.
@@ -9,17 +9,19 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use tradepost_wire::json::{Map, Value, json};
 
-use crate::binding::{About, Binding, Carrier, Item, Method};
-use crate::card::{HTTP_JSON, JSONRPC};
+use crate::binding::{About, Binding, Item, Method};
+pub use crate::card::Carrier;
 use crate::client::{bearer, uuid};
 use crate::discover::Discovered;
 use crate::failure::{Defect, Failure, Kept};
 use crate::response::{self, RawResponse, Via};
-use crate::transport::{Events, Opened, Response, Transport};
+use crate::transport::{Events, Messages, Opened, Response, Transport};
 
 mod follow;
 mod task;
@@ -52,6 +54,7 @@ pub struct Outgoing {
     parts: Vec<Value>,
     context_id: Option<String>,
     task_id: Option<String>,
+    webhook: Option<Value>,
 }
 
 impl Outgoing {
@@ -71,6 +74,28 @@ impl Outgoing {
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.parts.push(json!({"data": data}));
+        self
+    }
+
+    /// As a file.
+    #[must_use]
+    pub fn file(name: &str, media_type: &str, bytes: &[u8]) -> Self {
+        Self::default().with_file(name, media_type, bytes)
+    }
+
+    /// And a file besides.
+    #[must_use]
+    pub fn with_file(mut self, name: &str, media_type: &str, bytes: &[u8]) -> Self {
+        let raw = STANDARD.encode(bytes);
+        self.parts.push(json!({"raw": raw, "filename": name, "mediaType": media_type}));
+        self
+    }
+
+    /// Has the agent call this address about the task that comes of it, with this token in
+    /// `X-A2A-Notification-Token` (A2A §4.3.1).
+    #[must_use]
+    pub fn calling(mut self, url: &str, token: &str) -> Self {
+        self.webhook = Some(json!({"url": url, "token": token}));
         self
     }
 
@@ -99,15 +124,30 @@ impl AgentClient {
         discovered: &Discovered,
         ids: fastrand::Rng,
     ) -> Result<Self, Failure> {
-        let binding = Binding::any(discovered)?;
-        let streaming = discovered.card.streaming;
-        Ok(Self {
-            transport,
-            binding,
-            streaming,
-            authorization: None,
-            ids: Arc::new(Mutex::new(ids)),
-        })
+        Ok(Self::over(transport, Binding::any(discovered)?, discovered, ids))
+    }
+
+    /// The same by this binding and no other.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn by(
+        carrier: Carrier,
+        transport: Transport,
+        discovered: &Discovered,
+        ids: fastrand::Rng,
+    ) -> Result<Self, Failure> {
+        Ok(Self::over(transport, Binding::by(discovered, carrier)?, discovered, ids))
+    }
+
+    fn over(
+        transport: Transport,
+        binding: Binding,
+        discovered: &Discovered,
+        ids: fastrand::Rng,
+    ) -> Self {
+        let (streaming, authorization) = (discovered.card.streaming, None);
+        Self { transport, binding, streaming, authorization, ids: Arc::new(Mutex::new(ids)) }
     }
 
     /// Sends a bearer token with every request, never in clear text over a public network.
@@ -132,13 +172,10 @@ impl AgentClient {
         &self.binding.endpoint
     }
 
-    /// By which binding it is spoken to, in the name that cards have for it.
+    /// By which binding it is spoken to.
     #[must_use]
-    pub fn binding(&self) -> &'static str {
-        match self.binding.carrier {
-            Carrier::JsonRpc => JSONRPC,
-            Carrier::HttpJson => HTTP_JSON,
-        }
+    pub fn binding(&self) -> Carrier {
+        self.binding.carrier
     }
 
     /// The release of A2A that is spoken with it: `1.0` or `0.3`.
@@ -165,13 +202,42 @@ impl AgentClient {
         self.one(Method::Task, named(id), Task::read).await
     }
 
+    /// Asks that nothing more be done about a task: once, and not again when it is not known whether
+    /// the agent has heard.
+    ///
+    /// # Errors
+    /// As [`Self::send`]; a task that has ended cannot be cancelled.
+    pub async fn cancel(&self, id: &str) -> Result<Task, Failure> {
+        self.one(Method::Cancel, named(id), Task::read).await
+    }
+
+    /// Says something and listens to what becomes of it, without recovery: for whoever wants the
+    /// events themselves. [`Self::converse`] puts them together, and goes on when a stream breaks.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub async fn listen(&self, said: &Outgoing, time: Duration) -> Result<Listening, Failure> {
+        let params = self.sending(said, &uuid(&self.ids));
+        self.open(Method::Stream, params, time).await.map(Listening::of)
+    }
+
+    /// Listens to a task that there is already.
+    ///
+    /// # Errors
+    /// As [`Self::send`]; a task that has ended has no more to say.
+    pub async fn subscribe(&self, id: &str, time: Duration) -> Result<Listening, Failure> {
+        self.open(Method::Subscribe, named(id), time).await.map(Listening::of)
+    }
+
     /// What is sent to say something in a message of this id.
     fn sending(&self, said: &Outgoing, message_id: &str) -> Map {
         let about =
             About { context_id: said.context_id.as_deref(), task_id: said.task_id.as_deref() };
         let message = self.binding.message(message_id, said.parts.clone(), about);
-        let (name, value) = self.binding.at_once();
-        let configuration = [(name.to_owned(), value)].into_iter().collect::<Map>();
+        let webhook = said.webhook.clone().map(|webhook| (self.binding.webhook(), webhook));
+        let configuration = [self.binding.at_once()].into_iter().chain(webhook);
+        let configuration: Map =
+            configuration.map(|(name, value)| (name.to_owned(), value)).collect();
         [("message".to_owned(), message), ("configuration".to_owned(), configuration.into())]
             .into_iter()
             .collect()
@@ -212,16 +278,17 @@ impl AgentClient {
                 let (url, body) = self.binding.addressed(method, about.as_deref(), body);
                 (transport.http_json(&url, headers, body, time).await?, None)
             }
+            Carrier::Grpc => {
+                let (url, message) = self.binding.called(method, params)?;
+                let messages = transport.call(&url, headers, &message, time).await?;
+                return Stream::Grpc { messages: Box::new(messages), method }.begun().await;
+            }
         };
         let events = match opened {
             Opened::Whole(response) => return Ok((item_of(&response, id.as_deref())?, None)),
             Opened::Events(events) => events,
         };
-        let mut stream = Stream { events, id };
-        match stream.next().await? {
-            Some(item) => Ok((item, Some(stream))),
-            None => Err(stream.events.garbled(Defect::Empty)),
-        }
+        Stream::Http { events, id }.begun().await
     }
 
     fn headers(&self) -> HeaderMap {
@@ -233,20 +300,76 @@ impl AgentClient {
     }
 }
 
+/// What an agent says of a task, event by event.
+#[derive(Debug)]
+pub struct Listening {
+    first: Option<Item>,
+    stream: Option<Stream>,
+}
+
+impl Listening {
+    fn of((item, stream): (Item, Option<Stream>)) -> Self {
+        Self { first: Some(item), stream }
+    }
+
+    /// The next event, read by itself: a message, or a task with what this event tells of it. `None`
+    /// when there are no more.
+    ///
+    /// # Errors
+    /// When the stream breaks, or holds what A2A does not have.
+    pub async fn next(&mut self) -> Result<Option<Reply>, Failure> {
+        let item = match (self.first.take(), &mut self.stream) {
+            (Some(first), _) => Some(first),
+            (None, Some(stream)) => stream.next().await?,
+            (None, None) => None,
+        };
+        let read = item.map(Reply::read).transpose();
+        read.map_err(|defect| Failure::garbled(defect, Kept::default()))
+    }
+}
+
 /// The events of a task, as they come.
 #[derive(Debug)]
-struct Stream {
-    events: Box<Events>,
-    /// That of the request; `None` where answers do not repeat it.
-    id: Option<String>,
+enum Stream {
+    Http {
+        events: Box<Events>,
+        /// That of the request; `None` where answers do not repeat it.
+        id: Option<String>,
+    },
+    Grpc {
+        messages: Box<Messages>,
+        method: Method,
+    },
 }
 
 impl Stream {
+    /// The first event and the others.
+    async fn begun(mut self) -> Result<(Item, Option<Self>), Failure> {
+        match self.next().await? {
+            Some(item) => Ok((item, Some(self))),
+            None => Err(self.garbled(Defect::Empty)),
+        }
+    }
+
     /// The next event; `None` when there are no more.
     async fn next(&mut self) -> Result<Option<Item>, Failure> {
-        match self.events.next().await? {
-            Some(data) => item_of(&self.events.response(data), self.id.as_deref()).map(Some),
-            None => Ok(None),
+        match self {
+            Self::Http { events, id } => match events.next().await? {
+                Some(data) => item_of(&events.response(data), id.as_deref()).map(Some),
+                None => Ok(None),
+            },
+            Self::Grpc { messages, method } => {
+                let Some(message) = messages.next().await? else { return Ok(None) };
+                let item = Binding::returned(*method, &message).and_then(Item::read);
+                item.map(Some).map_err(|defect| messages.garbled(defect))
+            }
+        }
+    }
+
+    fn garbled(&self, defect: Defect) -> Failure {
+        match self {
+            Self::Http { events, .. } => events.garbled(defect),
+            Self::Grpc { messages, .. } => messages.garbled(defect),
         }
     }
 }

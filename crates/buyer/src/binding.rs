@@ -1,4 +1,4 @@
-//! A2A as JSON-RPC carries it, in its releases 1.0 and 0.3, and as HTTP+JSON does in 1.0: what a
+//! A2A as JSON-RPC carries it, in its releases 1.0 and 0.3, and as HTTP+JSON and gRPC do in 1.0: what a
 //! request is called there, how a message is written, and what an answer or an event holds. Answers
 //! are read in either form, whichever was asked in: agents of both releases at one address confuse
 //! them.
@@ -11,9 +11,12 @@ use tradepost_wire::a2a::{self, Operation};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use crate::card::{HTTP_JSON, Interface};
+use tradepost_wire::protobuf::{self, schema};
+
+use crate::card::{Carrier, Interface};
 use crate::discover::{Discovered, endpoint};
 use crate::failure::{Defect, Failure, Unsent};
+use crate::grpc;
 
 /// How an agent is spoken to.
 #[derive(Debug, Clone)]
@@ -22,13 +25,6 @@ pub(crate) struct Binding {
     pub(crate) release: Release,
     pub(crate) carrier: Carrier,
     tenant: Option<String>,
-}
-
-/// What carries the requests of a release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carrier {
-    JsonRpc,
-    HttpJson,
 }
 
 /// A request of HTTP+JSON: where it goes, and its body when it is a POST.
@@ -41,6 +37,7 @@ pub(crate) enum Method {
     Stream,
     Task,
     Subscribe,
+    Cancel,
 }
 
 /// What a message is about.
@@ -66,6 +63,7 @@ impl Method {
             Self::Stream => Operation::SendStreamingMessage,
             Self::Task => Operation::GetTask,
             Self::Subscribe => Operation::SubscribeToTask,
+            Self::Cancel => Operation::CancelTask,
         }
     }
 }
@@ -79,24 +77,44 @@ impl Binding {
         Self::at(discovered, discovered.card.any_interface())
     }
 
-    /// The same, or by HTTP+JSON of 1.0 where there is no JSON-RPC of 1.0.
+    /// The same, or by HTTP+JSON or gRPC of 1.0 where there is no JSON-RPC of 1.0.
     ///
     /// # Errors
     /// As [`Self::jsonrpc`].
     pub(crate) fn any(discovered: &Discovered) -> Result<Self, Failure> {
         let card = &discovered.card;
         let newer = card.interface().or_else(|| card.http_json_interface());
+        let newer = newer.or_else(|| card.grpc_interface());
         Self::at(discovered, newer.or_else(|| card.any_interface()))
+    }
+
+    /// By this one.
+    ///
+    /// # Errors
+    /// As [`Self::jsonrpc`].
+    pub(crate) fn by(discovered: &Discovered, carrier: Carrier) -> Result<Self, Failure> {
+        let card = &discovered.card;
+        let interface = match carrier {
+            Carrier::JsonRpc => card.any_interface(),
+            Carrier::HttpJson => card.http_json_interface(),
+            Carrier::Grpc => card.grpc_interface(),
+        };
+        Self::at(discovered, interface)
     }
 
     fn at(discovered: &Discovered, interface: Option<&Interface>) -> Result<Self, Failure> {
         let interface = interface.ok_or(Failure::Unsent(Unsent::NoInterface))?;
         let newer = a2a::is_release(&interface.protocol_version, a2a::VERSION);
-        let over_http = interface.binding.eq_ignore_ascii_case(HTTP_JSON);
+        let named = |carrier: &Carrier| interface.is_by(*carrier);
+        let carrier = Carrier::ALL.iter().copied().find(named).unwrap_or(Carrier::JsonRpc);
+        let address = match carrier {
+            Carrier::JsonRpc | Carrier::HttpJson => endpoint,
+            Carrier::Grpc => grpc::address,
+        };
         Ok(Self {
-            endpoint: endpoint(&discovered.url, interface)?,
+            endpoint: address(&discovered.url, interface)?,
             release: if newer { Release::V1_0 } else { Release::V0_3 },
-            carrier: if over_http { Carrier::HttpJson } else { Carrier::JsonRpc },
+            carrier,
             tenant: interface.tenant.clone().filter(|_| newer),
         })
     }
@@ -113,9 +131,36 @@ impl Binding {
                 Method::Stream => path.push("message:stream"),
                 Method::Task => path.extend(["tasks", id]),
                 Method::Subscribe => path.extend(["tasks", &format!("{id}:subscribe")]),
+                Method::Cancel => path.extend(["tasks", &format!("{id}:cancel")]),
             };
         }
         (url, (!is_read).then(|| Value::Object(params).to_string().into_bytes()))
+    }
+
+    /// Where a call of gRPC goes, and its message (A2A §10).
+    ///
+    /// # Errors
+    /// `Unsent`, when protocol buffers cannot say this.
+    pub(crate) fn called(&self, method: Method, params: Map) -> Result<(Url, Vec<u8>), Failure> {
+        let operation = method.operation();
+        let params = self.with_tenant(params).into();
+        let message = protobuf::write(schema::request(operation), &params);
+        let unsaid = |_| {
+            let why = "the message holds what protocol buffers cannot say".to_owned();
+            Failure::Unsent(Unsent::Setup(why))
+        };
+        Ok((grpc::method(&self.endpoint, operation.name()), message.map_err(unsaid)?))
+    }
+
+    /// What a message of gRPC holds that answers this.
+    pub(crate) fn returned(method: Method, message: &[u8]) -> Result<Value, Defect> {
+        let read = protobuf::read(schema::answer(method.operation()), message);
+        read.map_err(|_| Defect::NotA2a("the message is not of the type that the method returns"))
+    }
+
+    fn with_tenant(&self, params: Map) -> Map {
+        let tenant = self.tenant.as_deref().map(|tenant| ("tenant".to_owned(), tenant.into()));
+        tenant.into_iter().chain(params).collect()
     }
 
     /// The headers of every request.
@@ -139,13 +184,8 @@ impl Binding {
 
     /// The body of a request.
     pub(crate) fn request(&self, id: &str, method: Method, params: Map) -> Vec<u8> {
-        let mut all = Map::new();
-        if let Some(tenant) = &self.tenant {
-            all.insert("tenant".into(), tenant.as_str().into());
-        }
-        all.extend(params);
-        let method = self.release.method(method.operation());
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": all});
+        let (method, params) = (self.release.method(method.operation()), self.with_tenant(params));
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         request.to_string().into_bytes()
     }
 
@@ -156,10 +196,7 @@ impl Binding {
             Release::V1_0 => "ROLE_USER",
             Release::V0_3 => {
                 message.insert("kind".into(), "message".into());
-                for part in parts.iter_mut().filter_map(Value::as_object_mut) {
-                    let kind = if part.contains_key("text") { "text" } else { "data" };
-                    part.insert("kind".into(), kind.into());
-                }
+                parts.iter_mut().filter_map(Value::as_object_mut).for_each(older_part);
                 "user"
             }
         };
@@ -181,6 +218,32 @@ impl Binding {
             Release::V0_3 => ("blocking", false.into()),
         }
     }
+
+    /// The member of a message's configuration that says which webhook is to be called.
+    pub(crate) fn webhook(&self) -> &'static str {
+        match self.release {
+            Release::V1_0 => "taskPushNotificationConfig",
+            Release::V0_3 => "pushNotificationConfig",
+        }
+    }
+}
+
+/// Writes a part in the form of 0.3.
+fn older_part(part: &mut Map) {
+    let Some(bytes) = part.swap_remove("raw") else {
+        let kind = if part.contains_key("text") { "text" } else { "data" };
+        part.insert("kind".into(), kind.into());
+        return;
+    };
+    let mut file = Map::new();
+    file.insert("bytes".into(), bytes);
+    for (newer, older) in [("filename", "name"), ("mediaType", "mimeType")] {
+        if let Some(value) = part.swap_remove(newer) {
+            file.insert(older.into(), value);
+        }
+    }
+    part.insert("file".into(), file.into());
+    part.insert("kind".into(), "file".into());
 }
 
 impl Item {

@@ -9,12 +9,21 @@ use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
+use tradepost_wire::words;
 
 use crate::text::{WORD, plain};
 
-/// The bindings that we speak, by their names on cards.
-pub(crate) const JSONRPC: &str = "JSONRPC";
-pub(crate) const HTTP_JSON: &str = "HTTP+JSON";
+words! {
+    /// A binding that we speak, by its name on cards (A2A §4.4.6).
+    pub enum Carrier {
+        /// JSON-RPC 2.0.
+        JsonRpc = "JSONRPC",
+        /// HTTP with JSON.
+        HttpJson = "HTTP+JSON",
+        /// gRPC.
+        Grpc = "GRPC",
+    }
+}
 
 /// How many entries of each list of a card are read.
 const MAX_LISTED: usize = 200;
@@ -196,20 +205,26 @@ impl Card {
     // D-07
     #[must_use]
     pub fn interface(&self) -> Option<&Interface> {
-        self.interfaces.iter().find(|interface| interface.speaks(JSONRPC, a2a::VERSION))
+        self.interfaces.iter().find(|interface| interface.speaks(Carrier::JsonRpc, a2a::VERSION))
     }
 
     /// The first interface that speaks JSON-RPC of A2A 1.0, or else of 0.3.
     #[must_use]
     pub fn any_interface(&self) -> Option<&Interface> {
-        let older = |interface: &&Interface| interface.speaks(JSONRPC, a2a::OLDER_VERSION);
+        let older = |interface: &&Interface| interface.speaks(Carrier::JsonRpc, a2a::OLDER_VERSION);
         self.interface().or_else(|| self.interfaces.iter().find(older))
     }
 
-    /// The first interface that speaks HTTP+JSON of A2A 1.0.
+    /// The first interface of A2A 1.0 by HTTP+JSON.
     #[must_use]
     pub fn http_json_interface(&self) -> Option<&Interface> {
-        self.interfaces.iter().find(|interface| interface.speaks(HTTP_JSON, a2a::VERSION))
+        self.interfaces.iter().find(|interface| interface.speaks(Carrier::HttpJson, a2a::VERSION))
+    }
+
+    /// The first interface of A2A 1.0 by gRPC.
+    #[must_use]
+    pub fn grpc_interface(&self) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| interface.speaks(Carrier::Grpc, a2a::VERSION))
     }
 
     /// How to speak AAP with this agent: in the version wanted, else in the highest that both
@@ -313,12 +328,21 @@ impl Card {
 
 impl Interface {
     /// Whether it is this binding of this release of A2A at an address that can be used.
-    pub(crate) fn speaks(&self, binding: &str, release: &str) -> bool {
-        let absolute = Url::parse(&self.url)
-            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-        absolute
-            && self.binding.eq_ignore_ascii_case(binding)
+    pub(crate) fn speaks(&self, carrier: Carrier, release: &str) -> bool {
+        let absolute = match carrier {
+            Carrier::JsonRpc | Carrier::HttpJson => Url::parse(&self.url),
+            // A host and a port will do.
+            Carrier::Grpc if self.url.contains("://") => Url::parse(&self.url),
+            Carrier::Grpc => Url::parse(&format!("http://{}", self.url)),
+        };
+        absolute.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            && self.is_by(carrier)
             && a2a::is_release(&self.protocol_version, release)
+    }
+
+    /// Whether it is this binding.
+    pub(crate) fn is_by(&self, carrier: Carrier) -> bool {
+        self.binding.eq_ignore_ascii_case(carrier.name())
     }
 }
 

@@ -37,7 +37,7 @@ pub enum Unsent {
     /// The agent does not offer what AAP needs.
     // R-CARD-11
     NotAap(NotAap),
-    /// The card has no interface that we speak: JSON-RPC of A2A 1.0 or 0.3, or HTTP+JSON of 1.0.
+    /// The card has no interface that we speak: JSON-RPC of A2A 1.0 or 0.3, HTTP+JSON or gRPC of 1.0.
     NoInterface,
     /// The agent does not offer this skill.
     // R-CARD-12
@@ -275,8 +275,8 @@ impl fmt::Display for Unsent {
             Self::Unreachable(why) => write!(f, "cannot connect: {}", plain(why, SENTENCE)),
             Self::NotAap(not_aap) => not_aap.fmt(f),
             Self::NoInterface => f.write_str(
-                "the card has no interface that we speak: JSONRPC of A2A 1.0 or 0.3, or HTTP+JSON \
-                 of 1.0",
+                "the card has no interface that we speak: JSONRPC of A2A 1.0 or 0.3, HTTP+JSON or \
+                 GRPC of 1.0",
             ),
             Self::SkillNotOffered { skill, .. } => {
                 write!(f, "the agent does not offer {skill}")

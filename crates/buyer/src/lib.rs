@@ -11,6 +11,7 @@ pub mod discover;
 pub mod display;
 pub mod events;
 pub mod failure;
+pub mod grpc;
 pub mod lead;
 pub mod outcome;
 #[cfg(feature = "receiver")]

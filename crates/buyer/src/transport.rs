@@ -14,6 +14,10 @@ use crate::events;
 use crate::failure::{Defect, Failure, Kept, MAX_KEPT, Unanswered, Unsent};
 use crate::refusal;
 
+mod calls;
+
+pub(crate) use calls::Messages;
+
 /// What a request may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -304,20 +308,7 @@ impl Transport {
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_http2(&self, request: Request) -> Result<reqwest::Response, Failure> {
-        let (slot, is_secure) = match request.url().scheme() {
-            "http" => (&self.clients.plain_http2, false),
-            "https" => (&self.clients.secure_http2, true),
-            _ => return Err(Failure::address(request.url().as_str(), "is neither http nor https")),
-        };
-        let client = match slot.get() {
-            Some(client) => client,
-            None => {
-                let builder = builder(self.limits).http2_prior_knowledge();
-                let built = if is_secure { secure(builder) } else { plain(builder) };
-                let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
-                slot.get_or_init(|| client)
-            }
-        };
+        let client = self.http2_client(request.url())?;
         client.execute(request).await.map_err(|error| self.before_the_answer(&error))
     }
 
@@ -402,6 +393,22 @@ impl Transport {
         }
         let built = builder(self.limits).http1_only();
         let built = if url.scheme() == "https" { secure(built) } else { plain(built) };
+        let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
+        Ok(slot.get_or_init(|| client))
+    }
+
+    /// One that speaks HTTP/2 alone.
+    fn http2_client(&self, url: &Url) -> Result<&Client, Failure> {
+        let (slot, is_secure) = match url.scheme() {
+            "http" => (&self.clients.plain_http2, false),
+            "https" => (&self.clients.secure_http2, true),
+            _ => return Err(Failure::address(url.as_str(), "is neither http nor https")),
+        };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        let built = builder(self.limits).http2_prior_knowledge();
+        let built = if is_secure { secure(built) } else { plain(built) };
         let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
         Ok(slot.get_or_init(|| client))
     }

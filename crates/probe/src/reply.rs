@@ -91,7 +91,7 @@ impl Reply {
             matches!(operation, Some(Operation::SendStreamingMessage | Operation::SubscribeToTask));
         let documents = operation.and_then(|operation| grpc::documents(operation, &got.body));
         let documents = documents.unwrap_or_default();
-        let end = grpc::End::of(&got);
+        let end = grpc::end(&got);
         let is_ok = end.as_ref().is_some_and(|end| end.status() == Some(Status::Ok));
         let said = match (documents.as_slice(), end) {
             // A stream that was left, or that broke off, has shown something all the same.

@@ -129,7 +129,7 @@ impl AgentClient {
         loop {
             if let Some(mut open) = stream.take() {
                 let before = task.clone();
-                match self.listen(&mut open, &mut task, world, &left, &mut watch).await {
+                match self.hear_out(&mut open, &mut task, world, &left, &mut watch).await {
                     Heard::Ended => {}
                     Heard::Stopped => return (task, End::Stopped),
                 }
@@ -185,7 +185,7 @@ impl AgentClient {
 
     /// Listens until the task is settled, the stream ends or is silent for as long as an answer
     /// may take.
-    async fn listen<W: World>(
+    async fn hear_out<W: World>(
         &self,
         stream: &mut Stream,
         task: &mut Task,

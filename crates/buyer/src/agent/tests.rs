@@ -275,13 +275,13 @@ fn a_token_never_goes_in_clear_text_and_an_agent_without_json_rpc_cannot_be_spok
     assert!(fake.requests()[0].contains("authorization: Bearer s3cret\r\n"));
     let card = Card::read(
         r#"{"name": "A", "supportedInterfaces": [{"url": "https://a/g",
-        "protocolBinding": "GRPC", "protocolVersion": "1.0"}]}"#,
+        "protocolBinding": "GRPC", "protocolVersion": "0.3"}]}"#,
     );
     let url = Url::parse("https://a.example/card.json").unwrap();
     let discovered = Discovered { url, etag: None, card: card.unwrap() };
     let failure = AgentClient::new(transport(), &discovered, fastrand::Rng::with_seed(1));
-    let expected =
-        "the card has no interface that we speak: JSONRPC of A2A 1.0 or 0.3, or HTTP+JSON of 1.0";
+    let expected = "the card has no interface that we speak: JSONRPC of A2A 1.0 or 0.3, HTTP+JSON \
+                    or GRPC of 1.0";
     assert_eq!(failure.unwrap_err().to_string(), expected);
 }
 
@@ -316,7 +316,7 @@ fn over_http_with_json_everything_is_the_same() {
     let card = Card::read(&card.to_string()).unwrap();
     let discovered = Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card };
     let client = AgentClient::new(transport(), &discovered, fastrand::Rng::with_seed(1)).unwrap();
-    assert_eq!(client.binding(), "HTTP+JSON");
+    assert_eq!(client.binding(), Carrier::HttpJson);
     let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
     let follower = Follower { recoverer: &recoverer, patience: Duration::from_secs(60) };
     let said = Outgoing::text("hello");

@@ -124,7 +124,7 @@ fn is_of(binding: Binding, got: &Got) -> bool {
             let known = ["error", "message", "code", "status", "type", "title"];
             got.status < 500 && known.iter().any(|name| body.get(name).is_some())
         }),
-        Binding::Grpc => grpc::End::of(got).is_some_and(|end| !is_nobody(&end)),
+        Binding::Grpc => grpc::end(got).is_some_and(|end| !is_nobody(&end)),
     }
 }
 

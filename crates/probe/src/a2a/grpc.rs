@@ -9,7 +9,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::access::as_nobody;
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, not_here};
-use crate::grpc::{End, framed};
+use crate::grpc::{End, end, framed};
 use crate::reply::Reply;
 use crate::run::{Ask, Call, Run};
 use crate::shape::{Wrong, items, text};
@@ -50,7 +50,7 @@ pub(super) const CHECKS: &[Check] = checks![
 async fn unknown_task(run: &mut Run) -> Result<(Reply, End), Verdict> {
     let id = run.unknown_id();
     let reply = run.call(Operation::GetTask, json!({"id": id})).await?;
-    match End::of(&reply.got) {
+    match end(&reply.got) {
         Some(end) => Ok((reply, end)),
         None => not_here(format!("the call has no status: HTTP {}", reply.got.status)),
     }
@@ -74,7 +74,7 @@ async fn status(run: &mut Run) -> Judged {
     wrong.unless(matches!(kind.as_str(), "application/grpc" | "application/grpc+proto"), || {
         format!("the media type is {kind:?}")
     });
-    match End::of(&reply.got) {
+    match end(&reply.got) {
         Some(end) => wrong.unless(end.status().is_some(), || {
             format!("grpc-status is {}, which gRPC does not have", end.number)
         }),
@@ -87,7 +87,7 @@ async fn details(run: &mut Run) -> Judged {
     let (_, end) = an_error(run).await?;
     let status = match end.details {
         None => return not_here("the status has no details"),
-        Some(Err(())) => return fail("grpc-status-details-bin is no google.rpc.Status"),
+        Some(Err(_)) => return fail("grpc-status-details-bin is no google.rpc.Status"),
         Some(Ok(status)) => status,
     };
     let mut wrong = Wrong::default();
@@ -136,7 +136,7 @@ async fn bad_request(run: &mut Run) -> Judged {
 async fn unknown_method(run: &mut Run) -> Judged {
     let call = Call { operation: None, shown: String::new() };
     let reply = run.call_grpc(Ask::default(), "ProbeTask", &framed(b""), call).await?;
-    match End::of(&reply.got).and_then(|end| end.status()) {
+    match end(&reply.got).and_then(|end| end.status()) {
         Some(Status::Unimplemented) => Ok(Verdict::Pass),
         Some(_) | None => fail(format!("expected UNIMPLEMENTED, and got {}", reply.describe())),
     }
@@ -148,7 +148,7 @@ async fn garbled(run: &mut Run) -> Judged {
     let call = Call { operation: Some(Operation::GetTask), shown };
     let body = framed(b"\x0f\xff\xff\xff");
     let reply = run.call_grpc(Ask::default(), Operation::GetTask.name(), &body, call).await?;
-    let judged = match End::of(&reply.got).and_then(|end| end.status()) {
+    let judged = match end(&reply.got).and_then(|end| end.status()) {
         Some(Status::InvalidArgument) => Verdict::Pass,
         // What the official libraries say by themselves.
         Some(Status::Internal) => Verdict::Warn("INTERNAL, as if the agent had failed".to_owned()),

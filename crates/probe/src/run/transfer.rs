@@ -106,8 +106,7 @@ impl Run {
             if got.body.len() > MAX_BODY {
                 return Err(format!("the answer is larger than {MAX_BODY} bytes"));
             }
-            let count = || grpc::messages(&got.body).map_or(0, |messages| messages.len());
-            if leave_after.is_some_and(|events| count() >= events) {
+            if leave_after.is_some_and(|events| grpc::count(&got.body) >= events) {
                 break;
             }
         }
@@ -124,7 +123,7 @@ fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
 /// How long the agent asks us to wait, when it says that we ask too often.
 pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
     const DEFAULT: Duration = Duration::from_secs(2);
-    if let Some(end) = grpc::End::of(got) {
+    if let Some(end) = grpc::end(got) {
         // Without RetryInfo it is what was sent that is too much.
         return end.retry_delay().filter(|_| end.status() == Some(Status::ResourceExhausted));
     }

@@ -5,12 +5,12 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use tradepost_buyer::agent::{
-    AgentClient, End, Followed, Follower, Message, Outgoing, Reply, Task,
+    AgentClient, Carrier, End, Followed, Follower, Message, Outgoing, Reply, Task,
 };
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::Discovered;
 use tradepost_wire::a2a::TaskState;
-use tradepost_wire::catalog::Open;
+use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::json::{Map, Value, json};
 
 use super::super::course::{gave_up, recoverer};
@@ -33,6 +33,15 @@ pub(super) struct Words {
     /// Go on with this task: with --text answer what it asked for, without follow it.
     #[arg(long, value_name = "ID", conflicts_with = "skill", help_heading = "Any agent")]
     task: Option<String>,
+    /// Ask that nothing more be done about the task.
+    #[arg(long, requires = "task", conflicts_with_all = ["text", "skill"],
+        help_heading = "Any agent")]
+    cancel: bool,
+    /// Speak JSONRPC, HTTP+JSON or GRPC, and nothing else; without it the first of them that the card
+    /// has.
+    #[arg(long, value_name = "NAME", conflicts_with = "skill", help_heading = "Any agent",
+        value_parser = carrier)]
+    binding: Option<Carrier>,
     /// How many seconds to follow a task.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, conflicts_with = "skill",
         help_heading = "Any agent", value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -42,12 +51,18 @@ pub(super) struct Words {
     poll: bool,
 }
 
+fn carrier(text: &str) -> Result<Carrier, String> {
+    let named = |carrier: &Carrier| carrier.name().eq_ignore_ascii_case(text);
+    let found = Carrier::ALL.iter().copied().find(named);
+    found.ok_or_else(|| format!("must be one of {}", Carrier::NAMES.join(", ")))
+}
+
 /// Who was spoken to, and how.
 struct Spoken {
     url: String,
     agent: String,
     endpoint: String,
-    binding: &'static str,
+    binding: Carrier,
     release: &'static str,
     followed: Followed,
 }
@@ -61,7 +76,10 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let spoken = block_on(async {
         let transport = transport(arguments.timeout);
         let found: Discovered = arguments.discover(&transport).await?;
-        let mut client = AgentClient::new(transport, &found, random_ids())?;
+        let mut client = match arguments.words.binding {
+            Some(carrier) => AgentClient::by(carrier, transport, &found, random_ids())?,
+            None => AgentClient::new(transport, &found, random_ids())?,
+        };
         if let Some(token) = token {
             client = client.with_token(&token)?;
         }
@@ -80,6 +98,9 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
                 last = line;
             }
         };
+        if let (Some(task), true) = (&arguments.words.task, arguments.words.cancel) {
+            client.cancel(task).await?;
+        }
         let followed = match (&said, &arguments.words.task) {
             (Some(said), _) => client.converse(said, &follower, watch).await,
             (None, Some(task)) => client.follow(task, &follower, watch).await,

@@ -100,6 +100,45 @@ fn a_task_is_followed_by_stream_or_by_asking_and_what_comes_of_it_is_shown() {
 }
 
 #[test]
+fn every_binding_says_the_same_of_what_is_done_refused_and_cancelled() {
+    let server = start_conformance(Profile::Streaming);
+    let everywhere = |arguments: &[&str]| {
+        let said = ["JSONRPC", "http+json", "grpc"].map(|binding| {
+            let (exit, shown, said) =
+                ended(say(&server, &[arguments, &["--binding", binding]].concat()));
+            let said: Vec<_> =
+                said.lines().filter(|line| !["submitted", "working"].contains(line)).collect();
+            without_ids(&format!("{exit}\n{shown}--\n{}\n", said.join("\n")))
+        });
+        assert_eq!(said[0], said[1], "{arguments:?}");
+        assert_eq!(said[0], said[2], "{arguments:?}");
+        said[0].clone()
+    };
+    for words in ["tck-message-response", "tck-artifact-data", "tck-input-required"] {
+        everywhere(&["--text", words]);
+        everywhere(&["--text", words, "--poll"]);
+    }
+    let done = everywhere(&["--text", "tck-stream-artifact-chunked"]);
+    assert!(done.starts_with("0\nchunk-1 chunk-2\n"), "{done}");
+    let missing = everywhere(&["--task", "6f1c3a52-0d1e-4c57-8f4e-2c8b8a7d9e10"]);
+    assert!(missing.contains("TASK_NOT_FOUND"), "{missing}");
+    for binding in ["jsonrpc", "http+json", "grpc"] {
+        let begun = ["--text", "tck-cancel", "--follow", "1", "--json", "--binding", binding];
+        let (_, shown, _) = ended(say(&server, &begun));
+        let begun: Value = tradepost_wire::json::from_str(&shown).unwrap();
+        let id = begun["error"]["task"]["id"].as_str().unwrap();
+        let ending = ["--task", id, "--cancel", "--json", "--binding", binding];
+        let (_, shown, _) = ended(say(&server, &ending));
+        let ended: Value = tradepost_wire::json::from_str(&shown).unwrap();
+        let task = ended.pointer("/error/task").unwrap_or(&ended["task"]);
+        assert_eq!(task["status"]["state"], "TASK_STATE_CANCELED", "{shown}");
+    }
+    let (exit, _, said) = ended(say(&server, &["--text", "hello", "--binding", "smtp"]));
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("must be one of JSONRPC, HTTP+JSON, GRPC"), "{said}");
+}
+
+#[test]
 fn what_an_agent_waits_for_is_said_with_the_command_that_goes_on() {
     let server = start_conformance(Profile::Streaming);
     check(

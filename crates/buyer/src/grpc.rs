@@ -1,0 +1,222 @@
+//! gRPC (A2A §10): messages in their frames, where a call goes, and how it ended. The rest of a call is
+//! HTTP/2.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use reqwest::Url;
+use tradepost_wire::a2a::status::Status;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
+use tradepost_wire::protobuf::{self, schema};
+
+use crate::card::Interface;
+use crate::discover::endpoint;
+use crate::failure::Failure;
+
+/// Where the paths of the methods begin: package and service, as published.
+const SERVICE: &str = "lf.a2a.v1.A2AService";
+
+/// What stands before a message: whether it is compressed, and how long it is.
+const PREFIX: usize = 5;
+
+/// The address of an interface, which for gRPC is a host and a port (A2A §4.4.6): with TLS, unless
+/// the card came without.
+///
+/// # Errors
+/// When it cannot be used, as for other interfaces.
+pub fn address(card: &Url, interface: &Interface) -> Result<Url, Failure> {
+    if interface.url.contains("://") {
+        return endpoint(card, interface);
+    }
+    let url = format!("{}://{}", card.scheme(), interface.url);
+    endpoint(card, &Interface { url, ..interface.clone() })
+}
+
+/// Where a method is.
+#[must_use]
+pub fn method(base: &Url, name: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("/{SERVICE}/{name}"));
+    url
+}
+
+/// A message with its prefix.
+#[must_use]
+pub fn framed(message: &[u8]) -> Vec<u8> {
+    let mut out = vec![0];
+    out.extend_from_slice(&u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend_from_slice(message);
+    out
+}
+
+/// Why no message can be taken out of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoMessage {
+    /// Its end has not come.
+    Cut,
+    /// It is compressed, which nobody has asked for.
+    Compressed,
+}
+
+/// The first message of a body and what is behind it.
+///
+/// # Errors
+/// Why there is none.
+pub fn split(body: &[u8]) -> Result<(&[u8], &[u8]), NoMessage> {
+    let (prefix, rest) = body.split_first_chunk::<PREFIX>().ok_or(NoMessage::Cut)?;
+    let [0, length @ ..] = *prefix else { return Err(NoMessage::Compressed) };
+    let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
+    rest.split_at_checked(length).ok_or(NoMessage::Cut)
+}
+
+/// The messages of a whole body.
+///
+/// # Errors
+/// What is wrong with the first that is none.
+pub fn messages(mut body: &[u8]) -> Result<Vec<&[u8]>, NoMessage> {
+    let mut messages = Vec::new();
+    while !body.is_empty() {
+        let (message, rest) = split(body)?;
+        messages.push(message);
+        body = rest;
+    }
+    Ok(messages)
+}
+
+/// Something that is not what it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
+
+/// How a call ended.
+#[derive(Debug, Clone)]
+pub struct End {
+    /// The number, as sent.
+    pub number: i64,
+    /// `grpc-message`, decoded.
+    pub message: String,
+    /// `grpc-status-details-bin` as JSON: absent, or unreadable.
+    pub details: Option<Result<Value, Unreadable>>,
+}
+
+impl End {
+    /// Reads it from the trailers, or from the header where there is nothing but a status; `None` where
+    /// neither says how the call ended.
+    #[must_use]
+    pub fn of<'m>(metadata: impl Fn(&str) -> Option<&'m str>) -> Option<Self> {
+        let number = metadata("grpc-status")?.trim().parse().ok()?;
+        let message = decoded(metadata("grpc-message").unwrap_or_default());
+        let details = metadata("grpc-status-details-bin").map(|text| {
+            let bytes = STANDARD_NO_PAD
+                .decode(text.trim().trim_end_matches('='))
+                .map_err(|_| Unreadable)?;
+            protobuf::read(&schema::STATUS, &bytes).map_err(|_| Unreadable)
+        });
+        Some(Self { number, message, details })
+    }
+
+    /// The status, where it is one of gRPC's.
+    #[must_use]
+    pub fn status(&self) -> Option<Status> {
+        Status::ALL.iter().copied().find(|status| i64::from(status.number()) == self.number)
+    }
+
+    /// How long the agent asks us to wait, by its RetryInfo: seconds with a fraction, and an `s`.
+    #[must_use]
+    pub fn retry_delay(&self) -> Option<Duration> {
+        let error = self.as_error();
+        let details = error.get("details")?.as_array()?;
+        let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+        let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+
+    /// As an error of the other bindings is: code, status, message and details.
+    #[must_use]
+    pub fn as_error(&self) -> Value {
+        let details = self.details.clone().and_then(Result::ok);
+        let details = details.and_then(|status| status.get("details").cloned());
+        let status = self.status().map(Status::name);
+        let mut error = json!({"code": self.number, "status": status, "message": self.message});
+        if let (Some(members), Some(details)) = (error.as_object_mut(), details) {
+            members.insert("details".to_owned(), details);
+        }
+        error
+    }
+}
+
+/// Text that is percent-encoded, as `grpc-message` is.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let pair = (*first == b'%').then(|| after.split_first_chunk::<2>()).flatten();
+        let read = pair.and_then(|(pair, after)| {
+            let digits = std::str::from_utf8(pair).ok()?;
+            Some((u8::from_str_radix(digits, 16).ok()?, after))
+        });
+        let (byte, after) = read.unwrap_or((*first, after));
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_taken_out_of_their_frames() {
+        let body = [framed(b"one"), framed(b"")].concat();
+        assert_eq!(messages(&body), Ok(vec![b"one".as_slice(), b"".as_slice()]));
+        assert_eq!(messages(b""), Ok(vec![]));
+        assert_eq!(messages(b"\x01\0\0\0\0"), Err(NoMessage::Compressed));
+        for cut in [b"\0\0\0\0\x02x".as_slice(), b"\0\0", b"\0\xff\xff\xff\xffx"] {
+            assert_eq!(messages(cut), Err(NoMessage::Cut), "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn an_end_is_read_from_trailers_and_shown_as_an_error() {
+        let status = json!({"code": 5, "message": "50 % of it", "details": []});
+        let details = STANDARD_NO_PAD.encode(protobuf::write(&schema::STATUS, &status).unwrap());
+        let details = format!("{details}==");
+        let end = End::of(|name| match name {
+            "grpc-status" => Some("5"),
+            "grpc-message" => Some("50 %25 of it%zz%"),
+            "grpc-status-details-bin" => Some(&details),
+            _ => None,
+        });
+        let end = end.unwrap();
+        assert_eq!(end.status(), Some(Status::NotFound));
+        assert_eq!(end.message, "50 % of it%zz%");
+        assert_eq!(end.details.unwrap().unwrap()["message"], "50 % of it");
+        assert!(End::of(|_| None).is_none());
+    }
+
+    #[test]
+    fn the_address_is_a_host_and_a_port_by_the_scheme_of_the_card() {
+        let interface = |url: &str| Interface {
+            url: url.to_owned(),
+            binding: "GRPC".to_owned(),
+            protocol_version: "1.0".to_owned(),
+            tenant: None,
+        };
+        let card = |text| Url::parse(text).unwrap();
+        let secure = card("https://a.example/.well-known/agent-card.json");
+        let found = address(&secure, &interface("b.example:443")).unwrap();
+        assert_eq!(
+            method(&found, "GetTask").as_str(),
+            "https://b.example/lf.a2a.v1.A2AService/GetTask"
+        );
+        let local = card("http://127.0.0.1:8080/");
+        assert_eq!(
+            address(&local, &interface("127.0.0.1:9090")).unwrap().as_str(),
+            "http://127.0.0.1:9090/"
+        );
+        assert!(address(&secure, &interface("127.0.0.1:9090")).is_err());
+        assert!(address(&secure, &interface("http://b.example")).is_err());
+    }
+}

@@ -1,0 +1,134 @@
+//! Calls by gRPC: a message goes out, messages come back as they are sent, and the trailers say how it
+//! ended.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, TE};
+use tradepost_wire::json::json;
+
+use super::{Head, Transport, cut};
+use crate::failure::{Defect, Failure, Kept, MAX_KEPT};
+use crate::grpc::{End, NoMessage, framed, split};
+use crate::response::{self, RawResponse, Via};
+
+/// The messages of a call, as they come.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    head: Head,
+    body: reqwest::Body,
+    /// What has come and was not taken yet.
+    rest: Vec<u8>,
+    /// The beginning of what came.
+    kept: Vec<u8>,
+    length: usize,
+    trailers: HeaderMap,
+    max_body: usize,
+    time: Duration,
+}
+
+impl Transport {
+    /// Calls a method; the answer may take this time.
+    pub(crate) async fn call(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        message: &[u8],
+        time: Duration,
+    ) -> Result<Messages, Failure> {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+        let request = self.http2_client(url)?.post(url.clone()).headers(headers);
+        let (head, response) = self.begin(request.body(framed(message)).timeout(time)).await?;
+        Ok(Messages {
+            head,
+            body: response.into(),
+            rest: Vec::new(),
+            kept: Vec::new(),
+            length: 0,
+            trailers: HeaderMap::new(),
+            max_body: self.limits.max_body,
+            time,
+        })
+    }
+}
+
+impl Messages {
+    /// The next message; `None` when the call has ended well. All messages together may be as large as
+    /// an answer.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        loop {
+            let taken = split(&self.rest).map(|(message, rest)| (message.to_vec(), rest.len()));
+            match taken {
+                Ok((message, left)) => {
+                    self.rest.drain(..self.rest.len() - left);
+                    return Ok(Some(message));
+                }
+                Err(NoMessage::Compressed) => {
+                    return Err(self.garbled(Defect::NotA2a("the message is compressed")));
+                }
+                Err(NoMessage::Cut) => {}
+            }
+            let frame = match self.body.frame().await {
+                None => return self.ended(),
+                Some(Ok(frame)) => frame,
+                Some(Err(error)) => return Err(self.garbled(cut(&error, self.time))),
+            };
+            match frame.into_data() {
+                Ok(chunk) => {
+                    self.length += chunk.len();
+                    if self.length > self.max_body {
+                        return Err(self.garbled(Defect::TooLarge(self.max_body)));
+                    }
+                    let room = MAX_KEPT.saturating_sub(self.kept.len());
+                    self.kept.extend(chunk.iter().take(room));
+                    self.rest.extend_from_slice(&chunk);
+                }
+                Err(frame) => {
+                    if let Ok(trailers) = frame.into_trailers() {
+                        self.trailers = trailers;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the end says.
+    fn ended<T>(&self) -> Result<Option<T>, Failure> {
+        let stated = |name: &str| {
+            let value = self.trailers.get(name).or_else(|| self.head.headers.get(name));
+            value.and_then(|value| value.to_str().ok())
+        };
+        match End::of(stated) {
+            Some(end) if end.number == 0 && self.rest.is_empty() => Ok(None),
+            Some(end) if end.number != 0 => Err(self.refused(&end)),
+            // Whoever stands before the server has answered in its place.
+            None if !matches!(self.head.status, 200..=299) => {
+                let by = crate::refusal::By::Http(self.head.status);
+                Err(self.raw(Via::HttpJson, &self.kept).refused(by))
+            }
+            Some(_) | None => Err(self.garbled(Defect::Truncated)),
+        }
+    }
+
+    fn refused(&self, end: &End) -> Failure {
+        let error = end.as_error();
+        let details = error.get("details").cloned().unwrap_or_else(|| json!([]));
+        let details = details.to_string().into_bytes();
+        let code = i32::try_from(end.number).unwrap_or(i32::MAX);
+        let raw = self.raw(Via::Grpc { code, message: &end.message }, &details);
+        let failure = response::read(&raw);
+        failure.unwrap_or_else(|| self.garbled(Defect::Truncated))
+    }
+
+    fn raw<'a>(&self, via: Via<'a>, body: &'a [u8]) -> RawResponse<'a> {
+        let (status, retry_after) = (self.head.status, self.head.retry_after);
+        RawResponse { via, status, content_type: None, retry_after, body }
+    }
+
+    pub(crate) fn garbled(&self, defect: Defect) -> Failure {
+        let length = self.length;
+        Failure::garbled(defect, Kept { length, ..self.head.kept(&self.kept) })
+    }
+}

@@ -1,0 +1,94 @@
+//! Carries instructions out: other agents are called with the buyer's library.
+
+use futures_util::future::BoxFuture;
+use tradepost_buyer::agent::{AgentClient, Carrier, Followed, Follower, Message, Outgoing, Reply};
+use tradepost_buyer::client::random_ids;
+use tradepost_buyer::discover;
+use tradepost_buyer::retry::{Limits, Machine, Recoverer, Sizes};
+use tradepost_buyer::transport::{self, Transport};
+
+use super::instruction::{Behavior, CallAgent, Instruction, Step};
+use super::{PATIENCE, written};
+
+/// What stands behind the results of a task that goes on.
+pub(crate) const FINISHED: &str = "task-finished";
+
+/// What comes of an instruction, or why nothing does.
+pub(crate) fn carry_out(instruction: &Instruction) -> BoxFuture<'_, Result<Vec<String>, String>> {
+    Box::pin(async move {
+        match &instruction.step {
+            Some(Step::ReturnResponse(said)) => Ok(vec![said.response.clone()]),
+            Some(Step::CallAgent(call)) => one(call).await,
+            Some(Step::Steps(series)) => {
+                let mut found = Vec::new();
+                for step in &series.instructions {
+                    found.extend(carry_out(step).await?);
+                }
+                Ok(found)
+            }
+            None => Err("the instruction is empty".to_owned()),
+        }
+    })
+}
+
+async fn one(call: &CallAgent) -> Result<Vec<String>, String> {
+    let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", call.agent_card_uri);
+    let called = called(call).await;
+    let found = called.map_err(|why| failed(&why))?;
+    Ok(found.into_iter().filter(|text| !text.is_empty()).collect())
+}
+
+async fn called(call: &CallAgent) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let carrier = match call.transport.to_ascii_lowercase().as_str() {
+        "jsonrpc" => Carrier::JsonRpc,
+        "http_json" | "http+json" | "rest" => Carrier::HttpJson,
+        "grpc" => Carrier::Grpc,
+        other => return Err(format!("there is no transport {other}").into()),
+    };
+    let limits = transport::Limits { timeout: PATIENCE, ..transport::Limits::default() };
+    let transport = Transport::new(limits);
+    let found = discover(&transport, &call.agent_card_uri, None).await?;
+    let client = AgentClient::by(carrier, transport, &found, random_ids())?;
+    let client = if call.streaming { client } else { client.polling() };
+    let inner = call.instruction.as_deref().ok_or("there is nothing to say")?;
+    let said = Outgoing::file("instruction.bin", "application/x-protobuf", &written(inner));
+    let said = match &call.behavior {
+        Some(Behavior::Resubscribe(_)) => return Ok(vec![heard_again(&client, &said).await?]),
+        Some(Behavior::PushNotification(push)) => {
+            said.calling(&format!("{}/notifications", push.url), "itk-token")
+        }
+        Some(Behavior::SendMessage(_)) | None => said,
+    };
+    let recoverer = Recoverer::new(Machine::new(random_ids()), Limits::default(), Sizes::default());
+    let follower = Follower { recoverer: &recoverer, patience: PATIENCE };
+    let Followed { reply, .. } = client.converse(&said, &follower, |_| {}).await?;
+    Ok(vec![text(&reply)])
+}
+
+/// Hangs up after the first event, listens to the task again until it has said everything, and ends it.
+async fn heard_again(
+    client: &AgentClient,
+    said: &Outgoing,
+) -> Result<String, Box<dyn std::error::Error>> {
+    let first = client.listen(said, PATIENCE).await?.next().await?;
+    let Some(Reply::Task(task)) = first else { return Err("there is no task".into()) };
+    let mut listening = client.subscribe(&task.id, PATIENCE).await?;
+    while let Some(reply) = listening.next().await? {
+        if let Some(found) = text(&reply).strip_suffix(FINISHED) {
+            // It may have ended by itself meanwhile.
+            let _ = client.cancel(&task.id).await;
+            return Ok(found.trim_end().to_owned());
+        }
+    }
+    Err("the task ended without its results".into())
+}
+
+/// What an agent said, in text.
+fn text(reply: &Reply) -> String {
+    let message: Option<&Message> = match reply {
+        Reply::Message(message) => Some(message),
+        Reply::Task(task) => task.said.as_ref(),
+    };
+    let parts = message.into_iter().flat_map(|message| &message.parts);
+    parts.filter_map(|part| part.text()).collect::<Vec<_>>().join("\n")
+}
