@@ -45,52 +45,13 @@ pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map {
                 "description": "Which dealers to ask; all of them when left out or empty.",
             }));
         }
-        match skill {
-            Skill::DealerInformation | Skill::InventoryFacets | Skill::InventoryVehicle => {}
-            Skill::InventorySearch => {
-                members.shift_remove("privacy");
-                members.insert("pagination".into(), pagination());
-            }
-            Skill::LeadSubmit => {
-                required.extend(["customer", "consent"]);
-                for name in ["source_agent", "submitted_at", "idempotency_key"] {
-                    members.shift_remove(name);
-                }
-                let channels = members
-                    .get("consent")
-                    .and_then(|consent| consent.pointer("/properties/allowed_channels").cloned());
-                members.insert(
-                    "consent".into(),
-                    json!({
-                        "type": "object", "properties": {"allowed_channels": channels},
-                        "required": ["allowed_channels"], "additionalProperties": false,
-                        "description": "What the user permits. Ask the user; do not assume it.",
-                    }),
-                );
-                members.insert(
-                    "confirmation".into(),
-                    json!({
-                        "type": "string", "minLength": 1, "maxLength": 200,
-                        "description": "From the first call; leave it out there.",
-                    }),
-                );
-                members.insert(
-                    "conversation".into(),
-                    json!({
-                        "type": "string", "minLength": 1, "maxLength": 200,
-                        "description": "From the receipt of an earlier lead to the same dealer: to \
-                                        choose a proposed time or to move the appointment.",
-                    }),
-                );
-                members.insert(
-                    "consent_shown_to_user".into(),
-                    json!({
-                        "type": "boolean",
-                        "description": "True when the user has seen the consent text of the first \
-                                        call, word for word, and has agreed.",
-                    }),
-                );
-            }
+        if skill.takes("pagination") {
+            members.shift_remove("privacy");
+            members.insert("pagination".into(), pagination());
+        }
+        if skill == Skill::LeadSubmit {
+            required.extend(["customer", "consent"]);
+            in_two_steps(members);
         }
     }
     if !required.is_empty() {
@@ -98,6 +59,47 @@ pub(super) fn input_schema(skill: Skill, dealers: &[String]) -> Map {
     }
     reword(&mut schema);
     schema
+}
+
+/// The members of a lead as the first and the second call have them.
+fn in_two_steps(members: &mut Map) {
+    for name in ["source_agent", "submitted_at", "idempotency_key"] {
+        members.shift_remove(name);
+    }
+    let channels = members
+        .get("consent")
+        .and_then(|consent| consent.pointer("/properties/allowed_channels").cloned());
+    members.insert(
+        "consent".into(),
+        json!({
+            "type": "object", "properties": {"allowed_channels": channels},
+            "required": ["allowed_channels"], "additionalProperties": false,
+            "description": "What the user permits. Ask the user; do not assume it.",
+        }),
+    );
+    members.insert(
+        "confirmation".into(),
+        json!({
+            "type": "string", "minLength": 1, "maxLength": 200,
+            "description": "From the first call; leave it out there.",
+        }),
+    );
+    members.insert(
+        "conversation".into(),
+        json!({
+            "type": "string", "minLength": 1, "maxLength": 200,
+            "description": "From the receipt of an earlier lead to the same dealer: to \
+                            choose a proposed time or to move the appointment.",
+        }),
+    );
+    members.insert(
+        "consent_shown_to_user".into(),
+        json!({
+            "type": "boolean",
+            "description": "True when the user has seen the consent text of the first \
+                            call, word for word, and has agreed.",
+        }),
+    );
 }
 
 /// Says the same without constants and lists of types, which not every model provider takes.

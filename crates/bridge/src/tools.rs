@@ -17,14 +17,8 @@ consent text of its first call, word for word, and has agreed. A failed call lis
 once: correct all of them before calling again.";
 
 /// Its name: `aap_` and the skill.
-pub(super) const fn name(skill: Skill) -> &'static str {
-    match skill {
-        Skill::DealerInformation => "aap_dealer_information",
-        Skill::InventoryFacets => "aap_inventory_facets",
-        Skill::InventorySearch => "aap_inventory_search",
-        Skill::InventoryVehicle => "aap_inventory_vehicle",
-        Skill::LeadSubmit => "aap_lead_submit",
-    }
+pub(super) fn name(skill: Skill) -> String {
+    format!("aap_{}", skill.name().replace('.', "_"))
 }
 
 /// The tool of a skill.
@@ -74,7 +68,7 @@ pub(super) fn tool(skill: Skill, dealers: &[String]) -> Tool {
         // A lead adds to what the dealer knows, and the same one twice is one.
         annotations: Annotations {
             title: Some(title.to_owned()),
-            read_only: Some(skill != Skill::LeadSubmit),
+            read_only: Some(!skill.has_effect()),
             destructive: Some(false),
             idempotent: Some(true),
             open_world: Some(true),

@@ -1,7 +1,7 @@
 //! AAP, the Auto Agent Protocol, v1.0 and v1.1: the five skills as a table, the two versions as
 //! profiles, and [`parse()`], which turns a data part into a [`Call`] or a [`Refusal`].
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
@@ -104,49 +104,53 @@ catalog! {
         title: &'static str,
         /// Key words on the card.
         tags: &'static [&'static str],
+        /// Whether it changes what the dealer has; the others only tell.
+        has_effect: bool,
     }
     /// Tells who the dealer is: rooftops with address, opening hours, contacts and services.
     DealerInformation = "dealer.information" {
         request_type: "dealer.information.request", response_type: "dealer.information.response",
         stem: "dealer-information", title: "Dealer information",
         tags: &["dealer", "dealership", "profile", "hours", "contact", "locations", "automotive"],
+        has_effect: false,
     }
     /// Counts the inventory, or a filtered part of it, by make, model, year, price and more.
     InventoryFacets = "inventory.facets" {
         request_type: "inventory.facets.request", response_type: "inventory.facets.response",
         stem: "inventory-facets", title: "Inventory facets",
         tags: &["inventory", "facets", "aggregation", "filters", "automotive"],
+        has_effect: false,
     }
     /// Finds vehicles on offer by make, model, year, condition, price, mileage, words and more.
     InventorySearch = "inventory.search" {
         request_type: "inventory.search.request", response_type: "inventory.search.response",
         stem: "inventory-search", title: "Inventory search",
         tags: &["inventory", "vehicles", "search", "cars", "automotive"],
+        has_effect: false,
     }
     /// Gives everything known about one vehicle, by VIN, stock number or vehicle id.
     InventoryVehicle = "inventory.vehicle" {
         request_type: "inventory.vehicle.request", response_type: "inventory.vehicle.response",
         stem: "vehicle-detail", title: "Vehicle detail",
         tags: &["inventory", "vehicle", "vin", "stock", "detail", "automotive"],
+        has_effect: false,
     }
     /// Takes a consented lead with vehicle of interest, trade-in and appointment.
     LeadSubmit = "lead.submit" {
         request_type: "lead.submit.request", response_type: "lead.submit.response",
         stem: "lead-submit", title: "Submit a lead",
         tags: &["lead", "contact", "consent", "sales", "appointment", "automotive"],
+        has_effect: true,
     }
 }
 
-/// The payload types that requests may have.
-pub const REQUEST_TYPES: &[&str] = &[
-    Skill::DealerInformation.request_type(),
-    Skill::InventoryFacets.request_type(),
-    Skill::InventorySearch.request_type(),
-    Skill::InventoryVehicle.request_type(),
-    Skill::LeadSubmit.request_type(),
-];
-
 impl Skill {
+    /// Whether a request may have this member at its top, beside its type.
+    #[must_use]
+    pub fn takes(self, member: &str) -> bool {
+        schema::request(self).get("properties").is_some_and(|all| all.get(member).is_some())
+    }
+
     /// The media type of a request.
     #[must_use]
     pub fn request_media_type(self) -> String {
@@ -165,6 +169,10 @@ impl Skill {
         Self::ALL.iter().copied().find(|skill| skill.request_type() == name)
     }
 }
+
+/// The payload types that requests may have.
+static REQUEST_TYPES: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| Skill::ALL.iter().map(|skill| skill.request_type()).collect());
 
 /// A request that is valid in itself. Holding one means that nothing in it needs checking again,
 /// except against the dealer's own data.
@@ -305,7 +313,7 @@ pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
             return Err(Refusal::schema_validation_failed(problems));
         }
         None if !name.ends_with(".request") => {
-            parse::not_one_of(&at, &mut problems, REQUEST_TYPES);
+            parse::not_one_of(&at, &mut problems, &REQUEST_TYPES);
             return Err(Refusal::schema_validation_failed(problems));
         }
         None => {}

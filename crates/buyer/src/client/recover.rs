@@ -43,13 +43,12 @@ impl Client {
         correct: impl FnMut(&Fix, &Failure, &mut Value) -> bool + Send,
     ) -> Result<Recovered<Answer>, Box<GaveUp>> {
         let mut calls = Calls { client: self, skill, payload, moment, used: None, correct };
-        let effect = match skill {
-            Skill::DealerInformation
-            | Skill::InventoryFacets
-            | Skill::InventorySearch
-            | Skill::InventoryVehicle => Effect::Read,
-            Skill::LeadSubmit if calls.has_key_or_gets_one() => Effect::Keyed,
-            Skill::LeadSubmit => Effect::Unkeyed,
+        let effect = if !skill.has_effect() {
+            Effect::Read
+        } else if calls.has_key_or_gets_one() {
+            Effect::Keyed
+        } else {
+            Effect::Unkeyed
         };
         let host = self.endpoint.host_str().unwrap_or_default();
         let seller = seller_of(&self.endpoint);

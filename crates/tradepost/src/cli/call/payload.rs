@@ -102,11 +102,12 @@ enum Place {
 
 impl Place {
     fn belongs_to(self, skill: Skill) -> bool {
-        match skill {
-            Skill::DealerInformation | Skill::LeadSubmit => false,
-            Skill::InventoryFacets => matches!(self, Self::Filter | Self::FilterOrIdentifier),
-            Skill::InventorySearch => self != Self::Identifier,
-            Skill::InventoryVehicle => matches!(self, Self::FilterOrIdentifier | Self::Identifier),
+        match self {
+            Self::Filter => skill.takes("filters"),
+            Self::FilterOrIdentifier => skill.takes("filters") || skill.takes("vin"),
+            Self::Identifier => skill.takes("vehicle_id"),
+            Self::Page => skill.takes("pagination"),
+            Self::Sort => skill.takes("sort"),
         }
     }
 }
@@ -155,12 +156,12 @@ impl Request {
             [only] => only.clone(),
             several => format!("the request has {} mistakes", several.len()),
         };
-        let hint = match skill {
-            Skill::DealerInformation => "call it without --data and without filters",
-            Skill::LeadSubmit => "give the lead as --data @lead.json",
-            Skill::InventoryFacets | Skill::InventorySearch | Skill::InventoryVehicle => {
-                "see tradepost call --help for the flags of each skill"
-            }
+        let hint = if skill == Skill::LeadSubmit {
+            "give the lead as --data @lead.json"
+        } else if Place::FilterOrIdentifier.belongs_to(skill) {
+            "see tradepost call --help for the flags of each skill"
+        } else {
+            "call it without --data and without filters"
         };
         let lines = if lines.len() > 1 { lines } else { Vec::new() };
         Err(Failure { lines, ..Failure::usage(message).hint(hint) })
@@ -239,16 +240,16 @@ fn assemble(skill: Skill, given: Vec<Given>) -> Value {
     payload.insert("type".into(), skill.request_type().into());
     let (mut filters, mut pagination, mut sort) = (Map::new(), Map::new(), None);
     for Given { place, key, value, .. } in given {
-        match (place, skill) {
-            (Place::Page, _) => {
+        match place {
+            Place::Page => {
                 pagination.insert(key.into(), value);
             }
-            (Place::Sort, _) => sort = Some(value),
-            (Place::Identifier, _) | (Place::FilterOrIdentifier, Skill::InventoryVehicle) => {
-                payload.insert(key.into(), value);
-            }
-            (Place::Filter | Place::FilterOrIdentifier, _) => {
+            Place::Sort => sort = Some(value),
+            Place::Filter | Place::FilterOrIdentifier if skill.takes("filters") => {
                 filters.insert(key.into(), value);
+            }
+            Place::Filter | Place::FilterOrIdentifier | Place::Identifier => {
+                payload.insert(key.into(), value);
             }
         }
     }
@@ -261,7 +262,7 @@ fn assemble(skill: Skill, given: Vec<Given>) -> Value {
     if let Some(sort) = sort {
         payload.insert("sort".into(), sort);
     }
-    if skill == Skill::InventorySearch {
+    if skill.takes("privacy") {
         // R-IS-13.
         payload.insert("privacy".into(), json!({"anonymous": true}));
     }
