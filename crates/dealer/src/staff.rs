@@ -152,7 +152,8 @@ impl RecordCheck {
     pub fn take(&mut self, entry: &Entry) {
         self.entries += 1;
         let expected = i64::try_from(self.entries).unwrap_or(i64::MAX);
-        let is_whole = entry.seq == expected && entry.said.hash(entry.seq, &self.head) == entry.hash;
+        let is_whole =
+            entry.seq == expected && entry.said.hash(entry.seq, &self.head) == entry.hash;
         if !is_whole {
             self.faults.push(entry.seq);
         }

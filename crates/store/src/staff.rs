@@ -142,10 +142,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn lead_list(
-        &self,
-        filter: &LeadFilter<'_>,
-    ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
+    pub fn lead_list(&self, filter: &LeadFilter<'_>) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
         self.read(|db| db.lead_list(filter))
     }
 

@@ -192,7 +192,8 @@ fn new_password(from_stdin: bool) -> Result<(String, bool), Failure> {
     let length = text.chars().count();
     if length < password::SHORTEST || text.len() > password::LONGEST {
         let (least, most) = (password::SHORTEST, password::LONGEST);
-        let message = format!("a password has {least} characters at least, and {most} bytes at most");
+        let message =
+            format!("a password has {least} characters at least, and {most} bytes at most");
         return Err(Failure::usage(message).hint("three or four words that do not belong together"));
     }
     Ok((text.to_owned(), false))
@@ -293,7 +294,8 @@ fn list(store: &Store, context: &Context) -> Outcome {
 }
 
 fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outcome {
-    let entries = store.entries(chain, i64::MAX, ENTRIES).map_err(|fault| Failure::fault(&fault))?;
+    let entries =
+        store.entries(chain, i64::MAX, ENTRIES).map_err(|fault| Failure::fault(&fault))?;
     if context.output.is_json() {
         let documents: Vec<_> = entries
             .iter()

@@ -124,11 +124,8 @@ impl Console {
         }
         let known = asked.cookie(&self.door.form_cookie()).map(str::to_owned);
         let secret = known.map_or_else(password::token, Ok)?;
-        let page = pages::SignIn {
-            proof: proof(&secret),
-            trouble,
-            next: next(asked).unwrap_or_default(),
-        };
+        let page =
+            pages::SignIn { proof: proof(&secret), trouble, next: next(asked).unwrap_or_default() };
         let cookie = self.door.cookie(&self.door.form_cookie(), &secret, FORM_SECONDS);
         Ok(Reply::page(&page).with_cookie(cookie))
     }
@@ -149,14 +146,14 @@ impl Console {
         if tried.iter().any(Result::is_err) {
             self.door.by_address.tidy();
             self.door.by_name.tidy();
-            tracing::warn!(address = %asked.address, "somebody tries to sign in too often");
+            tracing::debug!("somebody tries to sign in too often");
             return self.refuse(asked, "Too many attempts. Wait a few minutes, then try again.");
         }
         let member = self.store.member(&name)?;
         let kept = member.as_ref().map(|member| member.password.as_str());
         let is_right = self.door.judge.is_right(given, kept);
         let Some(member) = member.filter(|_| is_right) else {
-            tracing::info!(address = %asked.address, "somebody could not sign in");
+            tracing::info!("somebody could not sign in");
             return self.refuse(asked, "That name and password do not belong together.");
         };
         self.begin(asked, member)
@@ -213,9 +210,9 @@ impl Console {
         let own = visitor.session.name.clone();
         let may_end = super::route::Right::Decide.is_of(visitor.member.role);
         let known = self.store.sessions(visitor.dealer_id(), self.clock.now())?;
-        let meant = known.into_iter().find(|(session, member)| {
-            session.id == id && (member.name == own || may_end)
-        });
+        let meant = known
+            .into_iter()
+            .find(|(session, member)| session.id == id && (member.name == own || may_end));
         let (session, member) = meant.ok_or(Stop::NotFound)?;
         if session.id == visitor.session.id {
             return self.sign_out(visitor);
@@ -240,4 +237,3 @@ fn next(asked: &Asked) -> Option<String> {
     let is_ours = wanted == PATH || wanted.starts_with("/console/");
     (is_ours && wanted.bytes().all(plain) && !wanted.contains("//")).then(|| wanted.to_owned())
 }
-

@@ -141,7 +141,8 @@ impl Console {
                 } else {
                     String::new()
                 };
-                let is_plain = next.bytes().all(|b| b.is_ascii_alphanumeric() || b"?=/-_".contains(&b));
+                let is_plain =
+                    next.bytes().all(|b| b.is_ascii_alphanumeric() || b"?=/-_".contains(&b));
                 let next = if is_plain { next } else { String::new() };
                 return Reply::see(format!("{PATH}/sign-in{next}"));
             }
@@ -174,11 +175,9 @@ impl Console {
                 tracing::error!(error_id = id, cause = %fault.chain(), "a page could not be shown");
                 Some(id)
             }
-            Stop::SignIn
-            | Stop::Forbidden
-            | Stop::NotFound
-            | Stop::Stale
-            | Stop::Unusable(_) => None,
+            Stop::SignIn | Stop::Forbidden | Stop::NotFound | Stop::Stale | Stop::Unusable(_) => {
+                None
+            }
         };
         Reply::page(&Stopped { title, text, error_id }).with_status(status)
     }
@@ -206,7 +205,7 @@ fn lasting(time: SignedDuration) -> String {
     let minutes = time.abs().as_mins();
     let (hours, days) = (minutes / 60, minutes / (24 * 60));
     match (days, hours, minutes) {
-        (0, 0, 0) => "less than a minute".to_owned(),
+        (0, 0, 0) => "< 1 min".to_owned(),
         (0, 0, minutes) => format!("{minutes} min"),
         (0, hours, minutes) if minutes % 60 == 0 => format!("{hours} h"),
         (0, hours, minutes) => format!("{hours} h {} min", minutes % 60),

@@ -53,8 +53,9 @@ impl Judge {
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = hashed.unwrap_or(&self.nobody);
-        let same = PasswordHash::new(kept)
-            .is_ok_and(|kept| Argon2::default().verify_password(password.as_bytes(), &kept).is_ok());
+        let same = PasswordHash::new(kept).is_ok_and(|kept| {
+            Argon2::default().verify_password(password.as_bytes(), &kept).is_ok()
+        });
         same && hashed.is_some()
     }
 }

@@ -97,7 +97,9 @@ impl Desk {
         tracing::info!(%address, "listening for the console");
         if let Some(password) = password {
             let url = server.origin(address);
-            context.output.talk(format!("console: {url}{PATH} (name {DEMO_USER}, password {password})"));
+            context
+                .output
+                .talk(format!("console: {url}{PATH} (name {DEMO_USER}, password {password})"));
         }
         let listener = match identity {
             Some(identity) => Listener::over_tls(listener, identity),

@@ -138,7 +138,12 @@ fn write(out: &mut String, value: &Value, depth: usize) {
     out.push_str(close);
 }
 
-fn point(is_good: bool, title: &'static str, text: impl Into<String>, place: &'static str) -> Point {
+fn point(
+    is_good: bool,
+    title: &'static str,
+    text: impl Into<String>,
+    place: &'static str,
+) -> Point {
     Point { is_good, title, text: text.into(), place }
 }
 
@@ -161,7 +166,7 @@ fn reachable(seller: &Seller) -> Vec<Point> {
             dealer.card_signing.is_some(),
             "Your card is signed",
             "Buyers that want to be sure whom they talk to believe signed cards alone.",
-            "[dealers.card_signing], with `tradepost card keygen`",
+            "[dealers.card_signing], with tradepost card keygen",
         ),
     ]
 }
@@ -170,7 +175,10 @@ fn offered(summary: &Summary, now: jiff::Timestamp) -> Vec<Point> {
     let without = |what: Warning, noun: &str| {
         let count = summary.count(|one| one == what);
         let vehicles = counted(count, "vehicle has", "vehicles have");
-        (count == 0, if count == 0 { "All have.".to_owned() } else { format!("{vehicles} {noun}.") })
+        (
+            count == 0,
+            if count == 0 { "All have.".to_owned() } else { format!("{vehicles} {noun}.") },
+        )
     };
     let (has_photos, photos) = without(Warning::NoPhoto, "no photo");
     let (has_vins, vins) = without(Warning::NoVin, "no VIN");
@@ -181,7 +189,7 @@ fn offered(summary: &Summary, now: jiff::Timestamp) -> Vec<Point> {
             summary.listings > 0,
             "There is something to sell",
             counted(summary.listings, "vehicle is on offer.", "vehicles are on offer."),
-            "`tradepost import`",
+            "tradepost import",
         ),
         point(
             summary.listings > 0 && summary.stale_for(now).is_none(),
@@ -189,7 +197,7 @@ fn offered(summary: &Summary, now: jiff::Timestamp) -> Vec<Point> {
             age.map_or("Nothing has been imported.".to_owned(), |age| {
                 format!("The last listing was confirmed {age} ago.")
             }),
-            "`tradepost import`, more often",
+            "tradepost import, more often",
         ),
         point(
             wrong == 0,
@@ -223,7 +231,7 @@ fn informed(seller: &Seller, dead: usize) -> Vec<Point> {
             } else {
                 format!("{} given up.", counted(dead, "delivery was", "deliveries were"))
             },
-            "`tradepost leads deliveries --state dead`",
+            "tradepost leads deliveries --state dead",
         ),
     ]
 }

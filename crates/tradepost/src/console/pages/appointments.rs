@@ -14,7 +14,7 @@ use super::super::door::Visitor;
 use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::{Console, PATH, Stop};
-use super::{Frame, When, headed, inbox};
+use super::{Frame, When, counted, headed, inbox};
 
 /// How many days are on a page.
 const DAYS: i64 = 7;
@@ -131,9 +131,9 @@ fn waiting(lead: &LeadRecord, now: Timestamp) -> Option<Waiting> {
     let state = match lead.appointment.as_ref()?.state {
         AppointmentState::Requested => "a time has to be found",
         AppointmentState::Proposed => "other times were proposed",
-        AppointmentState::Confirmed
-        | AppointmentState::Rejected
-        | AppointmentState::Superseded => return None,
+        AppointmentState::Confirmed | AppointmentState::Rejected | AppointmentState::Superseded => {
+            return None;
+        }
     };
     Some(Waiting {
         href: format!("{PATH}/leads/{}", lead.lead_id),
@@ -189,13 +189,19 @@ fn strip(rooftop: &Rooftop, name: &str, date: Date, booked: &[Period]) -> Option
     let full = loads.iter().filter(|load| **load >= capacity).count();
     let taken: usize = loads.iter().sum();
     let room = loads.len() * capacity;
-    let time = |at: Timestamp| {
-        at.to_zoned(rooftop.time_zone.clone()).strftime("%-I:%M %p").to_string()
-    };
+    let time =
+        |at: Timestamp| at.to_zoned(rooftop.time_zone.clone()).strftime("%-I:%M %p").to_string();
     Some(Strip {
         department: headed(name),
         hours: format!("{} – {}", time(open), time(close)),
-        summary: format!("{taken} of {room} places taken, {full} times full"),
+        summary: match (taken, full) {
+            (0, _) => "free all day".to_owned(),
+            (taken, 0) => format!("{taken} of {room} places taken"),
+            (taken, full) => format!(
+                "{taken} of {room} places taken, full at {}",
+                counted(full, "time", "times")
+            ),
+        },
         width: loads.len() * CELL,
         cells: cells.collect(),
     })

@@ -101,7 +101,7 @@ fn bars(origins: &[Origin], zone: &TimeZone, now: Timestamp) -> Vec<Bar> {
                 y: HEIGHT - height,
                 height,
                 label: format!("{shown}: {}", counted(count as usize, "lead", "leads")),
-                tick: (place % 7 == 1).then_some(shown),
+                tick: (place % 7 == 0).then_some(shown),
             }
         })
         .collect()

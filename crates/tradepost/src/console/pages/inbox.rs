@@ -175,14 +175,15 @@ impl Console {
             let zone = terms.rooftops.first().map_or(TimeZone::UTC, |it| it.time_zone.clone());
             let latest = summary.latest.unwrap_or(now);
             if let Some(age) = summary.stale_for(now) {
-                let title = format!("{}: no news of the inventory", terms.name);
+                let title = format!("No news of the inventory of {}", terms.name);
                 let detail = format!("The last listing was confirmed {} ago.", lasting(age));
                 let href = format!("{PATH}/inventory");
                 items.push(item((latest, now), &zone, Kind::Stale, (title, detail, href)));
             }
             let wrong = summary.count(Warning::is_price);
             if wrong > 0 {
-                let title = format!("{}: {}", terms.name, counted(wrong, "price", "prices"));
+                let title =
+                    format!("{} to mend at {}", counted(wrong, "price", "prices"), terms.name);
                 let detail = "Buyers are not told the true price out of the door.".to_owned();
                 let href = format!("{PATH}/inventory?amiss=price");
                 items.push(item((latest, now), &zone, Kind::Price, (title, detail, href)));
@@ -205,7 +206,8 @@ impl Console {
             let working =
                 self.store.count_leads(dealer, LeadState::Received, Some(Stage::Working))?;
             let oldest = items.iter().find(|item| item.kind == Kind::Lead);
-            let waits = oldest.map_or("–".to_owned(), |item| lasting(now.duration_since(item.at)));
+            let waits =
+                oldest.map_or("–".to_owned(), |item| lasting(now.duration_since(item.at)));
             figures.extend([
                 Figure { number: new.to_string(), label: "new leads", kind: "lead" },
                 Figure { number: waits, label: "longest wait", kind: "" },
@@ -213,7 +215,11 @@ impl Console {
                 Figure { number: count(Kind::Held), label: "held back", kind: "held" },
             ]);
         }
-        figures.push(Figure { number: count(Kind::Failed), label: "not delivered", kind: "failed" });
+        figures.push(Figure {
+            number: count(Kind::Failed),
+            label: "not delivered",
+            kind: "failed",
+        });
         Ok(figures)
     }
 }

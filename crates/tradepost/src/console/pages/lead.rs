@@ -43,7 +43,7 @@ struct Page {
     deliveries: Vec<Delivery>,
     moments: Vec<Moment>,
     notes: Vec<(String, When, String)>,
-    same_person: Vec<String>,
+    same_person: Vec<(String, String)>,
     may: May,
 }
 
@@ -163,7 +163,7 @@ impl Console {
             deliveries: sent.iter().map(|sent| delivery(sent, &zone, now)).collect(),
             moments: moments(&history, &progress, &zone, now),
             notes: notes.into_iter().map(|note| shown_note(note, &zone, now)).collect(),
-            same_person: history.same_person.clone(),
+            same_person: history.same_person.iter().map(|id| named_short(id)).collect(),
             may: may(visitor, lead),
         };
         Ok(Reply::page(&page).with_photos(photo.as_deref()))
@@ -217,6 +217,11 @@ fn named(view: &LeadView<'_>) -> String {
         (_, name) if name.is_empty() => "Somebody without a name".to_owned(),
         (_, name) => name,
     }
+}
+
+/// A lead's id, and the part of it that differs.
+fn named_short(id: &str) -> (String, String) {
+    (id.to_owned(), inbox::short_id(id).to_owned())
 }
 
 fn choice(stage: Stage, current: Stage) -> Choice {
@@ -385,7 +390,11 @@ fn consents(history: &LeadHistory, zone: &TimeZone, now: Timestamp) -> Vec<Conse
 fn clock(history: &LeadHistory, progress: &Progress) -> Vec<(&'static str, String)> {
     let since = |at: Option<Timestamp>| {
         let took = at.map(|at| at.duration_since(history.lead.received_at));
-        took.map_or("not yet".to_owned(), |took| format!("after {}", lasting(took)))
+        match took {
+            None => "not yet".to_owned(),
+            Some(took) if took.as_mins() == 0 => "within a minute".to_owned(),
+            Some(took) => format!("after {}", lasting(took)),
+        }
     };
     vec![
         ("Delivered", since(history.delivered_at)),
@@ -432,9 +441,10 @@ fn moments(
     });
     let delivered = history.delivered_at.map(|at| moment(at, "First delivered".to_owned()));
     let seen = progress.seen_at.map(|at| moment(at, "First seen here".to_owned()));
-    let stage = progress.changed.as_ref().map(|(at, by)| {
-        moment(*at, format!("{} by {by}", stage_name(progress.stage)))
-    });
+    let stage = progress
+        .changed
+        .as_ref()
+        .map(|(at, by)| moment(*at, format!("{} by {by}", stage_name(progress.stage))));
     let mut all: Vec<_> = events.chain(delivered).chain(seen).chain(stage).collect();
     all.sort_by_key(|moment| moment.at);
     all

@@ -1,8 +1,8 @@
 //! Who may come in, who is in, and who has done what.
 
 use askama::Template;
-use jiff::tz::TimeZone;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{Deed, EVERYBODY, Entry};
 
@@ -65,9 +65,9 @@ impl Console {
         let now = self.clock.now();
         let zone = self.zone(visitor);
         let sessions = self.store.sessions(visitor.dealer_id(), now)?;
-        let shown = sessions.into_iter().filter(|(session, _)| {
-            decides || session.name == visitor.member.name
-        });
+        let shown = sessions
+            .into_iter()
+            .filter(|(session, _)| decides || session.name == visitor.member.name);
         let members = if decides { self.store.members(visitor.dealer_id())? } else { Vec::new() };
         let page = People {
             frame: self.frame(asked, visitor, "People")?,
@@ -144,7 +144,9 @@ impl Console {
 fn line(entry: Entry, zone: &TimeZone, now: Timestamp) -> Line {
     let Entry { seq, said, .. } = entry;
     let (deed, is_lead) = said_of(said.deed);
-    let subject = said.subject.map(|subject| {
+    // The number of a session tells nobody anything.
+    let is_told = !matches!(said.deed, Deed::SignedIn | Deed::SignedOut);
+    let subject = said.subject.filter(|_| is_told).map(|subject| {
         let href = is_lead.then(|| format!("{PATH}/leads/{subject}"));
         (subject, href)
     });
@@ -173,12 +175,8 @@ const fn said_of(deed: Deed) -> (&'static str, bool) {
 
 /// Which browser it is, as far as its own words tell.
 fn browser(said: &str) -> &str {
-    let known = [
-        ("Edg/", "Edge"),
-        ("Firefox/", "Firefox"),
-        ("Chrome/", "Chrome"),
-        ("Safari/", "Safari"),
-    ];
+    let known =
+        [("Edg/", "Edge"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari")];
     let found = known.iter().find(|(sign, _)| said.contains(sign)).map(|(_, name)| *name);
     found.unwrap_or(if said.is_empty() { "unknown browser" } else { said })
 }
