@@ -3,7 +3,7 @@
 //! It has a listener of its own, so that neither the crowd of callers nor their ways of asking reach it,
 //! and each of its requests is answered on a thread where waiting for the store disturbs nobody. A
 //! page is HTML that works without script; nothing of it comes from elsewhere but the photos of the
-//! dealer's own listings. Who is let in is in [`door`], what there is and who may have it in
+//! dealer's own listings. Who is let in is in `door`, what there is and who may have it in
 //! [`route`].
 
 use std::sync::Arc;
