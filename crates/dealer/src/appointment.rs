@@ -98,21 +98,22 @@ fn slots((open, close): Period, duration: SignedDuration, step: SignedDuration) 
 
 /// The periods in which a department is open, from today to the horizon.
 fn opening(rooftop: &Rooftop, department: &str, now: Timestamp) -> Vec<Period> {
-    let schedule = rooftop.profile.schedules.iter().find(|schedule| {
-        schedule.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(department))
-    });
-    let Some(schedule) = schedule else {
-        return Vec::new();
-    };
     let today = now.to_zoned(rooftop.time_zone.clone()).date();
     (0..=i64::from(rooftop.appointments.horizon_days))
         .map_while(|days| today.checked_add(days.days()).ok())
-        .filter(|date| !rooftop.appointments.closed_on.contains(date))
-        .filter_map(|date| {
-            let hours = hours_on(&schedule.value, date.weekday())?;
-            Some((at(rooftop, date, &hours.open)?, at(rooftop, date, &hours.close)?))
-        })
+        .filter_map(|date| open_on(rooftop, department, date))
         .collect()
+}
+
+/// When a department is open on a day; `None` when it is not.
+#[must_use]
+pub fn open_on(rooftop: &Rooftop, department: &str, date: Date) -> Option<Period> {
+    let schedule = rooftop.profile.schedules.iter().find(|schedule| {
+        schedule.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(department))
+    });
+    let hours = hours_on(&schedule?.value, date.weekday())?;
+    let is_closed = rooftop.appointments.closed_on.contains(&date);
+    (!is_closed).then_some((at(rooftop, date, &hours.open)?, at(rooftop, date, &hours.close)?))
 }
 
 fn hours_on(week: &WeeklyHours, day: Weekday) -> Option<&DayHours> {
@@ -137,7 +138,8 @@ fn at(rooftop: &Rooftop, date: Date, time: &str) -> Option<Timestamp> {
 }
 
 /// How many bookings run at the same moment at most, within a period.
-fn most_at_once(booked: &[Period], (start, end): Period) -> usize {
+#[must_use]
+pub fn most_at_once(booked: &[Period], (start, end): Period) -> usize {
     let overlapping = || booked.iter().filter(|(from, to)| *from < end && *to > start);
     // The number only grows where a booking begins.
     overlapping()

@@ -22,3 +22,4 @@ pub mod lead;
 pub mod local_time;
 pub mod lot;
 pub mod record;
+pub mod staff;

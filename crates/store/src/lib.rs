@@ -28,6 +28,7 @@ pub mod inbox;
 mod postgres;
 mod sql;
 mod sqlite;
+pub mod staff;
 mod tables;
 mod writer;
 

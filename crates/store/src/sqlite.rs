@@ -35,6 +35,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::consents::SCHEMA,
     tables::signatures::SCHEMA,
     tables::leads::deliveries::SCHEMA,
+    tables::leads::desk::SCHEMA,
+    tables::staff::SCHEMA,
 ];
 
 const DEALER_SCHEMA: &str = "

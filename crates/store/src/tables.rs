@@ -16,6 +16,7 @@ pub(super) mod leads;
 pub(super) mod publisher;
 pub(super) mod push;
 pub(super) mod signatures;
+pub(super) mod staff;
 pub(super) mod tasks;
 
 /// A connection, for reading.

@@ -12,6 +12,7 @@ pub mod adcp;
 pub mod call;
 pub mod card;
 pub mod check_config;
+pub mod console;
 mod course;
 pub mod dealers;
 pub mod discover;
@@ -57,6 +58,8 @@ enum Command {
     Import(import::Arguments),
     /// Read, show and export the leads received.
     Leads(leads::Arguments),
+    /// Say who may come into the console, and read the record of what they did.
+    Console(console::Arguments),
     /// Create, list and revoke the keys with which callers say who they are.
     Keys(keys::Arguments),
     /// Decide what waits for a publisher's people: accounts, creatives and media buys.
@@ -124,6 +127,7 @@ pub fn run(
         Command::CheckConfig(arguments) => check_config::run(arguments, &context),
         Command::Import(arguments) => import::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),
+        Command::Console(arguments) => console::run(arguments, &context),
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Publisher(arguments) => publisher::run(arguments, &context),
         Command::Migrate(arguments) => migrate::run(&arguments, &context),

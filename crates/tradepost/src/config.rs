@@ -42,6 +42,8 @@ pub struct Server {
     pub listen: SocketAddr,
     /// Where it answers the people who run it, besides.
     pub operator_listen: Option<SocketAddr>,
+    /// The console for the dealers' people, which there is none of when `None`.
+    pub console: Option<Console>,
     /// The largest request body in bytes.
     pub max_body_bytes: usize,
     /// How long a request may take to arrive, headers and body each.
@@ -79,6 +81,7 @@ impl Server {
         let keys = [
             ("server.listen", self.listen != other.listen),
             ("server.operator_listen", self.operator_listen != other.operator_listen),
+            ("server.console", self.console != other.console),
             ("server.max_body_bytes", self.max_body_bytes != other.max_body_bytes),
             ("server.read_timeout", self.read_timeout != other.read_timeout),
             ("server.request_timeout", self.request_timeout != other.request_timeout),
@@ -120,6 +123,20 @@ impl Server {
     pub fn origin(&self, address: SocketAddr) -> Origin {
         Origin { secure: self.tls.is_some(), address }
     }
+}
+
+/// The console for the dealers' people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Console {
+    /// Where it listens: on this machine, unless TLS is spoken or a proxy speaks it.
+    pub listen: SocketAddr,
+    /// The absolute base address under which browsers reach it, without a slash at the end, where a
+    /// proxy stands before it.
+    pub public_url: Option<String>,
+    /// For how long somebody stays signed in.
+    pub session_lifetime: SignedDuration,
+    /// For how long of these somebody may do nothing.
+    pub session_idle: SignedDuration,
 }
 
 /// A dealer or dealer group: one agent, one card.

@@ -5,6 +5,7 @@ pub mod aap;
 pub mod adcp;
 pub mod cli;
 pub mod config;
+pub mod console;
 pub mod delivery;
 pub mod gate;
 pub mod log;

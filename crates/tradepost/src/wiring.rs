@@ -1,7 +1,7 @@
 //! What a configuration sets up: its agents on one store, behind one desk.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -35,11 +35,28 @@ pub struct Wiring {
     pub notices: Vec<Arc<Notices>>,
     /// What delivers the leads of its dealers, once somebody runs it.
     pub deliveries: Arc<Deliveries>,
+    /// Its dealers at work.
+    pub sellers: Arc<Sellers>,
+    /// What they keep.
+    pub store: Arc<Store>,
+    /// What time it is.
+    pub clock: Clock,
     publishers: Vec<SharedAgent>,
-    store: Arc<Store>,
     means: Means,
     /// Where it listens, as cards name it.
     origin: Origin,
+}
+
+/// The dealers of a process at work, who can be replaced while it runs.
+#[derive(Debug)]
+pub struct Sellers(RwLock<Vec<Arc<Seller>>>);
+
+impl Sellers {
+    /// All of them, in the order of the configuration.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Seller>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Wiring {
@@ -68,9 +85,10 @@ impl Wiring {
             Deliveries::open(&dealers, Arc::clone(&store), clock.clone(), Edge::system())?;
         let deliveries = Arc::new(deliveries);
         let ground = Ground { store: &store, means: &means, origin, deliveries: &deliveries };
-        let agents = agents(dealers, &publishers, &ground)?;
-        let desk = desk(&server, &store, clock, agents);
-        Ok(Self { desk, notices, deliveries, publishers, store, means, origin })
+        let sellers = sellers(dealers, &ground)?;
+        let desk = desk(&server, &store, clock.clone(), agents(&sellers, &publishers));
+        let sellers = Arc::new(Sellers(RwLock::new(sellers)));
+        Ok(Self { desk, notices, deliveries, sellers, store, clock, publishers, means, origin })
     }
 
     /// Puts other dealers in the place of those there are; what they have begun they finish.
@@ -82,9 +100,10 @@ impl Wiring {
         let (store, means, deliveries) = (&self.store, &self.means, &self.deliveries);
         let ground = Ground { store, means, origin: self.origin, deliveries };
         let destinations = dealers.clone();
-        let agents = agents(dealers, &self.publishers, &ground)?;
+        let sellers = sellers(dealers, &ground)?;
         deliveries.replace(&destinations)?;
-        self.desk.replace(agents);
+        self.desk.replace(agents(&sellers, &self.publishers));
+        *self.sellers.0.write().unwrap_or_else(PoisonError::into_inner) = sellers;
         Ok(())
     }
 }
@@ -97,19 +116,16 @@ struct Ground<'a> {
     deliveries: &'a Arc<Deliveries>,
 }
 
-/// Dealers before publishers: the first that answers on a host is reached there.
-fn agents(
-    dealers: Vec<Dealer>,
-    publishers: &[SharedAgent],
-    ground: &Ground<'_>,
-) -> Result<Vec<SharedAgent>, Fault> {
+fn sellers(dealers: Vec<Dealer>, ground: &Ground<'_>) -> Result<Vec<Arc<Seller>>, Fault> {
     let Ground { store, means, origin, deliveries } = *ground;
-    let open = |dealer| {
-        let seller = Seller::open(dealer, store, means, origin, deliveries)?;
-        Ok(Arc::new(seller) as SharedAgent)
-    };
-    let dealers = dealers.into_iter().map(open).collect::<Result<Vec<_>, Fault>>()?;
-    Ok(dealers.into_iter().chain(publishers.iter().cloned()).collect())
+    let open = |dealer| Seller::open(dealer, store, means, origin, deliveries).map(Arc::new);
+    dealers.into_iter().map(open).collect()
+}
+
+/// Dealers before publishers: the first that answers on a host is reached there.
+fn agents(sellers: &[Arc<Seller>], publishers: &[SharedAgent]) -> Vec<SharedAgent> {
+    let sellers = sellers.iter().map(|seller| Arc::clone(seller) as SharedAgent);
+    sellers.chain(publishers.iter().cloned()).collect()
 }
 
 /// A desk with these agents on a store.

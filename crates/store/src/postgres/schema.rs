@@ -6,7 +6,7 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -270,4 +270,53 @@ const FIRST: &str = r#"
         PRIMARY KEY (publisher, key, nonce)
     );
     CREATE INDEX used_signatures_by_end ON used_signatures (publisher, until);
+"#;
+
+const STAFF: &str = r#"
+    CREATE TABLE lead_progress (
+        lead_id     TEXT PRIMARY KEY,
+        dealer_id   TEXT NOT NULL,
+        stage       TEXT NOT NULL,
+        changed_at  BIGINT,
+        changed_by  TEXT,
+        seen_at     BIGINT,
+        answered_at BIGINT
+    );
+    CREATE TABLE lead_notes (               -- go when the customer is erased
+        key       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        lead_id   TEXT NOT NULL,
+        dealer_id TEXT NOT NULL,
+        at        BIGINT NOT NULL,
+        author    TEXT NOT NULL,
+        text      TEXT NOT NULL
+    );
+    CREATE INDEX lead_notes_by_lead ON lead_notes (lead_id, key);
+    CREATE TABLE staff (
+        name       TEXT COLLATE "C" PRIMARY KEY,
+        dealer_id  TEXT,                    -- NULL: every dealer's
+        role       TEXT NOT NULL,
+        password   TEXT NOT NULL,           -- hashed, a PHC string
+        created_at BIGINT NOT NULL
+    );
+    CREATE TABLE staff_sessions (
+        id         TEXT COLLATE "C" PRIMARY KEY,
+        hash       BYTEA NOT NULL UNIQUE,   -- SHA-256 of the cookie
+        name       TEXT COLLATE "C" NOT NULL REFERENCES staff (name),
+        begun_at   BIGINT NOT NULL,
+        seen_at    BIGINT NOT NULL,
+        expires_at BIGINT NOT NULL,
+        browser    TEXT NOT NULL
+    );
+    CREATE INDEX staff_sessions_by_name ON staff_sessions (name);
+    CREATE TABLE audit_log (
+        chain     TEXT COLLATE "C" NOT NULL,    -- a dealer's id, or * for what concerns all of them
+        seq       BIGINT NOT NULL,          -- from 1, without a gap
+        at        BIGINT NOT NULL,
+        actor     TEXT NOT NULL,
+        deed      TEXT NOT NULL,
+        subject   TEXT,
+        detail    TEXT,
+        hash      BYTEA NOT NULL,           -- of all this and the hash before it
+        PRIMARY KEY (chain, seq)
+    );
 "#;

@@ -170,6 +170,7 @@ impl Transaction<'_> {
         ] {
             self.0.execute("erasing a lead", statement, params![lead_id])?;
         }
+        self.erase_notes(lead_id)?;
         self.log_consent(&lead.dealer_id, lead_id, ConsentKind::Erased, now, None)?;
         self.move_lead(lead, LeadState::Erased, LeadEventKind::Erased, now)?;
         self.end_deliveries_of(lead_id, now)?;

@@ -12,6 +12,7 @@ use super::Database;
 use crate::sql::{Cell, Column as _, Read, Row, params};
 
 pub(crate) mod deliveries;
+pub(crate) mod desk;
 mod schema;
 mod taking;
 #[cfg(test)]

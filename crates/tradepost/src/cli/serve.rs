@@ -25,6 +25,7 @@ use crate::log::Log;
 use crate::wiring::{self, Wiring};
 
 mod demo;
+mod desk;
 pub(super) mod lock;
 mod reload;
 
@@ -135,6 +136,7 @@ async fn serve(
     let (dealers, publishers) = (config.dealers.len(), config.publishers.len());
     let wiring = Wiring::open(config, Arc::new(store), clock, address)
         .map_err(|fault| Failure::fault(&fault))?;
+    let console = desk::open(&wiring, &server, reload.is_demo(), address).await?;
     let desk = Arc::clone(&wiring.desk);
     let wiring = Arc::new(wiring);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
@@ -165,6 +167,7 @@ async fn serve(
     tracing::info!(%address, dealers, publishers, "started");
     // Scripts wait for this line.
     context.output.line(format!("listening on {}", server.origin(address)));
+    let console = console.map(|console| console.serve(&server, tls.clone(), context));
     let listener = match tls {
         Some(identity) => http::server::Listener::over_tls(listener, identity),
         None => listener.into(),
@@ -186,7 +189,7 @@ async fn serve(
         })
     });
     http::server::serve(listener, wiring::site(desk), &server.http(), stop).await;
-    if let Some(watched) = watched {
+    for watched in watched.into_iter().chain(console) {
         watched.abort();
     }
     drop(stop_deliveries);
@@ -196,7 +199,7 @@ async fn serve(
 }
 
 /// The listener of those who run the server: a few connections, whoever has them.
-fn for_operators(server: &Server) -> Server {
+pub(super) fn for_operators(server: &Server) -> Server {
     const CONNECTIONS: usize = 64;
     Server { max_connections: CONNECTIONS, connections_per_address: CONNECTIONS, ..server.clone() }
 }

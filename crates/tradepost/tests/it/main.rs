@@ -25,6 +25,7 @@ mod config;
 #[expect(dead_code, reason = "a process of the tests keeps everything in a store, unlike `main`")]
 #[path = "../../../server/examples/conformance/main.rs"]
 mod conformance;
+mod console;
 mod decisions;
 mod delivery;
 mod examples;

@@ -136,6 +136,17 @@ impl Process {
         address.split_whitespace().next().unwrap().parse().unwrap()
     }
 
+    /// What a line of its log says after these words, once it is there.
+    pub fn said(&self, words: &str) -> String {
+        let found = || {
+            let log = self.log();
+            let line = log.lines().find_map(|line| Some(line.split_once(words)?.1.to_owned()));
+            line.filter(|_| log.ends_with('\n'))
+        };
+        self.until(words, || found().is_some());
+        found().unwrap()
+    }
+
     /// Waits until something is so.
     pub fn until(&self, what: &str, is_so: impl Fn() -> bool) {
         for _ in 0..1_000 {

@@ -88,11 +88,10 @@ impl Transaction<'_> {
 
     /// Keeps deliveries that somebody has asked for, in the place of those to the same destinations
     /// that wait or were given up.
-    pub(crate) fn deliver_again(
-        &self,
-        wanted: &[NewDelivery],
-        now: Timestamp,
-    ) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn deliver_again(&self, wanted: &[NewDelivery], now: Timestamp) -> Result<(), Fault> {
         for wanted in wanted {
             let (lead, destination) = (&wanted.lead_id, &wanted.destination);
             self.0.execute(

@@ -37,6 +37,11 @@ pub(super) async fn follow(hangups: Signal, reload: Arc<Reload>, wiring: Arc<Wir
 }
 
 impl Reload {
+    /// Whether the demo dealer is played.
+    pub(super) fn is_demo(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.demo)
+    }
+
     fn run(&self, wiring: &Wiring) {
         if let Some(identity) = &self.tls {
             identity.reload();

@@ -13,7 +13,7 @@ use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, prose, reject, whole, words};
 use super::{auth, delivery, leads, rooftop};
-use crate::config::{CardSigning, Dealer, RateLimit, Server, Tls, WebOrigin};
+use crate::config::{CardSigning, Console, Dealer, RateLimit, Server, Tls, WebOrigin};
 
 const DAY: i64 = 24;
 const NOTHING: (SignedDuration, &str) = (SignedDuration::ZERO, "0s");
@@ -21,6 +21,7 @@ const MOMENT: (SignedDuration, &str) = (SignedDuration::from_millis(100), "100ms
 const FIVE_MINUTES: (SignedDuration, &str) = (SignedDuration::from_mins(5), "5m");
 const HOUR: (SignedDuration, &str) = (SignedDuration::from_hours(1), "1h");
 const ONE_DAY: (SignedDuration, &str) = (SignedDuration::from_hours(DAY), "24h");
+const THIRTY_DAYS: (SignedDuration, &str) = (SignedDuration::from_hours(30 * DAY), "30d");
 const TEN_YEARS: (SignedDuration, &str) = (SignedDuration::from_hours(3650 * DAY), "3650d");
 
 impl Default for Server {
@@ -28,6 +29,7 @@ impl Default for Server {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             operator_listen: None,
+            console: None,
             max_body_bytes: 256 * 1024, // E-004
             read_timeout: SignedDuration::from_secs(10),
             request_timeout: SignedDuration::from_secs(5),
@@ -57,6 +59,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
     read_object!(value, at, problems, closed {
         optional "listen" => listen: values::socket,
         optional "operator_listen" => operator_listen: values::socket,
+        optional "console" => console: read_console,
         optional "max_body_bytes" => max_body_bytes: whole(1_024, 64 * 1_024 * 1_024),
         optional "read_timeout" => read_timeout: duration(MOMENT, FIVE_MINUTES),
         optional "request_timeout" => request_timeout: duration(MOMENT, FIVE_MINUTES),
@@ -74,10 +77,20 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         },
         optional "tls" => tls: read_tls,
     });
+    let is_open = |console: &&Console| {
+        let proxied = console.public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
+        !console.listen.ip().is_loopback() && tls.is_none() && !proxied
+    };
+    if console.as_ref().filter(is_open).is_some() {
+        let message = "must be on this machine, such as 127.0.0.1:8090, unless there is [server.tls] or a \
+                       proxy with TLS, which public_url names";
+        reject(&at.key("console").key("listen"), problems, message);
+    }
     let default = Server::default();
     Some(Server {
         listen: listen.unwrap_or(default.listen),
         operator_listen,
+        console,
         max_body_bytes: max_body_bytes.unwrap_or(default.max_body_bytes),
         read_timeout: read_timeout.unwrap_or(default.read_timeout),
         request_timeout: request_timeout.unwrap_or(default.request_timeout),
@@ -92,6 +105,22 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         trust_forwarded_for: trust_forwarded_for.unwrap_or(default.trust_forwarded_for),
         web_origins: web_origins.unwrap_or(default.web_origins),
         tls,
+    })
+}
+
+/// `[server.console]`
+fn read_console(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Console> {
+    read_object!(value, at, problems, closed {
+        required "listen" => listen: values::socket,
+        optional "public_url" => public_url: values::web_base,
+        optional "session_lifetime" => session_lifetime: duration(FIVE_MINUTES, THIRTY_DAYS),
+        optional "session_idle" => session_idle: duration(FIVE_MINUTES, THIRTY_DAYS),
+    });
+    Some(Console {
+        public_url,
+        session_lifetime: session_lifetime.unwrap_or(SignedDuration::from_hours(12)),
+        session_idle: session_idle.unwrap_or(SignedDuration::from_hours(2)),
+        listen: listen?,
     })
 }
 

@@ -1,0 +1,233 @@
+//! The dealer's people: what each of them is for, how far they are with a lead, and the record of what
+//! they have seen and done.
+//!
+//! The record is a chain as that of consents is: the hash of each entry covers that of the one before,
+//! so none can be changed or taken out without breaking all that follow. An entry names a lead by its id
+//! and holds nothing of a customer, so it can stay when the customer is erased.
+
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::words;
+
+use crate::consent::{Hash, START, hex};
+
+words! {
+    /// What somebody is for.
+    pub enum Role {
+        /// Sells: sees leads and works on them.
+        Desk = "desk",
+        /// Answers for the desk: releases, withdraws and erases leads, too, and sees who did what.
+        Manager = "manager",
+        /// Sees to it that everything runs, and sees nothing of customers.
+        Engineer = "engineer",
+    }
+}
+
+words! {
+    /// How far the dealer's people are with a lead.
+    pub enum Stage {
+        /// Nobody has taken it on.
+        New = "new",
+        /// Somebody has.
+        Working = "working",
+        /// The customer has bought.
+        Sold = "sold",
+        /// The customer has not.
+        Lost = "lost",
+    }
+}
+
+words! {
+    /// What somebody has done.
+    pub enum Deed {
+        /// Came in.
+        SignedIn = "signed_in",
+        /// Left.
+        SignedOut = "signed_out",
+        /// Ended a session, of themselves or of somebody else.
+        SessionEnded = "session_ended",
+        /// Was shown a lead.
+        LeadSeen = "lead_seen",
+        /// Wrote a note about a lead.
+        NoteAdded = "note_added",
+        /// Said how far they are with a lead.
+        StageChanged = "stage_changed",
+        /// Had a lead delivered again.
+        LeadResent = "lead_resent",
+        /// Released a lead that was held back.
+        LeadReleased = "lead_released",
+        /// Noted that the customer has withdrawn the consent.
+        ConsentRevoked = "consent_revoked",
+        /// Erased what a lead said about its customer.
+        LeadErased = "lead_erased",
+        /// Let somebody in from now on.
+        MemberAdded = "member_added",
+        /// Gave somebody another password.
+        PasswordSet = "password_set",
+        /// Lets somebody in no more.
+        MemberRemoved = "member_removed",
+    }
+}
+
+/// Something that is to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEntry {
+    /// Whose record: a dealer's; `*` for what concerns all dealers of a process. No dealer's id is
+    /// that.
+    pub chain: String,
+    /// When, to the millisecond.
+    pub at: Timestamp,
+    /// Who: a member's name, or `command line`.
+    pub actor: String,
+    /// What.
+    pub deed: Deed,
+    /// With what: a lead's id, a session's, a member's name.
+    pub subject: Option<String>,
+    /// More about it, in our words.
+    pub detail: Option<String>,
+}
+
+/// The record of what concerns all dealers of a process.
+pub const EVERYBODY: &str = "*";
+
+impl NewEntry {
+    /// The hash of the entry with this number after the one with the hash `previous`.
+    #[must_use]
+    pub fn hash(&self, seq: i64, previous: &Hash) -> Hash {
+        let mut hasher = Sha256::new();
+        hasher.update(b"tradepost audit entry 1\n");
+        let (seq, at) = (seq.to_string(), self.at.as_millisecond().to_string());
+        let optional = |text: &'_ Option<String>| text.clone().unwrap_or_default();
+        let (subject, detail) = (optional(&self.subject), optional(&self.detail));
+        for text in [
+            &hex(previous),
+            &self.chain,
+            &seq,
+            &at,
+            &self.actor,
+            &self.deed.name().to_owned(),
+            &subject,
+            &detail,
+        ] {
+            hasher.update((text.len() as u64).to_be_bytes());
+            hasher.update(text);
+        }
+        hasher.finalize().into()
+    }
+}
+
+/// An entry as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number in its record, from 1, without a gap.
+    pub seq: i64,
+    /// What it says.
+    pub said: NewEntry,
+    /// Its hash.
+    pub hash: Hash,
+}
+
+/// What looking through a record has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordCheck {
+    /// Whose record.
+    pub chain: String,
+    /// How many entries it has.
+    pub entries: usize,
+    /// The hash of the last one.
+    pub head: Hash,
+    /// The entries that were changed, or before which one is missing.
+    pub faults: Vec<i64>,
+}
+
+impl RecordCheck {
+    /// For a record of which nothing has been seen.
+    #[must_use]
+    pub fn new(chain: String) -> Self {
+        Self { chain, entries: 0, head: START, faults: Vec::new() }
+    }
+
+    /// Takes the next entry.
+    pub fn take(&mut self, entry: &Entry) {
+        self.entries += 1;
+        let expected = i64::try_from(self.entries).unwrap_or(i64::MAX);
+        let is_whole =
+            entry.seq == expected && entry.said.hash(entry.seq, &self.head) == entry.hash;
+        if !is_whole {
+            self.faults.push(entry.seq);
+        }
+        self.head = entry.hash;
+    }
+}
+
+/// A remark of the dealer's people about a lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// When it was written.
+    pub at: Timestamp,
+    /// By whom.
+    pub author: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// How the dealer's people stand with a lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// How far they are.
+    pub stage: Stage,
+    /// Since when, and who said so; `None` while nobody has.
+    pub changed: Option<(Timestamp, String)>,
+    /// When somebody of them first saw it.
+    pub seen_at: Option<Timestamp>,
+    /// When somebody of them first took it on.
+    pub answered_at: Option<Timestamp>,
+}
+
+impl Default for Progress {
+    /// Nobody has looked at it.
+    fn default() -> Self {
+        Self { stage: Stage::New, changed: None, seen_at: None, answered_at: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(seq: i64, actor: &str, previous: &Hash) -> Entry {
+        let said = NewEntry {
+            chain: "larkspur".into(),
+            at: Timestamp::UNIX_EPOCH,
+            actor: actor.into(),
+            deed: Deed::LeadSeen,
+            subject: Some("lead_1".into()),
+            detail: None,
+        };
+        let hash = said.hash(seq, previous);
+        Entry { seq, said, hash }
+    }
+
+    fn check(entries: &[Entry]) -> Vec<i64> {
+        let mut check = RecordCheck::new("larkspur".into());
+        entries.iter().for_each(|entry| check.take(entry));
+        check.faults
+    }
+
+    #[test]
+    fn what_was_changed_or_taken_out_shows() {
+        let first = entry(1, "ada", &START);
+        let second = entry(2, "grace", &first.hash);
+        let third = entry(3, "ada", &second.hash);
+        assert_eq!(check(&[first.clone(), second.clone(), third.clone()]), []);
+        assert_eq!(check(&[first.clone(), third.clone()]), [3], "one is missing");
+        let mut other = second.clone();
+        other.said.actor = "ada".into();
+        assert_eq!(check(&[first.clone(), other, third]), [2], "one was changed");
+        let mut moved = second;
+        moved.said.subject = None;
+        moved.said.detail = Some("lead_1".into());
+        assert_eq!(check(&[first, moved]), [2], "where something stands counts");
+    }
+}

@@ -1,0 +1,207 @@
+//! What the console asks of the store: who may come in, what they work on, and what they have done.
+
+use jiff::Timestamp;
+use tradepost_dealer::consent::Hash;
+use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
+use tradepost_dealer::staff::{Entry, NewEntry, Note, Progress, RecordCheck, Role, Stage};
+use tradepost_wire::fault::Fault;
+
+use super::Store;
+
+/// Somebody who may come in.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The name, by which they sign in.
+    pub name: String,
+    /// Whose people they are; every dealer's of the process when `None`.
+    pub dealer_id: Option<String>,
+    /// What they are for.
+    pub role: Role,
+    /// The password, hashed: a PHC string.
+    pub password: String,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+impl std::fmt::Debug for Member {
+    /// Without the password's hash.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Member");
+        shown.field("name", &self.name).field("role", &self.role).finish_non_exhaustive()
+    }
+}
+
+/// Somebody's session in a browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// By which it is listed and ended. It lets nobody in.
+    pub id: String,
+    /// Whose.
+    pub name: String,
+    /// Since when.
+    pub begun_at: Timestamp,
+    /// When it was used last, give or take a minute.
+    pub seen_at: Timestamp,
+    /// When it ends, however much it is used.
+    pub expires_at: Timestamp,
+    /// What the browser said that it is, shortened.
+    pub browser: String,
+}
+
+/// Which leads are wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LeadFilter<'a> {
+    /// Of this dealer.
+    pub dealer_id: Option<&'a str>,
+    /// In this state.
+    pub state: Option<LeadState>,
+    /// At this stage.
+    pub stage: Option<Stage>,
+    /// In which this text stands somewhere, whatever its case.
+    pub text: Option<&'a str>,
+    /// The oldest first, and not the latest.
+    pub oldest_first: bool,
+    /// How many at most.
+    pub limit: u32,
+    /// How many are left out before.
+    pub skip: u32,
+}
+
+/// From whom a submission of a lead came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// When it came.
+    pub at: Timestamp,
+    /// The credential's name, or `anonymous`.
+    pub principal: String,
+    /// What the agent calls itself.
+    pub agent: Option<String>,
+    /// Whether the lead was known already.
+    pub is_repeated: bool,
+    /// Why the lead was held back, if it was.
+    pub held_for: Option<HeldFor>,
+    /// How far the people are with the lead, if anybody has looked at it.
+    pub stage: Option<Stage>,
+}
+
+impl Store {
+    /// Somebody who may come in.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn member(&self, name: &str) -> Result<Option<Member>, Fault> {
+        self.read(|db| db.member(name))
+    }
+
+    /// Those who see a dealer's leads, by name; everybody when no dealer is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn members(&self, dealer_id: Option<&str>) -> Result<Vec<Member>, Fault> {
+        self.read(|db| db.members(dealer_id))
+    }
+
+    /// The session with a cookie of this hash, and whose it is.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn session(&self, hash: &Hash) -> Result<Option<(Session, Member)>, Fault> {
+        self.read(|db| db.session(hash))
+    }
+
+    /// Sessions that have not expired, the latest first: of those who belong to a dealer alone, or of
+    /// everybody.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn sessions(
+        &self,
+        dealer_id: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<(Session, Member)>, Fault> {
+        self.read(|db| db.sessions(dealer_id, now))
+    }
+
+    /// Entries of a record before a number, the latest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn entries(&self, chain: &str, before: i64, limit: u32) -> Result<Vec<Entry>, Fault> {
+        self.read(|db| db.entries(chain, before, limit))
+    }
+
+    /// Looks through all records.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn check_records(&self) -> Result<Vec<RecordCheck>, Fault> {
+        self.read(|db| db.check_records())
+    }
+
+    /// Leads, with how the dealer's people stand with each.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn lead_list(&self, filter: &LeadFilter<'_>) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
+        self.read(|db| db.lead_list(filter))
+    }
+
+    /// How many leads there are in a state, at a stage.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn count_leads(
+        &self,
+        dealer_id: Option<&str>,
+        state: LeadState,
+        stage: Option<Stage>,
+    ) -> Result<u32, Fault> {
+        self.read(|db| db.count_leads(dealer_id, state, stage))
+    }
+
+    /// How the dealer's people stand with a lead, and what they wrote about it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn lead_work(&self, lead_id: &str) -> Result<(Progress, Vec<Note>), Fault> {
+        self.read(|db| Ok((db.progress(lead_id)?, db.notes(lead_id)?)))
+    }
+
+    /// Leads with an appointment that is confirmed for a period, and those that wait for a time.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn visits(
+        &self,
+        dealer_id: Option<&str>,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
+        self.read(|db| db.visits(dealer_id, from, until))
+    }
+
+    /// From whom leads came since a moment.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn origins(&self, dealer_id: Option<&str>, since: Timestamp) -> Result<Vec<Origin>, Fault> {
+        self.read(|db| db.origins(dealer_id, since))
+    }
+
+    /// Erases what a lead says about its customer, and records who did. Returns whether there was
+    /// something to erase.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn erase_lead(&self, lead_id: String, entry: NewEntry) -> Result<bool, Fault> {
+        let erased = self.write_blocking(move |tx| {
+            let erased = tx.erase_lead(&lead_id, entry.at)?;
+            if erased {
+                tx.record(&entry)?;
+            }
+            Ok(erased)
+        })?;
+        self.read(|db| db.0.empty_log())?;
+        Ok(erased)
+    }
+}

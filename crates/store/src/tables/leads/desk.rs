@@ -1,0 +1,255 @@
+//! What the dealer's people do with leads, and the lists that they work by.
+
+use jiff::Timestamp;
+use tradepost_dealer::record::{LeadRecord, LeadState};
+use tradepost_dealer::staff::{Note, Progress, Stage};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+
+use super::super::{Database, Transaction};
+use super::{LEAD, lead_record, word};
+use crate::sql::{Read, Row, params};
+use crate::staff::{LeadFilter, Origin};
+
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE lead_progress (
+        lead_id     TEXT PRIMARY KEY,
+        dealer_id   TEXT NOT NULL,
+        stage       TEXT NOT NULL,
+        changed_at  INTEGER,
+        changed_by  TEXT,
+        seen_at     INTEGER,
+        answered_at INTEGER
+    ) WITHOUT ROWID;
+    CREATE TABLE lead_notes (               -- go when the customer is erased
+        key       INTEGER PRIMARY KEY AUTOINCREMENT,
+        lead_id   TEXT NOT NULL,
+        dealer_id TEXT NOT NULL,
+        at        INTEGER NOT NULL,
+        author    TEXT NOT NULL,
+        text      TEXT NOT NULL
+    );
+    CREATE INDEX lead_notes_by_lead ON lead_notes (lead_id, key);
+";
+
+/// How the people stand with a lead, behind its own columns.
+const FIRST: usize = 29;
+
+impl Transaction<'_> {
+    /// Notes that somebody of the dealer's people has seen a lead; the first time counts.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn see_lead(&self, lead: &LeadRecord, now: Timestamp) -> Result<(), Fault> {
+        self.0.execute(
+            "noting that a lead was seen",
+            "INSERT INTO lead_progress (lead_id, dealer_id, stage, seen_at)
+             VALUES ($1, $2, 'new', $3)
+             ON CONFLICT (lead_id) DO UPDATE
+                 SET seen_at = coalesce(lead_progress.seen_at, excluded.seen_at)",
+            params![lead.lead_id, lead.dealer_id, now],
+        )?;
+        Ok(())
+    }
+
+    /// Notes how far somebody is with a lead; `false` when that is known already. Who takes it on for
+    /// the first time has answered.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn set_stage(
+        &self,
+        lead: &LeadRecord,
+        stage: Stage,
+        by: &str,
+        now: Timestamp,
+    ) -> Result<bool, Fault> {
+        let answered = (stage != Stage::New).then_some(now);
+        self.0
+            .execute(
+                "noting how far a lead is",
+                "INSERT INTO lead_progress
+                     (lead_id, dealer_id, stage, changed_at, changed_by, seen_at, answered_at)
+                 VALUES ($1, $2, $3, $4, $5, $4, $6)
+                 ON CONFLICT (lead_id) DO UPDATE SET stage = excluded.stage,
+                     changed_at = excluded.changed_at, changed_by = excluded.changed_by,
+                     seen_at = coalesce(lead_progress.seen_at, excluded.seen_at),
+                     answered_at = coalesce(lead_progress.answered_at, excluded.answered_at)
+                 WHERE lead_progress.stage <> excluded.stage",
+                params![lead.lead_id, lead.dealer_id, stage.name(), now, by, answered],
+            )
+            .map(|rows| rows > 0)
+    }
+
+    /// Adds a note to a lead; `false` when the lead has been erased: nothing is kept of its customer.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn add_note(&self, lead_id: &str, note: &Note) -> Result<bool, Fault> {
+        let lead = self.own_lead(lead_id)?.filter(|lead| lead.state != LeadState::Erased);
+        let Some(lead) = lead else {
+            return Ok(false);
+        };
+        self.0.execute(
+            "writing a note",
+            "INSERT INTO lead_notes (lead_id, dealer_id, at, author, text)
+             VALUES ($1, $2, $3, $4, $5)",
+            params![lead_id, lead.dealer_id, note.at, note.author, note.text],
+        )?;
+        Ok(true)
+    }
+
+    /// Erases what people wrote about a customer.
+    pub(in crate::tables) fn erase_notes(&self, lead_id: &str) -> Result<(), Fault> {
+        let sql = "DELETE FROM lead_notes WHERE lead_id = $1";
+        self.0.execute("erasing notes", sql, params![lead_id])?;
+        Ok(())
+    }
+}
+
+impl Database {
+    /// Leads with how the people stand with them, the latest first, or the oldest.
+    pub(crate) fn lead_list(
+        &self,
+        filter: &LeadFilter<'_>,
+    ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
+        let order = if filter.oldest_first { "ASC" } else { "DESC" };
+        let search = filter.text.map(|text| format!("%{}%", escaped(&text.to_lowercase())));
+        self.0.all(
+            "reading a list of leads",
+            &format!(
+                "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND ($2 IS NULL OR l.state = $2)
+                     AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)
+                     AND ($4 IS NULL OR lower(s.payload) LIKE $4 ESCAPE '!'
+                          OR lower(l.lead_id) LIKE $4 ESCAPE '!')
+                 ORDER BY l.received_at {order}, l.seq {order} LIMIT $5 OFFSET $6",
+                with_progress()
+            ),
+            params![
+                filter.dealer_id,
+                filter.state.map(LeadState::name),
+                filter.stage.map(Stage::name),
+                search,
+                filter.limit,
+                filter.skip,
+            ],
+            |row| Ok((lead_record(row)?, progress(row, FIRST)?)),
+        )
+    }
+
+    /// How many leads there are in a state at a stage.
+    pub(crate) fn count_leads(
+        &self,
+        dealer_id: Option<&str>,
+        state: LeadState,
+        stage: Option<Stage>,
+    ) -> Result<u32, Fault> {
+        self.0.one(
+            "counting leads",
+            "SELECT count(*) FROM leads l LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
+             WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = $2
+                 AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)",
+            params![dealer_id, state.name(), stage.map(Stage::name)],
+            |row| row.get(0),
+        )
+    }
+
+    /// How the people stand with a lead.
+    pub(crate) fn progress(&self, lead_id: &str) -> Result<Progress, Fault> {
+        let found = self.0.first(
+            "reading how far a lead is",
+            "SELECT stage, changed_at, changed_by, seen_at, answered_at FROM lead_progress
+             WHERE lead_id = $1",
+            params![lead_id],
+            |row| progress(row, 0),
+        )?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// What was written about a lead, the first note first.
+    pub(crate) fn notes(&self, lead_id: &str) -> Result<Vec<Note>, Fault> {
+        self.0.all(
+            "reading notes",
+            "SELECT at, author, text FROM lead_notes WHERE lead_id = $1 ORDER BY key",
+            params![lead_id],
+            |row| Ok(Note { at: row.get(0)?, author: row.get(1)?, text: row.get(2)? }),
+        )
+    }
+
+    /// Leads with an appointment that is confirmed for a period, or that waits for a time to be found.
+    pub(crate) fn visits(
+        &self,
+        dealer_id: Option<&str>,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
+        self.0.all(
+            "reading appointments",
+            &format!(
+                "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = 'received'
+                     AND (a.state = 'confirmed' AND a.starts_at >= $2 AND a.starts_at < $3
+                          OR a.state IN ('requested', 'proposed')
+                              AND coalesce(p.stage, 'new') IN ('new', 'working'))
+                 ORDER BY a.starts_at, l.seq",
+                with_progress()
+            ),
+            params![dealer_id, from, until],
+            |row| Ok((lead_record(row)?, progress(row, FIRST)?)),
+        )
+    }
+
+    /// From whom leads came since a moment, submission by submission.
+    pub(crate) fn origins(
+        &self,
+        dealer_id: Option<&str>,
+        since: Timestamp,
+    ) -> Result<Vec<Origin>, Fault> {
+        self.0.all(
+            "reading where leads came from",
+            "SELECT s.received_at, s.principal, s.payload, s.duplicate, l.held_for, p.stage
+             FROM lead_submissions s JOIN leads l ON l.lead_id = s.lead_id
+             LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
+             WHERE ($1 IS NULL OR s.dealer_id = $1) AND s.received_at >= $2 ORDER BY s.seq",
+            params![dealer_id, since],
+            |row| {
+                let payload: tradepost_wire::json::Value =
+                    tradepost_wire::json::from_str(&row.get::<String>(2)?)?;
+                let named = payload.pointer("/source_agent/name");
+                let named = named.or_else(|| payload.get("source_agent"));
+                Ok(Origin {
+                    at: row.get(0)?,
+                    principal: row.get(1)?,
+                    agent: named.and_then(|name| name.as_str()).map(str::to_owned),
+                    is_repeated: row.get(3)?,
+                    held_for: row.get::<Option<String>>(4)?.map(|_| word(row, 4)).transpose()?,
+                    stage: row.get::<Option<String>>(5)?.map(|_| word(row, 5)).transpose()?,
+                })
+            },
+        )
+    }
+}
+
+/// The query for leads, with how the people stand with each.
+fn with_progress() -> String {
+    let columns = ", p.stage, p.changed_at, p.changed_by, p.seen_at, p.answered_at FROM leads l ";
+    let lead = LEAD.replacen(" FROM leads l ", columns, 1);
+    format!("{lead} LEFT JOIN lead_progress p ON p.lead_id = l.lead_id")
+}
+
+/// A text that `LIKE` takes for itself.
+fn escaped(text: &str) -> String {
+    text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
+}
+
+fn progress(row: &Row<'_>, first: usize) -> Read<Progress> {
+    let Some(_) = row.get::<Option<String>>(first)? else {
+        return Ok(Progress::default());
+    };
+    let (at, by): (Option<Timestamp>, Option<String>) = (row.get(first + 1)?, row.get(first + 2)?);
+    Ok(Progress {
+        stage: word(row, first)?,
+        changed: at.zip(by),
+        seen_at: row.get(first + 3)?,
+        answered_at: row.get(first + 4)?,
+    })
+}

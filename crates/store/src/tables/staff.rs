@@ -1,0 +1,299 @@
+//! The dealer's people who come to the console, their sessions, and the record of what they do.
+
+use jiff::Timestamp;
+use tradepost_dealer::consent::{Hash, START};
+use tradepost_dealer::staff::{Entry, NewEntry, RecordCheck};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+
+use super::leads::word;
+use super::{Database, Transaction};
+use crate::sql::{Read, Row, params};
+use crate::staff::{Member, Session};
+
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE staff (
+        name       TEXT PRIMARY KEY,
+        dealer_id  TEXT,                    -- NULL: every dealer's
+        role       TEXT NOT NULL,
+        password   TEXT NOT NULL,           -- hashed, a PHC string
+        created_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE staff_sessions (
+        id         TEXT PRIMARY KEY,
+        hash       BLOB NOT NULL UNIQUE,    -- SHA-256 of the cookie
+        name       TEXT NOT NULL REFERENCES staff (name),
+        begun_at   INTEGER NOT NULL,
+        seen_at    INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        browser    TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX staff_sessions_by_name ON staff_sessions (name);
+    CREATE TABLE audit_log (
+        chain     TEXT NOT NULL,            -- a dealer's id, or * for what concerns all of them
+        seq       INTEGER NOT NULL,         -- from 1, without a gap
+        at        INTEGER NOT NULL,
+        actor     TEXT NOT NULL,
+        deed      TEXT NOT NULL,
+        subject   TEXT,
+        detail    TEXT,
+        hash      BLOB NOT NULL,            -- of all this and the hash before it
+        PRIMARY KEY (chain, seq)
+    ) WITHOUT ROWID;
+";
+
+const MEMBER: &str = "m.name, m.dealer_id, m.role, m.password, m.created_at";
+const SESSION: &str = "s.id, s.name, s.begun_at, s.seen_at, s.expires_at, s.browser";
+const ENTRY: &str = "chain, seq, at, actor, deed, subject, detail, hash";
+
+impl Transaction<'_> {
+    /// Lets somebody in from now on; `false` when the name is taken.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn add_member(&self, member: &Member) -> Result<bool, Fault> {
+        self.0
+            .execute(
+                "writing a member of the staff",
+                "INSERT INTO staff (name, dealer_id, role, password, created_at)
+                 VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+                params![
+                    member.name,
+                    member.dealer_id,
+                    member.role.name(),
+                    member.password,
+                    member.created_at,
+                ],
+            )
+            .map(|rows| rows > 0)
+    }
+
+    /// Gives somebody another password, and ends their sessions; `false` when nobody has the name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn set_password(&self, name: &str, password: &str) -> Result<bool, Fault> {
+        self.end_sessions_of(name)?;
+        self.0
+            .execute(
+                "changing a password",
+                "UPDATE staff SET password = $2 WHERE name = $1",
+                params![name, password],
+            )
+            .map(|rows| rows > 0)
+    }
+
+    /// Lets somebody in no more; `false` when nobody has the name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn remove_member(&self, name: &str) -> Result<bool, Fault> {
+        self.end_sessions_of(name)?;
+        self.0
+            .execute(
+                "removing a member of the staff",
+                "DELETE FROM staff WHERE name = $1",
+                params![name],
+            )
+            .map(|rows| rows > 0)
+    }
+
+    fn end_sessions_of(&self, name: &str) -> Result<(), Fault> {
+        self.0.execute(
+            "ending sessions",
+            "DELETE FROM staff_sessions WHERE name = $1",
+            params![name],
+        )?;
+        Ok(())
+    }
+
+    /// Begins a session, and forgets those that are over.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn begin_session(&self, session: &Session, hash: &Hash) -> Result<(), Fault> {
+        self.0.execute(
+            "forgetting sessions",
+            "DELETE FROM staff_sessions WHERE expires_at <= $1",
+            params![session.begun_at],
+        )?;
+        self.0.execute(
+            "writing a session",
+            "INSERT INTO staff_sessions (id, hash, name, begun_at, seen_at, expires_at, browser)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            params![
+                session.id,
+                hash,
+                session.name,
+                session.begun_at,
+                session.seen_at,
+                session.expires_at,
+                session.browser,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Notes that a session was used.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn touch_session(&self, id: &str, now: Timestamp) -> Result<(), Fault> {
+        self.0.execute(
+            "noting the use of a session",
+            "UPDATE staff_sessions SET seen_at = $2 WHERE id = $1 AND seen_at < $2",
+            params![id, now],
+        )?;
+        Ok(())
+    }
+
+    /// Ends a session; `false` when there is none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn end_session(&self, id: &str) -> Result<bool, Fault> {
+        let sql = "DELETE FROM staff_sessions WHERE id = $1";
+        self.0.execute("ending a session", sql, params![id]).map(|rows| rows > 0)
+    }
+
+    /// Records what somebody does, in the transaction that does it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn record(&self, entry: &NewEntry) -> Result<(), Fault> {
+        self.0.lock(&entry.chain)?;
+        let last = self.0.first(
+            "reading the last entry of a record",
+            "SELECT seq, hash FROM audit_log WHERE chain = $1 ORDER BY seq DESC LIMIT 1",
+            params![entry.chain],
+            |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<Hash>(1)?)),
+        )?;
+        let (seq, previous) = last.unwrap_or((0, START));
+        self.0.execute(
+            "writing an entry of a record",
+            "INSERT INTO audit_log (chain, seq, at, actor, deed, subject, detail, hash)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            params![
+                entry.chain,
+                seq + 1,
+                entry.at,
+                entry.actor,
+                entry.deed.name(),
+                entry.subject,
+                entry.detail,
+                entry.hash(seq + 1, &previous),
+            ],
+        )?;
+        Ok(())
+    }
+}
+
+impl Database {
+    pub(crate) fn member(&self, name: &str) -> Result<Option<Member>, Fault> {
+        let sql = format!("SELECT {MEMBER} FROM staff m WHERE m.name = $1");
+        self.0.first("reading a member of the staff", &sql, params![name], |row| member(row, 0))
+    }
+
+    /// Those who see a dealer, or everybody.
+    pub(crate) fn members(&self, dealer_id: Option<&str>) -> Result<Vec<Member>, Fault> {
+        let sql = format!(
+            "SELECT {MEMBER} FROM staff m
+             WHERE $1 IS NULL OR m.dealer_id IS NULL OR m.dealer_id = $1 ORDER BY m.name"
+        );
+        self.0.all("reading the staff", &sql, params![dealer_id], |row| member(row, 0))
+    }
+
+    pub(crate) fn session(&self, hash: &Hash) -> Result<Option<(Session, Member)>, Fault> {
+        let sql = format!(
+            "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
+             WHERE s.hash = $1"
+        );
+        self.0.first("reading a session", &sql, params![hash], |row| {
+            Ok((session(row)?, member(row, 6)?))
+        })
+    }
+
+    /// Sessions that have not expired, the latest first, each with whose it is: of those who belong to
+    /// a dealer alone, or of everybody.
+    pub(crate) fn sessions(
+        &self,
+        dealer_id: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<(Session, Member)>, Fault> {
+        let sql = format!(
+            "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
+             WHERE s.expires_at > $2 AND ($1 IS NULL OR m.dealer_id = $1)
+             ORDER BY s.seen_at DESC, s.id"
+        );
+        self.0.all("reading the sessions", &sql, params![dealer_id, now], |row| {
+            Ok((session(row)?, member(row, 6)?))
+        })
+    }
+
+    /// Entries of a record before a number, the latest first.
+    pub(crate) fn entries(
+        &self,
+        chain: &str,
+        before: i64,
+        limit: u32,
+    ) -> Result<Vec<Entry>, Fault> {
+        let sql = format!(
+            "SELECT {ENTRY} FROM audit_log WHERE chain = $1 AND seq < $2
+             ORDER BY seq DESC LIMIT $3"
+        );
+        self.0.all("reading a record", &sql, params![chain, before, limit], entry)
+    }
+
+    pub(crate) fn check_records(&self) -> Result<Vec<RecordCheck>, Fault> {
+        let chains: Vec<String> = self.0.all(
+            "reading whose records there are",
+            "SELECT DISTINCT chain FROM audit_log ORDER BY chain",
+            params![],
+            |row| row.get(0),
+        )?;
+        let sql = format!("SELECT {ENTRY} FROM audit_log WHERE chain = $1 ORDER BY seq");
+        let mut checks = Vec::new();
+        for chain in chains {
+            let mut check = RecordCheck::new(chain.clone());
+            self.0.each("checking a record", &sql, params![chain], |row| {
+                check.take(&entry(row)?);
+                Ok(true)
+            })?;
+            checks.push(check);
+        }
+        Ok(checks)
+    }
+}
+
+fn member(row: &Row<'_>, first: usize) -> Read<Member> {
+    Ok(Member {
+        name: row.get(first)?,
+        dealer_id: row.get(first + 1)?,
+        role: word(row, first + 2)?,
+        password: row.get(first + 3)?,
+        created_at: row.get(first + 4)?,
+    })
+}
+
+fn session(row: &Row<'_>) -> Read<Session> {
+    Ok(Session {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        begun_at: row.get(2)?,
+        seen_at: row.get(3)?,
+        expires_at: row.get(4)?,
+        browser: row.get(5)?,
+    })
+}
+
+fn entry(row: &Row<'_>) -> Read<Entry> {
+    let said = NewEntry {
+        chain: row.get(0)?,
+        at: row.get(2)?,
+        actor: row.get(3)?,
+        deed: word(row, 4)?,
+        subject: row.get(5)?,
+        detail: row.get(6)?,
+    };
+    Ok(Entry { seq: row.get(1)?, said, hash: row.get(7)? })
+}

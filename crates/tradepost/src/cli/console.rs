@@ -1,0 +1,365 @@
+//! `tradepost console`: who may come into the console, and the record of what they did there. A running
+//! server takes notice at its next request.
+
+use std::io::Read as _;
+
+use clap::{Subcommand, ValueEnum};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tradepost_dealer::consent::hex;
+use tradepost_dealer::local_time::short;
+use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry, Role};
+use tradepost_server::auth::key::is_name;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
+use tradepost_store::staff::Member;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::json;
+
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
+use super::place::Place;
+use super::{Context, Outcome};
+use crate::console::password;
+
+/// Who does what is done here.
+const ACTOR: &str = "command line";
+
+/// How many entries of the record are listed.
+const ENTRIES: u32 = 1_000;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Add, list and remove those who may come in.
+    User {
+        #[command(subcommand)]
+        command: User,
+    },
+    /// List what people have done, or check that nobody has tampered with it.
+    Audit {
+        /// Whose record: a dealer's id, or * for what concerns all dealers.
+        #[arg(long, value_name = "ID", default_value = EVERYBODY)]
+        dealer: String,
+        /// Check the chains of hashes of all records instead.
+        #[arg(long, conflicts_with = "dealer")]
+        verify: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum User {
+    /// Let somebody in from now on. The password is read from standard input; without one, one is
+    /// made up and shown, once.
+    Add {
+        /// The name, by which they sign in.
+        #[arg(value_parser = name)]
+        name: String,
+        /// What they are for.
+        #[arg(long, value_enum)]
+        role: Kind,
+        /// Whose people they are.
+        #[arg(long, value_name = "ID", required_unless_present = "all_dealers")]
+        dealer: Option<String>,
+        /// Let them see every dealer of the server.
+        #[arg(long, conflicts_with = "dealer")]
+        all_dealers: bool,
+        /// Read the password from standard input.
+        #[arg(long)]
+        password_stdin: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// List those who may come in.
+    List {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Give somebody another password, and end their sessions.
+    SetPassword {
+        /// The name.
+        name: String,
+        /// Read the password from standard input.
+        #[arg(long)]
+        password_stdin: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Let somebody in no more, and end their sessions.
+    Remove {
+        /// The name.
+        name: String,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Sells: sees leads and works on them.
+    Desk,
+    /// Answers for the desk: releases and erases leads, too, and sees who did what.
+    Manager,
+    /// Sees to it that everything runs, and sees nothing of customers.
+    Engineer,
+}
+
+impl From<Kind> for Role {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Desk => Self::Desk,
+            Kind::Manager => Self::Manager,
+            Kind::Engineer => Self::Engineer,
+        }
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the store cannot be used, or a name or a password cannot.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    let now = Clock::system().now();
+    match arguments.command {
+        Command::User { command } => match command {
+            User::Add { name, role, dealer, all_dealers: _, password_stdin, place } => {
+                let (text, is_shown) = new_password(password_stdin)?;
+                let password = password::hash(&text).map_err(|fault| Failure::fault(&fault))?;
+                let role = role.into();
+                let member = Member { name, dealer_id: dealer, role, password, created_at: now };
+                add(&place.create(None, context)?, member, now)?;
+                tell(&text, is_shown, context);
+                Ok(())
+            }
+            User::List { place } => list(&place.open(None, context)?, context),
+            User::SetPassword { name, password_stdin, place } => {
+                let store = place.open(None, context)?;
+                let (text, is_shown) = new_password(password_stdin)?;
+                let hashed = password::hash(&text).map_err(|fault| Failure::fault(&fault))?;
+                change(&store, name.to_lowercase(), Deed::PasswordSet, now, move |tx, name| {
+                    tx.set_password(name, &hashed)
+                })?;
+                tell(&text, is_shown, context);
+                Ok(())
+            }
+            User::Remove { name, place } => {
+                let store = place.open(None, context)?;
+                let of = name.to_lowercase();
+                change(&store, of, Deed::MemberRemoved, now, |tx, name| tx.remove_member(name))?;
+                context.output.talk(format!("{name} may come in no more"));
+                Ok(())
+            }
+        },
+        Command::Audit { verify: true, place, .. } => check(&place.open(None, context)?, context),
+        Command::Audit { dealer, place, .. } => {
+            audit(&place.open(None, context)?, &dealer, now, context)
+        }
+    }
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let text = text.to_lowercase();
+    if is_name(&text) {
+        return Ok(text);
+    }
+    Err("must be up to 64 letters, digits, dots, dashes and underscores, and begin with one of the \
+         first two"
+        .to_owned())
+}
+
+/// The password, and whether it was made up and so has to be shown.
+fn new_password(from_stdin: bool) -> Result<(String, bool), Failure> {
+    if !from_stdin {
+        let made_up = password::token().map_err(|fault| Failure::fault(&fault))?;
+        return Ok((made_up, true));
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .take(4 * password::LONGEST as u64)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::fault(&error))?;
+    let text = text.trim();
+    let length = text.chars().count();
+    if length < password::SHORTEST || text.len() > password::LONGEST {
+        let (least, most) = (password::SHORTEST, password::LONGEST);
+        let message =
+            format!("a password has {least} characters at least, and {most} bytes at most");
+        return Err(Failure::usage(message).hint("three or four words that do not belong together"));
+    }
+    Ok((text.to_owned(), false))
+}
+
+fn tell(password: &str, is_shown: bool, context: &Context) {
+    if !is_shown {
+        return;
+    }
+    if context.output.is_json() {
+        context.output.document(&json!({"password": password}));
+    } else {
+        context.output.line(password);
+        context.output.talk("this is the only time that the password is shown; it is kept hashed");
+    }
+}
+
+fn entry(chain: Option<&String>, deed: Deed, name: &str, at: Timestamp) -> NewEntry {
+    NewEntry {
+        chain: chain.map_or(EVERYBODY, String::as_str).to_owned(),
+        at,
+        actor: ACTOR.to_owned(),
+        deed,
+        subject: Some(name.to_owned()),
+        detail: None,
+    }
+}
+
+/// Lets somebody in from now on.
+///
+/// # Errors
+/// When the store fails, or the name is taken.
+pub(super) fn add(store: &Store, member: Member, now: Timestamp) -> Result<(), Failure> {
+    let entry = entry(member.dealer_id.as_ref(), Deed::MemberAdded, &member.name, now);
+    let entry = NewEntry { detail: Some(member.role.name().to_owned()), ..entry };
+    let added = store.write_blocking(move |tx| {
+        let added = tx.add_member(&member)?;
+        if added {
+            tx.record(&entry)?;
+        }
+        Ok(added)
+    });
+    if added.map_err(|fault| Failure::fault(&fault))? {
+        return Ok(());
+    }
+    Err(Failure::usage("somebody has this name").hint("`tradepost console user list` names all"))
+}
+
+fn change(
+    store: &Store,
+    name: String,
+    deed: Deed,
+    now: Timestamp,
+    act: impl Fn(&tradepost_store::Transaction<'_>, &str) -> Result<bool, Fault> + Send + 'static,
+) -> Outcome {
+    let member = store.member(&name).map_err(|fault| Failure::fault(&fault))?;
+    let unknown = || {
+        let message = format!("nobody has the name {name}");
+        Failure::usage(message).hint("`tradepost console user list` names all")
+    };
+    let member = member.ok_or_else(unknown)?;
+    let entry = entry(member.dealer_id.as_ref(), deed, &member.name, now);
+    let done = store.write_blocking(move |tx| {
+        let done = act(tx, &member.name)?;
+        if done {
+            tx.record(&entry)?;
+        }
+        Ok(done)
+    });
+    if done.map_err(|fault| Failure::fault(&fault))? { Ok(()) } else { Err(unknown()) }
+}
+
+fn list(store: &Store, context: &Context) -> Outcome {
+    let members = store.members(None).map_err(|fault| Failure::fault(&fault))?;
+    if context.output.is_json() {
+        let documents: Vec<_> = members
+            .iter()
+            .map(|member| {
+                json!({
+                    "name": member.name, "role": member.role, "dealer": member.dealer_id,
+                    "created_at": rfc3339(member.created_at),
+                })
+            })
+            .collect();
+        context.output.document(&documents);
+    } else if members.is_empty() {
+        context.output.talk("nobody may come in; add somebody with `tradepost console user add`");
+    } else {
+        let columns = ["NAME", "ROLE", "DEALER"].map(Column::Text);
+        let dealer = |member: &Member| member.dealer_id.clone().unwrap_or("every one".to_owned());
+        let row = |member: &Member| {
+            vec![member.name.clone(), member.role.name().to_owned(), dealer(member)]
+        };
+        let rows: Vec<_> = members.iter().map(row).collect();
+        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+    }
+    Ok(())
+}
+
+fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outcome {
+    let entries =
+        store.entries(chain, i64::MAX, ENTRIES).map_err(|fault| Failure::fault(&fault))?;
+    if context.output.is_json() {
+        let documents: Vec<_> = entries
+            .iter()
+            .map(|entry| {
+                json!({
+                    "seq": entry.seq, "at": rfc3339(entry.said.at), "actor": entry.said.actor,
+                    "deed": entry.said.deed, "subject": entry.said.subject,
+                    "detail": entry.said.detail, "hash": hex(&entry.hash),
+                })
+            })
+            .collect();
+        context.output.document(&documents);
+    } else if entries.is_empty() {
+        context.output.talk("nothing is recorded there");
+    } else {
+        let columns = ["NO", "WHEN", "WHO", "DID", "WITH", "DETAIL"].map(Column::Text);
+        let rows: Vec<_> = entries
+            .iter()
+            .map(|entry| {
+                let said = &entry.said;
+                vec![
+                    entry.seq.to_string(),
+                    short(said.at, &TimeZone::UTC, now),
+                    said.actor.clone(),
+                    said.deed.name().to_owned(),
+                    said.subject.clone().unwrap_or_default(),
+                    said.detail.clone().unwrap_or_default(),
+                ]
+            })
+            .collect();
+        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+    }
+    Ok(())
+}
+
+fn check(store: &Store, context: &Context) -> Outcome {
+    let checks = store.check_records().map_err(|fault| Failure::fault(&fault))?;
+    if context.output.is_json() {
+        let documents: Vec<_> = checks
+            .iter()
+            .map(|check| {
+                json!({
+                    "of": check.chain, "entries": check.entries, "head": hex(&check.head),
+                    "tampered_with": check.faults,
+                })
+            })
+            .collect();
+        context.output.document(&documents);
+    } else {
+        for check in &checks {
+            let (chain, entries, head) = (&check.chain, check.entries, hex(&check.head));
+            context.output.line(format!("{chain}: {entries} entries, head {head}"));
+        }
+    }
+    let faults: Vec<String> = checks
+        .iter()
+        .flat_map(|check| {
+            let said = |seq: &i64| format!("{}: entry {seq} or one before it", check.chain);
+            check.faults.iter().map(said)
+        })
+        .collect();
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::new(1, "the record was tampered with");
+    Err(Failure { lines: faults, ..failure })
+}

@@ -1,0 +1,113 @@
+//! The console beside the server: on a listener of its own, and for the demo with somebody who may try
+//! it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tradepost_dealer::demo::DEALER_ID;
+use tradepost_dealer::staff::Role;
+use tradepost_server::http::server::{Listener, serve};
+use tradepost_server::tls::Identity;
+use tradepost_store::staff::Member;
+
+use super::{Context, Failure, Server, Wiring, bind, for_operators};
+use crate::cli::console;
+use crate::config::Console as Settings;
+use crate::console::{Console, PATH, password};
+
+/// Whoever tries the demo's console.
+const DEMO_USER: &str = "demo";
+
+/// A console that is to be served.
+pub(super) struct Desk {
+    listener: TcpListener,
+    address: SocketAddr,
+    console: Console,
+    /// The password of whoever tries the demo's.
+    password: Option<String>,
+}
+
+/// Sets the console up, where the configuration has one, or the demo is played for this machine alone.
+///
+/// # Errors
+/// When its address cannot be had, or the store fails.
+pub(super) async fn open(
+    wiring: &Wiring,
+    server: &Server,
+    is_demo: bool,
+    address: SocketAddr,
+) -> Result<Option<Desk>, Failure> {
+    let (settings, listener, password) = match &server.console {
+        Some(settings) => (settings.clone(), bind(settings.listen).await?, None),
+        // Others could reach it, who have not read the password but could try some.
+        None if is_demo && address.ip().is_loopback() => {
+            let listener = bind(SocketAddr::new(address.ip(), 0)).await?;
+            (demo_settings(listener.1), listener, Some(try_out(wiring)?))
+        }
+        None => return Ok(None),
+    };
+    let console = Console::open(wiring, &settings, server).map_err(|it| Failure::fault(&it))?;
+    let (listener, address) = listener;
+    Ok(Some(Desk { listener, address, console, password }))
+}
+
+fn demo_settings(listen: SocketAddr) -> Settings {
+    Settings {
+        listen,
+        public_url: None,
+        session_lifetime: SignedDuration::from_hours(12),
+        session_idle: SignedDuration::from_hours(12),
+    }
+}
+
+/// Lets the demo's user in with a password of which nobody knows but who reads what we print, in place
+/// of the one of the last time.
+fn try_out(wiring: &Wiring) -> Result<String, Failure> {
+    let fault = |fault| Failure::fault(&fault);
+    let text = password::token().map_err(fault)?;
+    let hashed = password::hash(&text).map_err(fault)?;
+    let again = hashed.clone();
+    let is_known = wiring.store.write_blocking(move |tx| tx.set_password(DEMO_USER, &again));
+    if !is_known.map_err(fault)? {
+        let now = wiring.clock.now();
+        let member = Member {
+            name: DEMO_USER.to_owned(),
+            dealer_id: Some(DEALER_ID.to_owned()),
+            role: Role::Manager,
+            password: hashed,
+            created_at: now,
+        };
+        console::add(&wiring.store, member, now)?;
+    }
+    Ok(text)
+}
+
+impl Desk {
+    /// Serves it until the process ends.
+    pub(super) fn serve(
+        self,
+        server: &Server,
+        identity: Option<Arc<Identity>>,
+        context: &Context,
+    ) -> JoinHandle<()> {
+        let Self { listener, address, console, password } = self;
+        tracing::info!(%address, "listening for the console");
+        if let Some(password) = password {
+            let url = server.origin(address);
+            context
+                .output
+                .talk(format!("console: {url}{PATH} (name {DEMO_USER}, password {password})"));
+        }
+        let listener = match identity {
+            Some(identity) => Listener::over_tls(listener, identity),
+            None => listener.into(),
+        };
+        let settings = for_operators(server).http();
+        tokio::spawn(async move {
+            serve(listener, console.router(), &settings, std::future::pending()).await;
+        })
+    }
+}

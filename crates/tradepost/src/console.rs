@@ -1,0 +1,209 @@
+//! The console: what a dealer's people look at all day, in a browser.
+//!
+//! It has a listener of its own, so that neither the crowd of callers nor their ways of asking reach it,
+//! and each of its requests is answered on a thread where waiting for the store disturbs nobody. A
+//! page is HTML that works without script; nothing of it comes from elsewhere but the photos of the
+//! dealer's own listings. Who is let in is in `door`, what there is and who may have it in
+//! [`route`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use tradepost_dealer::staff::{Deed, NewEntry};
+use tradepost_server::background::piece;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
+
+use crate::aap::seller::Seller;
+use crate::config::{Console as Settings, Server};
+use crate::delivery::Deliveries;
+use crate::wiring::{Sellers, Wiring};
+use door::{Door, Visitor};
+use reply::Reply;
+use request::Asked;
+use route::{File, Route};
+
+mod deeds;
+mod door;
+mod offer;
+mod pages;
+pub mod password;
+mod reply;
+pub mod request;
+pub mod route;
+
+/// Where it is.
+pub const PATH: &str = "/console";
+
+/// The largest form: a note, and what browsers add.
+const FORM_BYTES: usize = 64 * 1024;
+
+/// How long a form may take to arrive.
+const FORM_TIME: Duration = Duration::from_secs(10);
+
+/// The console.
+#[derive(Debug)]
+pub struct Console {
+    store: Arc<Store>,
+    sellers: Arc<Sellers>,
+    deliveries: Arc<Deliveries>,
+    clock: Clock,
+    door: Door,
+    offers: offer::Offers,
+    trust_forwarded_for: bool,
+}
+
+/// Why there is no page.
+#[derive(Debug)]
+enum Stop {
+    /// Whoever asks has to sign in first.
+    SignIn,
+    /// The role has nothing to do there.
+    Forbidden,
+    /// There is no such thing, or it is another's.
+    NotFound,
+    /// The form is none of ours, or of a session that is over.
+    Stale,
+    /// What was filled in cannot be used, and why.
+    Unusable(&'static str),
+    /// We broke.
+    Broken(Fault),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Broken(fault)
+    }
+}
+
+impl Console {
+    /// Sets it up on what a process has. It is reached at the address that the settings name, over
+    /// TLS when the server has it.
+    ///
+    /// # Errors
+    /// When the operating system has no randomness.
+    pub fn open(wiring: &Wiring, settings: &Settings, server: &Server) -> Result<Self, Fault> {
+        let clock = wiring.clock.clone();
+        Ok(Self {
+            store: Arc::clone(&wiring.store),
+            sellers: Arc::clone(&wiring.sellers),
+            deliveries: Arc::clone(&wiring.deliveries),
+            door: Door::new(settings, server.tls.is_some(), &clock)?,
+            clock,
+            offers: offer::Offers::default(),
+            trust_forwarded_for: server.trust_forwarded_for,
+        })
+    }
+
+    /// What its listener serves.
+    #[must_use]
+    pub fn router(self) -> Router {
+        Router::new().fallback(handle).with_state(Arc::new(self))
+    }
+
+    /// Answers a request.
+    fn answer(&self, asked: &Asked) -> Reply {
+        let Some(route) = Route::of(&asked.method, &asked.path) else {
+            return self.stopped(asked, Stop::NotFound);
+        };
+        let answer = match route {
+            Route::File(File::Style) => Ok(Reply::style()),
+            Route::File(File::Script) => Ok(Reply::script()),
+            Route::File(File::Icon) => Ok(Reply::icon()),
+            Route::SignInPage => self.sign_in_page(asked, None),
+            Route::SignIn => self.sign_in(asked),
+            route => self.visit(asked, route),
+        };
+        answer.unwrap_or_else(|stop| self.stopped(asked, stop))
+    }
+
+    /// Answers somebody who has to be in.
+    fn visit(&self, asked: &Asked, route: Route<'_>) -> Result<Reply, Stop> {
+        let visitor = self.visitor(asked)?;
+        // Before anything is looked up: what is forbidden looks the same whether it is there or not.
+        if !route.right().is_of(visitor.member.role) {
+            return Err(Stop::Forbidden);
+        }
+        if route.changes() && !asked.proves(&visitor.secret) {
+            return Err(Stop::Stale);
+        }
+        match route {
+            Route::File(_) | Route::SignInPage | Route::SignIn => Err(Stop::NotFound),
+            Route::SignOut => self.sign_out(&visitor),
+            Route::Inbox => self.inbox(asked, &visitor),
+            Route::Leads => self.leads(asked, &visitor),
+            Route::Lead(id) => self.lead(asked, &visitor, id),
+            Route::AddNote(id) => self.add_note(asked, &visitor, id),
+            Route::SetStage(id) => self.set_stage(asked, &visitor, id),
+            Route::Resend(id) => self.resend(&visitor, id),
+            Route::Release(id) => self.release(&visitor, id),
+            Route::Revoke(id) => self.revoke(&visitor, id),
+            Route::EraseQuestion(id) => self.erase_question(asked, &visitor, id),
+            Route::Erase(id) => self.erase(asked, &visitor, id),
+            Route::Appointments => self.appointments(asked, &visitor),
+            Route::Inventory => self.inventory(asked, &visitor),
+            Route::Buyers => self.buyers(asked, &visitor),
+            Route::Card => self.card(asked, &visitor),
+            Route::Checklist => self.checklist(asked, &visitor),
+            Route::People => self.people(asked, &visitor),
+            Route::EndSession(id) => self.end_session(&visitor, id),
+            Route::Audit => self.audit(asked, &visitor),
+        }
+    }
+
+    /// The dealers whose people somebody is of, in the order of the configuration.
+    fn dealers(&self, visitor: &Visitor) -> Vec<Arc<Seller>> {
+        let sellers = self.sellers.all();
+        let own = |seller: &Arc<Seller>| match &visitor.member.dealer_id {
+            Some(id) => seller.dealer.terms.id == *id,
+            None => true,
+        };
+        sellers.into_iter().filter(own).collect()
+    }
+
+    /// An entry for the record of a dealer, or of what concerns all of them.
+    fn entry(
+        &self,
+        visitor: &Visitor,
+        dealer_id: Option<&str>,
+        deed: Deed,
+        subject: Option<String>,
+    ) -> NewEntry {
+        NewEntry {
+            chain: dealer_id.unwrap_or(tradepost_dealer::staff::EVERYBODY).to_owned(),
+            at: self.clock.now(),
+            actor: visitor.member.name.clone(),
+            deed,
+            subject,
+            detail: None,
+        }
+    }
+}
+
+async fn handle(State(console): State<Arc<Console>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let arriving = axum::body::to_bytes(body, FORM_BYTES);
+    let Ok(Ok(bytes)) = tokio::time::timeout(FORM_TIME, arriving).await else {
+        return bare(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large, or took too long\n");
+    };
+    let asked = Asked::read(&parts, &bytes, console.trust_forwarded_for);
+    let answered = piece("a page of the console", move || console.answer(&asked)).await;
+    answered.map_or_else(
+        || bare(StatusCode::INTERNAL_SERVER_ERROR, "something broke; it is in the log\n"),
+        Reply::into_response,
+    )
+}
+
+/// An answer where there can be no page.
+fn bare(status: StatusCode, text: &'static str) -> Response {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    reply::protect(response.headers_mut(), reply::NO_PHOTOS);
+    response
+}

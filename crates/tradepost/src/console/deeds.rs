@@ -1,0 +1,165 @@
+//! What people do with leads. Each deed and its entry in the record are one transaction, and leads move
+//! by the store's own transitions alone.
+
+use tradepost_dealer::delivery::NewDelivery;
+use tradepost_dealer::record::{LeadHistory, LeadState};
+use tradepost_dealer::staff::{Deed, NewEntry, Note, Stage};
+use tradepost_server::fault::Fault;
+use tradepost_store::Transaction;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::door::Visitor;
+use super::reply::Reply;
+use super::request::Asked;
+use super::{Console, PATH, Stop};
+
+/// The longest note.
+const NOTE: usize = 4_000;
+
+/// What a page says after something was done. The names stand in addresses, the texts on pages.
+const DONE: [(&str, &str); 9] = [
+    ("note", "Your note is kept."),
+    ("stage", "Noted."),
+    ("resent", "The lead is on its way again."),
+    ("released", "The lead is released. It is delivered like any other from now on."),
+    ("revoked", "The withdrawal is noted. Nobody may contact this customer any more."),
+    ("erased", "What this lead said about its customer is erased."),
+    ("session", "The session is ended."),
+    ("nothing", "Nothing has changed: somebody else was faster."),
+    ("nowhere", "There is no destination that wants this lead. An engineer can name one."),
+];
+
+/// The text for what was done, as the address names it.
+pub(super) fn done(asked: &Asked) -> Option<&'static str> {
+    let name = asked.asked_for("done")?;
+    DONE.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+impl Console {
+    /// A lead that somebody may see. That of another dealer is not there.
+    pub(super) fn own_lead(&self, visitor: &Visitor, id: &str) -> Result<LeadHistory, Stop> {
+        let history = self.store.lead_history(id)?.ok_or(Stop::NotFound)?;
+        let is_own = visitor.dealer_id().is_none_or(|own| own == history.lead.dealer_id);
+        if is_own { Ok(history) } else { Err(Stop::NotFound) }
+    }
+
+    fn lead_entry(&self, visitor: &Visitor, history: &LeadHistory, deed: Deed) -> NewEntry {
+        let lead = &history.lead;
+        self.entry(visitor, Some(&lead.dealer_id), deed, Some(lead.lead_id.clone()))
+    }
+
+    /// Does something and records it, if it could be done; says so on the lead's page.
+    fn act(
+        &self,
+        entry: NewEntry,
+        word: &str,
+        mut job: impl FnMut(&Transaction<'_>) -> Result<bool, Fault> + Send + 'static,
+    ) -> Result<Reply, Stop> {
+        let id = entry.subject.clone().unwrap_or_default();
+        let is_done = self.store.write_blocking(move |tx| {
+            let is_done = job(tx)?;
+            if is_done {
+                tx.record(&entry)?;
+            }
+            Ok(is_done)
+        })?;
+        if is_done {
+            self.deliveries.wake();
+        }
+        Ok(back(&id, if is_done { word } else { "nothing" }))
+    }
+
+    pub(super) fn add_note(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+        id: &str,
+    ) -> Result<Reply, Stop> {
+        let history = self.own_lead(visitor, id)?;
+        let text = asked.filled_in("text").ok_or(Stop::Unusable("A note needs a text."))?;
+        if text.chars().count() > NOTE {
+            return Err(Stop::Unusable("A note can have 4,000 characters."));
+        }
+        let entry = self.lead_entry(visitor, &history, Deed::NoteAdded);
+        let author = visitor.member.name.clone();
+        let note = Note { at: entry.at, author, text: text.replace("\r\n", "\n") };
+        let id = id.to_owned();
+        self.act(entry, "note", move |tx| tx.add_note(&id, &note))
+    }
+
+    pub(super) fn set_stage(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+        id: &str,
+    ) -> Result<Reply, Stop> {
+        let lead = self.own_lead(visitor, id)?;
+        let stage = asked.filled_in("stage").and_then(Stage::from_name);
+        let stage = stage.ok_or(Stop::Unusable("A lead is new, working, sold or lost."))?;
+        let mut entry = self.lead_entry(visitor, &lead, Deed::StageChanged);
+        entry.detail = Some(stage.name().to_owned());
+        let (by, now, lead) = (visitor.member.name.clone(), entry.at, lead.lead);
+        self.act(entry, "stage", move |tx| tx.set_stage(&lead, stage, &by, now))
+    }
+
+    /// Has a lead delivered again, to each destination that wants it.
+    pub(super) fn resend(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
+        let history = self.own_lead(visitor, id)?;
+        let lead = &history.lead;
+        if lead.state != LeadState::Received {
+            return Err(Stop::Unusable("Only a lead that is not held back can be delivered."));
+        }
+        let sellers = self.sellers.all();
+        let seller = sellers.iter().find(|seller| seller.dealer.terms.id == lead.dealer_id);
+        let deliveries = seller.map(|seller| seller.dealer.deliveries.as_slice());
+        let event = history.events.last().map(|event| event.seq).unwrap_or_default();
+        let wanted: Vec<_> = deliveries
+            .unwrap_or_default()
+            .iter()
+            .filter(|delivery| delivery.destination.wants(lead))
+            .map(|delivery| NewDelivery {
+                dealer_id: lead.dealer_id.clone(),
+                lead_id: lead.lead_id.clone(),
+                destination: delivery.destination.name.clone(),
+                event,
+            })
+            .collect();
+        if wanted.is_empty() {
+            return Ok(back(id, "nowhere"));
+        }
+        let mut entry = self.lead_entry(visitor, &history, Deed::LeadResent);
+        let names: Vec<_> = wanted.iter().map(|wanted| wanted.destination.as_str()).collect();
+        entry.detail = Some(names.join(", "));
+        let now = entry.at;
+        self.act(entry, "resent", move |tx| tx.deliver_again(&wanted, now).map(|()| true))
+    }
+
+    pub(super) fn release(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
+        let history = self.own_lead(visitor, id)?;
+        let entry = self.lead_entry(visitor, &history, Deed::LeadReleased);
+        let (id, now) = (id.to_owned(), entry.at);
+        self.act(entry, "released", move |tx| tx.release_lead(&id, now))
+    }
+
+    pub(super) fn revoke(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
+        let history = self.own_lead(visitor, id)?;
+        let entry = self.lead_entry(visitor, &history, Deed::ConsentRevoked);
+        let (id, now) = (id.to_owned(), entry.at);
+        self.act(entry, "revoked", move |tx| tx.revoke_consent(&id, now))
+    }
+
+    /// Erases a lead, once somebody has ticked that this is meant.
+    pub(super) fn erase(&self, asked: &Asked, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
+        let history = self.own_lead(visitor, id)?;
+        if asked.filled_in("sure") != Some("yes") {
+            return Err(Stop::Unusable("Tick the box to say that you are sure."));
+        }
+        let entry = self.lead_entry(visitor, &history, Deed::LeadErased);
+        let is_done = self.store.erase_lead(id.to_owned(), entry)?;
+        Ok(back(id, if is_done { "erased" } else { "nothing" }))
+    }
+}
+
+fn back(id: &str, done: &str) -> Reply {
+    Reply::see(format!("{PATH}/leads/{id}?done={done}"))
+}

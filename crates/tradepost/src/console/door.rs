@@ -1,0 +1,239 @@
+//! Who is let in: signing in, the session that follows, and signing out.
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_dealer::staff::Deed;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_server::limit::{Key, Limiter, RateLimit};
+use tradepost_store::staff::{Member, Session};
+
+use super::password::{self, Judge};
+use super::reply::Reply;
+use super::request::{Asked, proof, session_hash};
+use super::{Console, PATH, Stop, pages};
+use crate::config::Console as Settings;
+
+/// How often somebody may try from one address, whatever the name.
+const PER_ADDRESS: RateLimit = RateLimit { requests: 20, window: SignedDuration::from_mins(5) };
+
+/// How often a name may be tried, from wherever: a person who has forgotten a password tries less.
+const PER_NAME: RateLimit = RateLimit { requests: 10, window: SignedDuration::from_mins(5) };
+
+/// How exactly the use of a session is noted.
+const NOTED: SignedDuration = SignedDuration::from_mins(1);
+
+/// For how long the form for signing in is good.
+const FORM_SECONDS: i64 = 3600;
+
+/// What decides.
+#[derive(Debug)]
+pub(super) struct Door {
+    judge: Judge,
+    by_address: Limiter,
+    by_name: Limiter,
+    lifetime: SignedDuration,
+    idle: SignedDuration,
+    /// Whether browsers come over TLS, so that a cookie never has to travel without.
+    is_secure: bool,
+}
+
+/// Somebody who is in.
+#[derive(Debug)]
+pub(super) struct Visitor {
+    pub(super) member: Member,
+    pub(super) session: Session,
+    /// The cookie.
+    pub(super) secret: String,
+}
+
+impl Visitor {
+    /// What stands in the forms.
+    pub(super) fn proof(&self) -> String {
+        proof(&self.secret)
+    }
+
+    /// The dealer whose leads are looked for; those of every dealer when `None`.
+    pub(super) fn dealer_id(&self) -> Option<&str> {
+        self.member.dealer_id.as_deref()
+    }
+}
+
+impl Door {
+    pub(super) fn new(settings: &Settings, has_tls: bool, clock: &Clock) -> Result<Self, Fault> {
+        let proxied = settings.public_url.as_ref();
+        Ok(Self {
+            judge: Judge::new()?,
+            by_address: Limiter::new(PER_ADDRESS, clock.clone()),
+            by_name: Limiter::new(PER_NAME, clock.clone()),
+            lifetime: settings.session_lifetime,
+            idle: settings.session_idle,
+            is_secure: has_tls || proxied.is_some_and(|url| url.starts_with("https://")),
+        })
+    }
+
+    /// A cookie's name. With this prefix, browsers take it from this very host alone, and over TLS.
+    fn name(&self, plain: &str) -> String {
+        if self.is_secure { format!("__Host-{plain}") } else { plain.to_owned() }
+    }
+
+    fn session_cookie(&self) -> String {
+        self.name("tradepost-console")
+    }
+
+    fn form_cookie(&self) -> String {
+        self.name("tradepost-form")
+    }
+
+    fn cookie(&self, name: &str, value: &str, seconds: i64) -> String {
+        let secure = if self.is_secure { "; Secure" } else { "" };
+        format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+    }
+
+    fn is_over(&self, session: &Session, now: Timestamp) -> bool {
+        now >= session.expires_at || now.duration_since(session.seen_at) > self.idle
+    }
+}
+
+impl Console {
+    /// Who asks.
+    pub(super) fn visitor(&self, asked: &Asked) -> Result<Visitor, Stop> {
+        let Some(secret) = asked.cookie(&self.door.session_cookie()) else {
+            return Err(Stop::SignIn);
+        };
+        let found = self.store.session(&session_hash(secret))?;
+        let now = self.clock.now();
+        let Some((session, member)) = found.filter(|(it, _)| !self.door.is_over(it, now)) else {
+            return Err(Stop::SignIn);
+        };
+        // A page that looks for news by itself is no person at work.
+        if !asked.is_by_itself && now.duration_since(session.seen_at) >= NOTED {
+            let id = session.id.clone();
+            self.store.write_blocking(move |tx| tx.touch_session(&id, now))?;
+        }
+        Ok(Visitor { member, session, secret: secret.to_owned() })
+    }
+
+    /// The page on which people sign in, with what was wrong the last time.
+    pub(super) fn sign_in_page(
+        &self,
+        asked: &Asked,
+        trouble: Option<&'static str>,
+    ) -> Result<Reply, Stop> {
+        if trouble.is_none() && self.visitor(asked).is_ok() {
+            return Ok(Reply::see(PATH.to_owned()));
+        }
+        let known = asked.cookie(&self.door.form_cookie()).map(str::to_owned);
+        let secret = known.map_or_else(password::token, Ok)?;
+        let page =
+            pages::SignIn { proof: proof(&secret), trouble, next: next(asked).unwrap_or_default() };
+        let cookie = self.door.cookie(&self.door.form_cookie(), &secret, FORM_SECONDS);
+        Ok(Reply::page(&page).with_cookie(cookie))
+    }
+
+    /// Lets somebody in, or says the same whatever was wrong.
+    pub(super) fn sign_in(&self, asked: &Asked) -> Result<Reply, Stop> {
+        let proven = asked.cookie(&self.door.form_cookie()).is_some_and(|it| asked.proves(it));
+        if !proven {
+            let why = "This page was open for too long, or its cookie is gone. Try again.";
+            return self.refuse(asked, why);
+        }
+        let name = asked.filled_in("name").unwrap_or_default().to_lowercase();
+        let given = asked.filled_in("password").unwrap_or_default();
+        let tried = [
+            self.door.by_address.admit(&Key::address(asked.address)),
+            self.door.by_name.admit(&Key::Credential(name.clone())),
+        ];
+        if tried.iter().any(Result::is_err) {
+            self.door.by_address.tidy();
+            self.door.by_name.tidy();
+            tracing::debug!("somebody tries to sign in too often");
+            return self.refuse(asked, "Too many attempts. Wait a few minutes, then try again.");
+        }
+        let member = self.store.member(&name)?;
+        let kept = member.as_ref().map(|member| member.password.as_str());
+        let is_right = self.door.judge.is_right(given, kept);
+        let Some(member) = member.filter(|_| is_right) else {
+            tracing::info!("somebody could not sign in");
+            return self.refuse(asked, "That name and password do not belong together.");
+        };
+        self.begin(asked, member)
+    }
+
+    fn refuse(&self, asked: &Asked, why: &'static str) -> Result<Reply, Stop> {
+        let page = self.sign_in_page(asked, Some(why))?;
+        Ok(page.with_status(axum::http::StatusCode::UNAUTHORIZED))
+    }
+
+    fn begin(&self, asked: &Asked, member: Member) -> Result<Reply, Stop> {
+        let now = self.clock.now();
+        let secret = password::token()?;
+        let session = Session {
+            id: uuid::Uuid::new_v4().simple().to_string(),
+            name: member.name.clone(),
+            begun_at: now,
+            seen_at: now,
+            expires_at: now.saturating_add(self.door.lifetime).unwrap_or(Timestamp::MAX),
+            browser: asked.browser.clone(),
+        };
+        let visitor = Visitor { member, session, secret };
+        let id = visitor.session.id.clone();
+        let entry = self.entry(&visitor, visitor.dealer_id(), Deed::SignedIn, Some(id));
+        let (session, hash) = (visitor.session.clone(), session_hash(&visitor.secret));
+        self.store.write_blocking(move |tx| {
+            tx.begin_session(&session, &hash)?;
+            tx.record(&entry)
+        })?;
+        let (session, form) = (self.door.session_cookie(), self.door.form_cookie());
+        let seconds = self.door.lifetime.as_secs();
+        let target = next(asked).unwrap_or_else(|| PATH.to_owned());
+        let reply = Reply::see(target)
+            .with_cookie(self.door.cookie(&session, &visitor.secret, seconds))
+            .with_cookie(self.door.cookie(&form, "", 0));
+        Ok(reply)
+    }
+
+    pub(super) fn sign_out(&self, visitor: &Visitor) -> Result<Reply, Stop> {
+        let id = visitor.session.id.clone();
+        let entry = self.entry(visitor, visitor.dealer_id(), Deed::SignedOut, Some(id.clone()));
+        self.store.write_blocking(move |tx| {
+            if tx.end_session(&id)? {
+                tx.record(&entry)?;
+            }
+            Ok(())
+        })?;
+        let gone = self.door.cookie(&self.door.session_cookie(), "", 0);
+        Ok(Reply::see(format!("{PATH}/sign-in")).with_cookie(gone))
+    }
+
+    /// Ends a session: one's own, or as a manager one of the same dealer's people.
+    pub(super) fn end_session(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
+        let own = visitor.session.name.clone();
+        let may_end = super::route::Right::Decide.is_of(visitor.member.role);
+        let known = self.store.sessions(visitor.dealer_id(), self.clock.now())?;
+        let meant = known
+            .into_iter()
+            .find(|(session, member)| session.id == id && (member.name == own || may_end));
+        let (session, member) = meant.ok_or(Stop::NotFound)?;
+        if session.id == visitor.session.id {
+            return self.sign_out(visitor);
+        }
+        let dealer_id = member.dealer_id.as_deref();
+        let subject = Some(member.name.clone());
+        let entry = self.entry(visitor, dealer_id, Deed::SessionEnded, subject);
+        self.store.write_blocking(move |tx| {
+            if tx.end_session(&session.id)? {
+                tx.record(&entry)?;
+            }
+            Ok(())
+        })?;
+        Ok(Reply::see(format!("{PATH}/people?done=session")))
+    }
+}
+
+/// Where somebody wanted to go before they had to sign in: a page of ours.
+fn next(asked: &Asked) -> Option<String> {
+    let wanted = asked.filled_in("next").or_else(|| asked.asked_for("next"))?;
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_".contains(&b);
+    let is_ours = wanted == PATH || wanted.starts_with("/console/");
+    (is_ours && wanted.bytes().all(plain) && !wanted.contains("//")).then(|| wanted.to_owned())
+}

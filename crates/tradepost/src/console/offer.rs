@@ -1,0 +1,162 @@
+//! What is amiss with a dealer's offer, as far as its listings show it: worked out once for each
+//! inventory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_dealer::settings::Dealer;
+use tradepost_server::fault::Fault;
+use tradepost_store::Store;
+use tradepost_wire::aap::Vehicle;
+use tradepost_wire::aap::vehicle::AnyCondition;
+
+/// How old the latest news of an inventory may be before somebody should look at its feed.
+pub(super) const STALE: SignedDuration = SignedDuration::from_hours(72);
+
+/// What is amiss with a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Warning {
+    /// It has no price out of the door (`R-PR-01`).
+    NoPrice,
+    /// Its price out of the door lacks fees that every buyer pays (`R-PR-01`).
+    WithoutFees,
+    /// It has no photo.
+    NoPhoto,
+    /// It has no VIN.
+    NoVin,
+    /// It was driven, and nobody says how far.
+    NoMileage,
+}
+
+impl Warning {
+    /// What to say of it.
+    pub(super) const fn summary(self) -> &'static str {
+        match self {
+            Self::NoPrice => "no price out of the door",
+            Self::WithoutFees => "price lacks mandatory fees",
+            Self::NoPhoto => "no photo",
+            Self::NoVin => "no VIN",
+            Self::NoMileage => "no mileage",
+        }
+    }
+
+    /// Whether it is about what the customer pays.
+    pub(super) const fn is_price(self) -> bool {
+        match self {
+            Self::NoPrice | Self::WithoutFees => true,
+            Self::NoPhoto | Self::NoVin | Self::NoMileage => false,
+        }
+    }
+}
+
+/// What there is to say about an inventory.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    /// How many listings there are.
+    pub(super) listings: usize,
+    /// Those with something amiss, by vehicle id.
+    pub(super) amiss: HashMap<String, Vec<Warning>>,
+    /// When a listing was last confirmed.
+    pub(super) latest: Option<Timestamp>,
+}
+
+impl Summary {
+    /// How many listings have a warning.
+    pub(super) fn count(&self, is_meant: impl Fn(Warning) -> bool) -> usize {
+        self.amiss.values().filter(|all| all.iter().any(|one| is_meant(*one))).count()
+    }
+
+    /// For how long nothing has come, when that is too long.
+    pub(super) fn stale_for(&self, now: Timestamp) -> Option<SignedDuration> {
+        self.latest.map(|latest| now.duration_since(latest)).filter(|age| *age > STALE)
+    }
+}
+
+/// Summaries, by dealer, each with the inventory that it is of.
+#[derive(Debug, Default)]
+pub(super) struct Offers(Mutex<HashMap<String, (i64, Arc<Summary>)>>);
+
+impl Offers {
+    /// What there is to say about a dealer's inventory.
+    pub(super) fn of(
+        &self,
+        store: &Store,
+        dealer: &Dealer,
+        now: Timestamp,
+    ) -> Result<Arc<Summary>, Fault> {
+        let generation = store.inventory_generation(&dealer.id)?;
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, summary)) = known().get(&dealer.id)
+            && *of == generation
+        {
+            return Ok(Arc::clone(summary));
+        }
+        let (vehicles, _) = store.inventory(&dealer.id, now, SignedDuration::ZERO)?;
+        let summary = Arc::new(summarize(&vehicles, dealer));
+        known().insert(dealer.id.clone(), (generation, Arc::clone(&summary)));
+        Ok(summary)
+    }
+}
+
+fn summarize(vehicles: &[Vehicle], dealer: &Dealer) -> Summary {
+    let latest = vehicles.iter().filter_map(|vehicle| vehicle.updated_at).max();
+    let amiss = vehicles.iter().filter_map(|vehicle| {
+        let found = warnings(vehicle, dealer);
+        Some((vehicle.vehicle_id.clone()?, found)).filter(|(_, found)| !found.is_empty())
+    });
+    Summary { listings: vehicles.len(), amiss: amiss.collect(), latest }
+}
+
+fn warnings(vehicle: &Vehicle, dealer: &Dealer) -> Vec<Warning> {
+    let rooftop = vehicle.rooftop.as_deref();
+    let rooftop = dealer.rooftops.iter().find(|it| Some(it.profile.name.as_str()) == rooftop);
+    let fees: u32 = rooftop.map(|it| it.fees.iter().map(|fee| fee.amount).sum()).unwrap_or(0);
+    let lacks_fees = || {
+        let listed = vehicle.list_price?.checked_add(fees)?;
+        Some(vehicle.price? < listed && vehicle.price? >= vehicle.list_price?)
+    };
+    let was_driven = matches!(vehicle.condition, Some(AnyCondition::Used | AnyCondition::Cpo));
+    [
+        (vehicle.price.is_none(), Warning::NoPrice),
+        (lacks_fees().unwrap_or(false), Warning::WithoutFees),
+        (vehicle.photos.is_empty(), Warning::NoPhoto),
+        (vehicle.vin.is_none(), Warning::NoVin),
+        (was_driven && vehicle.mileage.is_none(), Warning::NoMileage),
+    ]
+    .into_iter()
+    .filter_map(|(is_so, warning)| is_so.then_some(warning))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::read;
+
+    #[test]
+    fn a_price_has_to_hold_the_fees_of_its_rooftop() {
+        let dealer = &read::demo().dealers[0].terms;
+        let rooftop = Some("Larkspur Motors Ridgemont".to_owned());
+        let vehicle = |list_price, price| Vehicle {
+            rooftop: rooftop.clone(),
+            list_price,
+            price,
+            vin: Some("1HGCM82633A004352".into()),
+            photos: vec!["https://photos.example/1.jpg".into()],
+            ..Vehicle::default()
+        };
+        // The rooftop's fees are 499.
+        for (list_price, price, expected) in [
+            (Some(20_000), Some(20_499), vec![]),
+            (Some(20_000), Some(20_498), vec![Warning::WithoutFees]),
+            (Some(20_000), Some(20_000), vec![Warning::WithoutFees]),
+            // A rebate may be larger than the fees.
+            (Some(20_000), Some(19_000), vec![]),
+            (Some(20_000), None, vec![Warning::NoPrice]),
+            (None, Some(20_000), vec![]),
+        ] {
+            assert_eq!(warnings(&vehicle(list_price, price), dealer), expected, "{price:?}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! How the agent stands: its card, and what keeps the dealer from selling well.
+
+use askama::Template;
+use tradepost_dealer::delivery::DeliveryState;
+use tradepost_wire::json::Value;
+
+use super::super::door::Visitor;
+use super::super::offer::{Summary, Warning};
+use super::super::reply::Reply;
+use super::super::request::Asked;
+use super::super::{Console, Stop};
+use super::{Frame, counted, lasting};
+use crate::aap::seller::Seller;
+
+#[derive(Debug, Template)]
+#[template(path = "console/card.html")]
+struct CardPage {
+    frame: Frame,
+    cards: Vec<Card>,
+}
+
+#[derive(Debug)]
+struct Card {
+    name: String,
+    description: String,
+    version: String,
+    interfaces: Vec<(String, String)>,
+    skills: Vec<(String, String)>,
+    is_signed: bool,
+    json: String,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "console/checklist.html")]
+struct ChecklistPage {
+    frame: Frame,
+    dealers: Vec<Dealer>,
+}
+
+#[derive(Debug)]
+struct Dealer {
+    name: String,
+    done: usize,
+    points: Vec<Point>,
+}
+
+/// Something that matters for selling.
+#[derive(Debug)]
+struct Point {
+    is_good: bool,
+    title: &'static str,
+    text: String,
+    place: &'static str,
+}
+
+impl Console {
+    pub(in crate::console) fn card(&self, asked: &Asked, visitor: &Visitor) -> Result<Reply, Stop> {
+        let cards = self.dealers(visitor).iter().map(|seller| card(seller)).collect();
+        Ok(Reply::page(&CardPage { frame: self.frame(asked, visitor, "Card")?, cards }))
+    }
+
+    pub(in crate::console) fn checklist(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let now = self.clock.now();
+        let mut dealers = Vec::new();
+        for seller in self.dealers(visitor) {
+            let terms = &seller.dealer.terms;
+            let summary = self.offers.of(&self.store, terms, now)?;
+            let dead = self.store.deliveries(Some(&terms.id), None, Some(DeliveryState::Dead))?;
+            let mut points = reachable(&seller);
+            points.extend(offered(&summary, now));
+            points.extend(informed(&seller, dead.len()));
+            points.extend(open(&seller));
+            // What is to be done comes first.
+            points.sort_by_key(|point| point.is_good);
+            let done = points.iter().filter(|point| point.is_good).count();
+            dealers.push(Dealer { name: terms.name.clone(), done, points });
+        }
+        let frame = self.frame(asked, visitor, "Checklist")?;
+        Ok(Reply::page(&ChecklistPage { frame, dealers }))
+    }
+}
+
+fn card(seller: &Seller) -> Card {
+    let json: Value = tradepost_wire::json::from_slice(&seller.card.body).unwrap_or_default();
+    let text = |value: &Value, name: &str| {
+        value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let list = |name: &str| json.get(name).and_then(Value::as_array).into_iter().flatten();
+    Card {
+        name: text(&json, "name"),
+        description: text(&json, "description"),
+        version: text(&json, "version"),
+        interfaces: list("supportedInterfaces")
+            .map(|one| (text(one, "protocolBinding"), text(one, "url")))
+            .collect(),
+        skills: list("skills").map(|one| (text(one, "id"), text(one, "description"))).collect(),
+        is_signed: list("signatures").next().is_some(),
+        json: outline(&json),
+    }
+}
+
+/// JSON with line breaks.
+fn outline(value: &Value) -> String {
+    let mut out = String::new();
+    write(&mut out, value, 0);
+    out
+}
+
+fn write(out: &mut String, value: &Value, depth: usize) {
+    let indent = "  ".repeat(depth + 1);
+    let (entries, brackets): (Vec<(String, &Value)>, _) = match value {
+        Value::Object(members) => {
+            let entry = |(name, value)| (format!("{}: ", Value::String(name)), value);
+            let members = members.iter().map(|(name, value)| (name.clone(), value));
+            (members.map(entry).collect(), ["{", "}"])
+        }
+        Value::Array(items) => (items.iter().map(|it| (String::new(), it)).collect(), ["[", "]"]),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            out.push_str(&value.to_string());
+            return;
+        }
+    };
+    let [open, close] = brackets;
+    out.push_str(open);
+    let count = entries.len();
+    for (place, (label, value)) in entries.into_iter().enumerate() {
+        out.push_str(&format!("\n{indent}{label}"));
+        write(out, value, depth + 1);
+        out.push_str(if place + 1 < count { "," } else { "\n" });
+    }
+    if count > 0 {
+        out.push_str(&"  ".repeat(depth));
+    }
+    out.push_str(close);
+}
+
+fn point(
+    is_good: bool,
+    title: &'static str,
+    text: impl Into<String>,
+    place: &'static str,
+) -> Point {
+    Point { is_good, title, text: text.into(), place }
+}
+
+fn reachable(seller: &Seller) -> Vec<Point> {
+    let dealer = &seller.dealer;
+    let url = dealer.public_url.as_deref();
+    let is_public = url.is_some_and(|url| url.starts_with("https://")) || !dealer.hosts.is_empty();
+    vec![
+        point(
+            is_public,
+            "Buyers can reach you over TLS",
+            if is_public {
+                "The card names a public address."
+            } else {
+                "The card names this machine's own address, which no buyer can reach."
+            },
+            "public_url or hosts, in [[dealers]]",
+        ),
+        point(
+            dealer.card_signing.is_some(),
+            "Your card is signed",
+            "Buyers that want to be sure whom they talk to believe signed cards alone.",
+            "[dealers.card_signing], with tradepost card keygen",
+        ),
+    ]
+}
+
+fn offered(summary: &Summary, now: jiff::Timestamp) -> Vec<Point> {
+    let without = |what: Warning, noun: &str| {
+        let count = summary.count(|one| one == what);
+        let vehicles = counted(count, "vehicle has", "vehicles have");
+        (
+            count == 0,
+            if count == 0 { "All have.".to_owned() } else { format!("{vehicles} {noun}.") },
+        )
+    };
+    let (has_photos, photos) = without(Warning::NoPhoto, "no photo");
+    let (has_vins, vins) = without(Warning::NoVin, "no VIN");
+    let wrong = summary.count(Warning::is_price);
+    let age = summary.latest.map(|latest| lasting(now.duration_since(latest)));
+    vec![
+        point(
+            summary.listings > 0,
+            "There is something to sell",
+            counted(summary.listings, "vehicle is on offer.", "vehicles are on offer."),
+            "tradepost import",
+        ),
+        point(
+            summary.listings > 0 && summary.stale_for(now).is_none(),
+            "Your inventory is fresh",
+            age.map_or("Nothing has been imported.".to_owned(), |age| {
+                format!("The last listing was confirmed {age} ago.")
+            }),
+            "tradepost import, more often",
+        ),
+        point(
+            wrong == 0,
+            "Prices are what customers pay",
+            counted(wrong, "listing has a price warning.", "listings have a price warning."),
+            "price in your feed, and fees in [[dealers.rooftops]]",
+        ),
+        point(has_photos, "Every vehicle has a photo", photos, "photos in your feed"),
+        point(has_vins, "Every vehicle has a VIN", vins, "vin in your feed"),
+    ]
+}
+
+fn informed(seller: &Seller, dead: usize) -> Vec<Point> {
+    let destinations = seller.dealer.deliveries.len();
+    vec![
+        point(
+            destinations > 0,
+            "Leads reach your systems",
+            if destinations > 0 {
+                counted(destinations, "destination is named.", "destinations are named.")
+            } else {
+                "No destination is named: leads wait here until somebody looks.".to_owned()
+            },
+            "[[dealers.deliveries]]",
+        ),
+        point(
+            dead == 0,
+            "Every lead has arrived",
+            if dead == 0 {
+                "Nothing was given up.".to_owned()
+            } else {
+                format!("{} given up.", counted(dead, "delivery was", "deliveries were"))
+            },
+            "tradepost leads deliveries --state dead",
+        ),
+    ]
+}
+
+fn open(seller: &Seller) -> Vec<Point> {
+    let rooftops = &seller.dealer.terms.rooftops;
+    let names = |is_meant: &dyn Fn(&tradepost_dealer::settings::Rooftop) -> bool| {
+        let named = rooftops.iter().filter(|rooftop| is_meant(rooftop));
+        named.map(|rooftop| rooftop.profile.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let closed = names(&|rooftop| rooftop.profile.schedules.is_empty());
+    let unbooked = names(&|rooftop| rooftop.appointments.types.is_empty());
+    let said = |missing: &str, good: &str, bad: &str| {
+        if missing.is_empty() { good.to_owned() } else { format!("{bad}: {missing}.") }
+    };
+    vec![
+        point(
+            closed.is_empty(),
+            "Opening hours are known",
+            said(&closed, "Every rooftop has them.", "These have none"),
+            "[dealers.rooftops.schedules]",
+        ),
+        point(
+            unbooked.is_empty(),
+            "Appointments are booked at once",
+            said(&unbooked, "Every rooftop offers some.", "A person has to answer at"),
+            "types in [dealers.rooftops.appointments]",
+        ),
+    ]
+}

@@ -1,0 +1,283 @@
+//! Everything that waits, the oldest first.
+
+use askama::Template;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use tradepost_dealer::adf::view::LeadView;
+use tradepost_dealer::delivery::{DeliveryState, LeadKind, kinds};
+use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
+use tradepost_dealer::staff::Stage;
+use tradepost_store::staff::LeadFilter;
+
+use super::super::door::Visitor;
+use super::super::offer::Warning;
+use super::super::reply::Reply;
+use super::super::request::Asked;
+use super::super::route::Right;
+use super::super::{Console, PATH, Stop};
+use super::{Frame, When, counted, lasting};
+
+/// How many of each kind are shown.
+const SHOWN: u32 = 100;
+
+/// After how long a customer has waited for long, and for too long: those who answer within minutes
+/// sell.
+const SOON: SignedDuration = SignedDuration::from_mins(15);
+const LATE: SignedDuration = SignedDuration::from_hours(1);
+
+#[derive(Debug, Template)]
+#[template(path = "console/inbox.html")]
+struct Page {
+    frame: Frame,
+    figures: Vec<Figure>,
+    items: Vec<Item>,
+    more: Option<String>,
+    sees_customers: bool,
+}
+
+/// A number at the top.
+#[derive(Debug)]
+struct Figure {
+    number: String,
+    label: &'static str,
+    kind: &'static str,
+}
+
+/// Something that waits.
+#[derive(Debug)]
+struct Item {
+    at: Timestamp,
+    kind: Kind,
+    title: String,
+    detail: String,
+    href: String,
+    when: When,
+    urgency: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Lead,
+    Held,
+    Failed,
+    Stale,
+    Price,
+}
+
+impl Kind {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Lead => "New lead",
+            Self::Held => "Held back",
+            Self::Failed => "Not delivered",
+            Self::Stale => "Stale inventory",
+            Self::Price => "Price warning",
+        }
+    }
+
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Lead => "lead",
+            Self::Held => "held",
+            Self::Failed => "failed",
+            Self::Stale | Self::Price => "warning",
+        }
+    }
+}
+
+impl Console {
+    pub(in crate::console) fn inbox(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let sees_customers = Right::Customers.is_of(visitor.member.role);
+        let now = self.clock.now();
+        let mut items = Vec::new();
+        if sees_customers {
+            items.extend(self.new_leads(visitor, now)?);
+            items.extend(self.held_leads(visitor, now)?);
+        }
+        items.extend(self.failed(visitor, now, sees_customers)?);
+        items.extend(self.offers_amiss(visitor, now)?);
+        items.sort_by_key(|item| item.at);
+        let figures = self.figures(visitor, &items, now)?;
+        let shown = usize::try_from(SHOWN).unwrap_or(usize::MAX);
+        let left = items.len().saturating_sub(shown);
+        items.truncate(shown);
+        let more = (left > 0).then(|| counted(left, "more thing waits", "more things wait"));
+        let frame = self.frame(asked, visitor, "Inbox")?;
+        Ok(Reply::page(&Page { frame, figures, items, more, sees_customers }))
+    }
+
+    fn new_leads(&self, visitor: &Visitor, now: Timestamp) -> Result<Vec<Item>, Stop> {
+        let filter = LeadFilter {
+            dealer_id: visitor.dealer_id(),
+            state: Some(LeadState::Received),
+            stage: Some(Stage::New),
+            oldest_first: true,
+            limit: SHOWN,
+            ..LeadFilter::default()
+        };
+        let found = self.store.lead_list(&filter)?;
+        Ok(found.iter().map(|(lead, _)| lead_item(lead, Kind::Lead, about(lead), now)).collect())
+    }
+
+    fn held_leads(&self, visitor: &Visitor, now: Timestamp) -> Result<Vec<Item>, Stop> {
+        let filter = LeadFilter {
+            dealer_id: visitor.dealer_id(),
+            state: Some(LeadState::Held),
+            oldest_first: true,
+            limit: SHOWN,
+            ..LeadFilter::default()
+        };
+        let found = self.store.lead_list(&filter)?;
+        let item = |lead: &LeadRecord| {
+            let why = lead.held_for.map(why_held).unwrap_or("held back");
+            lead_item(lead, Kind::Held, format!("{why} · {}", about(lead)), now)
+        };
+        Ok(found.iter().map(|(lead, _)| item(lead)).collect())
+    }
+
+    /// Deliveries that were given up, one line for each lead.
+    fn failed(
+        &self,
+        visitor: &Visitor,
+        now: Timestamp,
+        sees_customers: bool,
+    ) -> Result<Vec<Item>, Stop> {
+        let dead = self.store.deliveries(visitor.dealer_id(), None, Some(DeliveryState::Dead))?;
+        let mut items: Vec<Item> = Vec::new();
+        for delivery in dead.into_iter().rev() {
+            let href = if sees_customers {
+                format!("{PATH}/leads/{}", delivery.lead_id)
+            } else {
+                format!("{PATH}/checklist")
+            };
+            let answer = delivery.answer.unwrap_or_else(|| "no answer".to_owned());
+            let detail = format!("{}: {answer}", delivery.destination);
+            let title = format!("Lead {} has not arrived", short_id(&delivery.lead_id));
+            if let Some(known) = items.iter_mut().find(|item| item.title == title) {
+                known.detail = format!("{}; {detail}", known.detail);
+                continue;
+            }
+            let at = delivery.ended_at.unwrap_or(delivery.created_at);
+            items.push(item((at, now), &TimeZone::UTC, Kind::Failed, (title, detail, href)));
+        }
+        Ok(items)
+    }
+
+    fn offers_amiss(&self, visitor: &Visitor, now: Timestamp) -> Result<Vec<Item>, Stop> {
+        let mut items = Vec::new();
+        for seller in self.dealers(visitor) {
+            let terms = &seller.dealer.terms;
+            let summary = self.offers.of(&self.store, terms, now)?;
+            let zone = terms.rooftops.first().map_or(TimeZone::UTC, |it| it.time_zone.clone());
+            let latest = summary.latest.unwrap_or(now);
+            if let Some(age) = summary.stale_for(now) {
+                let title = format!("No news of the inventory of {}", terms.name);
+                let detail = format!("The last listing was confirmed {} ago.", lasting(age));
+                let href = format!("{PATH}/inventory");
+                items.push(item((latest, now), &zone, Kind::Stale, (title, detail, href)));
+            }
+            let wrong = summary.count(Warning::is_price);
+            if wrong > 0 {
+                let title =
+                    format!("{} to mend at {}", counted(wrong, "price", "prices"), terms.name);
+                let detail = "Buyers are not told the true price out of the door.".to_owned();
+                let href = format!("{PATH}/inventory?amiss=price");
+                items.push(item((latest, now), &zone, Kind::Price, (title, detail, href)));
+            }
+        }
+        Ok(items)
+    }
+
+    fn figures(
+        &self,
+        visitor: &Visitor,
+        items: &[Item],
+        now: Timestamp,
+    ) -> Result<Vec<Figure>, Stop> {
+        let count = |kind| items.iter().filter(|item| item.kind == kind).count().to_string();
+        let mut figures = Vec::new();
+        if Right::Customers.is_of(visitor.member.role) {
+            let dealer = visitor.dealer_id();
+            let new = self.store.count_leads(dealer, LeadState::Received, Some(Stage::New))?;
+            let working =
+                self.store.count_leads(dealer, LeadState::Received, Some(Stage::Working))?;
+            let oldest = items.iter().find(|item| item.kind == Kind::Lead);
+            let waits =
+                oldest.map_or("–".to_owned(), |item| lasting(now.duration_since(item.at)));
+            figures.extend([
+                Figure { number: new.to_string(), label: "new leads", kind: "lead" },
+                Figure { number: waits, label: "longest wait", kind: "" },
+                Figure { number: working.to_string(), label: "being worked on", kind: "" },
+                Figure { number: count(Kind::Held), label: "held back", kind: "held" },
+            ]);
+        }
+        figures.push(Figure {
+            number: count(Kind::Failed),
+            label: "not delivered",
+            kind: "failed",
+        });
+        Ok(figures)
+    }
+}
+
+fn lead_item(lead: &LeadRecord, kind: Kind, detail: String, now: Timestamp) -> Item {
+    let name = LeadView::new(lead).customer_name();
+    let title = if name.is_empty() { "Somebody without a name".to_owned() } else { name };
+    let href = format!("{PATH}/leads/{}", lead.lead_id);
+    let item = item((lead.received_at, now), &lead.zone(), kind, (title, detail, href));
+    let waits = now.duration_since(lead.received_at);
+    let urgency = match kind {
+        Kind::Lead if waits >= LATE => "late",
+        Kind::Lead if waits >= SOON => "soon",
+        Kind::Lead | Kind::Held | Kind::Failed | Kind::Stale | Kind::Price => "",
+    };
+    Item { urgency, ..item }
+}
+
+fn item(
+    (at, now): (Timestamp, Timestamp),
+    zone: &TimeZone,
+    kind: Kind,
+    (title, detail, href): (String, String, String),
+) -> Item {
+    Item { at, kind, title, detail, href, when: When::of(at, zone, now), urgency: "" }
+}
+
+/// What a lead is about, in one line.
+pub(super) fn about(lead: &LeadRecord) -> String {
+    let view = LeadView::new(lead);
+    let car = view.vehicle().map(|vehicle| vehicle.title()).filter(|title| !title.is_empty());
+    let names: Vec<_> = kinds(lead).into_iter().map(kind_name).collect();
+    let rooftop = lead.submission.rooftop.clone();
+    let parts = [Some(names.join(" and ")), car, rooftop];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+const fn kind_name(kind: LeadKind) -> &'static str {
+    match kind {
+        LeadKind::Sales => "Visit",
+        LeadKind::Service => "Service",
+        LeadKind::TestDrive => "Test drive",
+        LeadKind::TradeIn => "Trade-in",
+        LeadKind::Inquiry => "Question",
+    }
+}
+
+/// Why a lead is held back, in a few words.
+pub(super) const fn why_held(why: HeldFor) -> &'static str {
+    match why {
+        HeldFor::DeniedAgent => "agent is denied",
+        HeldFor::UnlistedAgent => "agent is not on your list",
+        HeldFor::Velocity => "too many at once",
+        HeldFor::Quota => "agent's quota is used up",
+    }
+}
+
+/// The end of an id, which is the part that differs.
+pub(super) fn short_id(id: &str) -> &str {
+    id.char_indices().rev().nth(7).and_then(|(start, _)| id.get(start..)).unwrap_or(id)
+}

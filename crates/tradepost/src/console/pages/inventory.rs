@@ -1,0 +1,215 @@
+//! What is on offer, searched as a buyer searches it, with what is amiss.
+
+use askama::Template;
+use tradepost_dealer::settings::SearchPolicy;
+use tradepost_dealer::skills;
+use tradepost_wire::aap::inventory::{Filters, Search, SearchPage};
+use tradepost_wire::aap::{Raw, ReplyData, VehicleQuery};
+use tradepost_wire::json::Value;
+
+use super::super::door::Visitor;
+use super::super::offer::Summary;
+use super::super::reply::{Reply, origin};
+use super::super::request::Asked;
+use super::super::{Console, PATH, Stop};
+use super::{Frame, counted, plain, thousands};
+use crate::aap::seller::Seller;
+
+/// How many are on a page.
+const ON_A_PAGE: u32 = 24;
+
+#[derive(Debug, Template)]
+#[template(path = "console/inventory.html")]
+struct Page {
+    frame: Frame,
+    dealers: Vec<Choice>,
+    dealer: String,
+    query: String,
+    amiss: &'static str,
+    said: Option<String>,
+    total: String,
+    figures: Vec<(String, &'static str, String)>,
+    cars: Vec<Car>,
+    earlier: Option<String>,
+    later: Option<String>,
+    is_empty: bool,
+}
+
+#[derive(Debug)]
+struct Choice {
+    href: String,
+    name: String,
+    is_here: bool,
+}
+
+#[derive(Debug)]
+struct Car {
+    title: String,
+    photo: Option<String>,
+    price: Option<String>,
+    list_price: Option<String>,
+    facts: String,
+    rooftop: String,
+    status: String,
+    warnings: Vec<&'static str>,
+}
+
+/// What somebody wants to see.
+struct Wanted<'a> {
+    query: Option<&'a str>,
+    amiss: Option<bool>,
+    skip: u32,
+}
+
+impl Console {
+    pub(in crate::console) fn inventory(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let dealers = self.dealers(visitor);
+        let wanted = asked.asked_for("dealer");
+        let seller = match wanted {
+            Some(id) => dealers.iter().find(|seller| seller.dealer.terms.id == id),
+            None => dealers.first(),
+        };
+        let seller = seller.ok_or(Stop::NotFound)?;
+        let summary = self.offers.of(&self.store, &seller.dealer.terms, self.clock.now())?;
+        let wanted = Wanted {
+            query: asked.asked_for("q"),
+            amiss: asked.asked_for("amiss").map(|what| what == "price"),
+            skip: asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0),
+        };
+        let (total, found, said) = find(seller, &summary, &wanted);
+        let cars: Vec<Car> = found.iter().map(|raw| car(raw, &summary)).collect();
+        let photos: Vec<_> = cars.iter().filter_map(|car| car.photo.clone()).collect();
+        let link = |skip: u32| address(seller, &wanted, skip);
+        let later = wanted.skip.saturating_add(ON_A_PAGE);
+        let choice = |other: &std::sync::Arc<Seller>| Choice {
+            href: link_to(other, ""),
+            name: other.dealer.terms.name.clone(),
+            is_here: other.dealer.terms.id == seller.dealer.terms.id,
+        };
+        let page = Page {
+            frame: self.frame(asked, visitor, "Inventory")?,
+            dealers: dealers.iter().map(choice).collect(),
+            dealer: seller.dealer.terms.id.clone(),
+            query: wanted.query.unwrap_or_default().to_owned(),
+            amiss: wanted.amiss.map_or("", |price| if price { "price" } else { "any" }),
+            said,
+            total: counted(total, "vehicle", "vehicles"),
+            figures: figures(seller, &summary),
+            earlier: (wanted.skip > 0).then(|| link(wanted.skip.saturating_sub(ON_A_PAGE))),
+            later: (later as usize).lt(&total).then(|| link(later)),
+            is_empty: summary.listings == 0,
+            cars,
+        };
+        Ok(Reply::page(&page).with_photos(photos.iter().map(String::as_str)))
+    }
+}
+
+/// The matches: how many in all, those of this page, and what a buyer's agent is told about them.
+fn find(
+    seller: &Seller,
+    summary: &Summary,
+    wanted: &Wanted<'_>,
+) -> (usize, Vec<Raw>, Option<String>) {
+    let inventory = seller.inventory();
+    if let Some(only_prices) = wanted.amiss {
+        let is_meant = |all: &Vec<_>| {
+            all.iter().any(|one: &super::super::offer::Warning| !only_prices || one.is_price())
+        };
+        let mut ids: Vec<_> =
+            summary.amiss.iter().filter(|(_, all)| is_meant(all)).map(|(id, _)| id).collect();
+        ids.sort_unstable();
+        let oldest = jiff::Timestamp::MAX;
+        let listed = |id: &&String| {
+            let query = VehicleQuery { vehicle_id: Some((*id).clone()), ..VehicleQuery::default() };
+            match inventory.find(&query, oldest) {
+                tradepost_dealer::inventory::Lookup::Listed(found) => Some(found.json),
+                tradepost_dealer::inventory::Lookup::Gone(_)
+                | tradepost_dealer::inventory::Lookup::Unknown => None,
+            }
+        };
+        let page = ids.iter().skip(wanted.skip as usize).take(ON_A_PAGE as usize);
+        return (ids.len(), page.filter_map(listed).collect(), None);
+    }
+    let filters = Filters { query: wanted.query.map(str::to_owned), ..Filters::default() };
+    let search = Search { filters, skip: wanted.skip, limit: Some(ON_A_PAGE), sort: None };
+    let policy = SearchPolicy { default_limit: ON_A_PAGE, max_limit: ON_A_PAGE };
+    let reply = skills::search(&inventory, &search, policy);
+    let page = match reply.data {
+        ReplyData::Page(page) => page,
+        ReplyData::Dealer(_)
+        | ReplyData::Facets(_)
+        | ReplyData::Vehicle(_)
+        | ReplyData::Lead(_) => SearchPage { total: 0, skip: 0, limit: 0, vehicles: Vec::new() },
+    };
+    (page.total, page.vehicles, reply.message.filter(|_| wanted.query.is_some()))
+}
+
+fn address(seller: &Seller, wanted: &Wanted<'_>, skip: u32) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("dealer", &seller.dealer.terms.id);
+    if let Some(text) = wanted.query {
+        query.append_pair("q", text);
+    }
+    if let Some(price) = wanted.amiss {
+        query.append_pair("amiss", if price { "price" } else { "any" });
+    }
+    query.append_pair("skip", &skip.to_string());
+    format!("{PATH}/inventory?{}", query.finish())
+}
+
+/// The numbers at the top: each with its label and a page that shows what it counts.
+fn figures(seller: &Seller, summary: &Summary) -> Vec<(String, &'static str, String)> {
+    let link = |rest| link_to(seller, rest);
+    let number = |count: usize| thousands(count as u64);
+    vec![
+        (number(summary.listings), "on offer", link("")),
+        (number(summary.count(|one| one.is_price())), "with a price warning", link("&amiss=price")),
+        (number(summary.count(|_| true)), "with any warning", link("&amiss=any")),
+    ]
+}
+
+/// A dealer's inventory, and what of it.
+fn link_to(seller: &Seller, rest: &str) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("dealer", &seller.dealer.terms.id);
+    format!("{PATH}/inventory?{}{rest}", query.finish())
+}
+
+fn car(raw: &Raw, summary: &Summary) -> Car {
+    let json: Value = tradepost_wire::json::from_str(raw.as_json()).unwrap_or_default();
+    let text = |name: &str| json.get(name).and_then(Value::as_str);
+    let number = |name: &str| json.get(name).and_then(Value::as_u64);
+    let amount = |name: &str| number(name).map(|number| format!("${}", thousands(number)));
+    let title = [
+        number("year").map(|year| year.to_string()),
+        text("make").map(str::to_owned),
+        text("model").map(str::to_owned),
+        text("trim").map(str::to_owned),
+    ];
+    let photos = json.get("photos").and_then(Value::as_array).into_iter().flatten();
+    let mut photos = photos.filter_map(Value::as_str).filter(|photo| origin(photo).is_some());
+    let facts = [
+        text("condition").map(plain),
+        number("mileage").map(|miles| format!("{} mi", thousands(miles))),
+        text("exterior_color").map(str::to_owned),
+        text("stock").map(|stock| format!("stock {stock}")),
+    ];
+    let join = |parts: &[Option<String>], between: &str| {
+        parts.iter().flatten().cloned().collect::<Vec<_>>().join(between)
+    };
+    let amiss = text("vehicle_id").and_then(|id| summary.amiss.get(id));
+    Car {
+        title: join(&title, " "),
+        photo: photos.next().map(str::to_owned),
+        price: amount("price"),
+        list_price: amount("list_price"),
+        facts: join(&facts, " · "),
+        rooftop: text("rooftop").unwrap_or_default().to_owned(),
+        status: plain(text("status").unwrap_or_default()),
+        warnings: amiss.into_iter().flatten().map(|one| one.summary()).collect(),
+    }
+}

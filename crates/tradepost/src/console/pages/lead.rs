@@ -1,0 +1,455 @@
+//! A lead: who, for what, with whose permission, and what has become of it.
+
+use askama::Template;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tradepost_dealer::adf::view::{LeadView, VehicleView};
+use tradepost_dealer::consent::hex;
+use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
+use tradepost_dealer::local_time::spoken;
+use tradepost_dealer::record::{
+    AppointmentRecord, LeadEventKind, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
+};
+use tradepost_dealer::staff::{Deed, Note, Progress, Stage};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
+
+use super::super::door::Visitor;
+use super::super::reply::{Reply, origin};
+use super::super::request::Asked;
+use super::super::route::Right;
+use super::super::{Console, Stop};
+use super::{Frame, When, counted, headed, inbox, lasting, leads, plain, stage_name, thousands};
+
+#[derive(Debug, Template)]
+#[template(path = "console/lead.html")]
+struct Page {
+    frame: Frame,
+    id: String,
+    name: String,
+    about: String,
+    received: When,
+    state: (&'static str, String),
+    held_for: Option<&'static str>,
+    stages: Vec<Choice>,
+    reach: Vec<Reach>,
+    facts: Vec<(&'static str, String)>,
+    message: Option<String>,
+    car: Option<Car>,
+    trade_in: Option<Car>,
+    visits: Vec<Visit>,
+    consents: Vec<Consent>,
+    clock: Vec<(&'static str, String)>,
+    deliveries: Vec<Delivery>,
+    moments: Vec<Moment>,
+    notes: Vec<(String, When, String)>,
+    same_person: Vec<(String, String)>,
+    may: May,
+}
+
+/// A stage that can be chosen.
+#[derive(Debug)]
+struct Choice {
+    value: &'static str,
+    label: &'static str,
+    is_here: bool,
+}
+
+/// A way to the customer.
+#[derive(Debug)]
+struct Reach {
+    label: &'static str,
+    value: String,
+    href: Option<String>,
+    permits: String,
+}
+
+#[derive(Debug)]
+struct Car {
+    title: String,
+    photo: Option<String>,
+    page: Option<String>,
+    facts: Vec<(&'static str, String)>,
+    is_listed: bool,
+}
+
+#[derive(Debug)]
+struct Visit {
+    label: &'static str,
+    what: String,
+    state: String,
+    class: &'static str,
+    when: Option<When>,
+    proposed: Vec<String>,
+}
+
+/// A consent, word for word.
+#[derive(Debug)]
+struct Consent {
+    text: Option<String>,
+    facts: Vec<(&'static str, String)>,
+    is_latest: bool,
+}
+
+#[derive(Debug)]
+struct Delivery {
+    destination: String,
+    state: &'static str,
+    class: &'static str,
+    detail: String,
+    when: When,
+}
+
+#[derive(Debug)]
+struct Moment {
+    at: Timestamp,
+    when: When,
+    text: String,
+}
+
+/// What the visitor may do with it.
+#[derive(Debug, Default)]
+struct May {
+    work: bool,
+    resend: bool,
+    release: bool,
+    revoke: bool,
+    erase: bool,
+}
+
+/// The question whether a lead is to be erased.
+#[derive(Debug, Template)]
+#[template(path = "console/erase.html")]
+struct Question {
+    frame: Frame,
+    id: String,
+    name: String,
+}
+
+impl Console {
+    pub(in crate::console) fn lead(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+        id: &str,
+    ) -> Result<Reply, Stop> {
+        let history = self.own_lead(visitor, id)?;
+        let lead = &history.lead;
+        let now = self.clock.now();
+        self.note_sight(visitor, lead)?;
+        let (progress, notes) = self.store.lead_work(id)?;
+        let sent = self.store.deliveries(None, Some(id), None)?;
+        let view = LeadView::new(lead);
+        let zone = lead.zone();
+        let car = view.vehicle().map(|vehicle| car(vehicle, lead.submission.listing.as_ref()));
+        let photo = car.as_ref().and_then(|car| car.photo.clone());
+        let page = Page {
+            frame: self.frame(asked, visitor, "Lead")?,
+            id: lead.lead_id.clone(),
+            name: named(&view),
+            about: inbox::about(lead),
+            received: When::of(lead.received_at, &zone, now),
+            state: leads::shown(lead.state, progress.stage),
+            held_for: lead.held_for.filter(|_| lead.state == LeadState::Held).map(inbox::why_held),
+            stages: Stage::ALL.iter().map(|stage| choice(*stage, progress.stage)).collect(),
+            reach: reach(&view),
+            facts: facts(&view),
+            message: view.text("/message").map(str::to_owned),
+            car,
+            trade_in: view.trade_in().map(|vehicle| self::car(vehicle, None)),
+            visits: visits(lead, &zone, now),
+            consents: consents(&history, &zone, now),
+            clock: clock(&history, &progress),
+            deliveries: sent.iter().map(|sent| delivery(sent, &zone, now)).collect(),
+            moments: moments(&history, &progress, &zone, now),
+            notes: notes.into_iter().map(|note| shown_note(note, &zone, now)).collect(),
+            same_person: history.same_person.iter().map(|id| named_short(id)).collect(),
+            may: may(visitor, lead),
+        };
+        Ok(Reply::page(&page).with_photos(photo.as_deref()))
+    }
+
+    /// Notes who was shown a customer, before the page is: what cannot be recorded is not shown.
+    fn note_sight(&self, visitor: &Visitor, lead: &LeadRecord) -> Result<(), Stop> {
+        let (dealer, subject) = (Some(lead.dealer_id.as_str()), Some(lead.lead_id.clone()));
+        let entry = self.entry(visitor, dealer, Deed::LeadSeen, subject);
+        let lead = lead.clone();
+        self.store.write_blocking(move |tx| {
+            tx.see_lead(&lead, entry.at)?;
+            tx.record(&entry)
+        })?;
+        Ok(())
+    }
+
+    pub(in crate::console) fn erase_question(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+        id: &str,
+    ) -> Result<Reply, Stop> {
+        let history = self.own_lead(visitor, id)?;
+        let page = Question {
+            frame: self.frame(asked, visitor, "Erase a lead")?,
+            id: id.to_owned(),
+            name: named(&LeadView::new(&history.lead)),
+        };
+        Ok(Reply::page(&page))
+    }
+}
+
+fn may(visitor: &Visitor, lead: &LeadRecord) -> May {
+    let decides = Right::Decide.is_of(visitor.member.role);
+    match lead.state {
+        LeadState::Received => {
+            May { work: true, resend: true, revoke: decides, erase: decides, release: false }
+        }
+        LeadState::Held => {
+            May { work: true, release: decides, revoke: decides, erase: decides, resend: false }
+        }
+        LeadState::Revoked => May { erase: decides, ..May::default() },
+        LeadState::Erased => May::default(),
+    }
+}
+
+fn named(view: &LeadView<'_>) -> String {
+    match (view.record().state, view.customer_name()) {
+        (LeadState::Erased, _) => "Erased customer".to_owned(),
+        (_, name) if name.is_empty() => "Somebody without a name".to_owned(),
+        (_, name) => name,
+    }
+}
+
+/// A lead's id, and the part of it that differs.
+fn named_short(id: &str) -> (String, String) {
+    (id.to_owned(), inbox::short_id(id).to_owned())
+}
+
+fn choice(stage: Stage, current: Stage) -> Choice {
+    Choice { value: stage.name(), label: stage_name(stage), is_here: stage == current }
+}
+
+/// Ways to the customer: what no permitted channel can use is not shown, so nobody uses it
+/// (`R-LD-03`).
+fn reach(view: &LeadView<'_>) -> Vec<Reach> {
+    let reach = view.reach();
+    let mut ways = Vec::new();
+    let hidden = "Given, but not permitted to be used".to_owned();
+    match reach.email {
+        Some(email) if reach.may_email => ways.push(Reach {
+            label: "E-mail",
+            value: email.to_owned(),
+            href: link("mailto:", email),
+            permits: "may be written to".to_owned(),
+        }),
+        Some(_) => ways.push(Reach {
+            label: "E-mail",
+            value: hidden.clone(),
+            href: None,
+            permits: String::new(),
+        }),
+        None => {}
+    }
+    let uses = [(reach.may_call, "may be called"), (reach.may_text, "may be sent texts")];
+    let uses: Vec<_> = uses.iter().filter_map(|(may, word)| may.then_some(*word)).collect();
+    match reach.phone {
+        Some(phone) if !uses.is_empty() => ways.push(Reach {
+            label: "Phone",
+            value: phone.to_owned(),
+            href: reach.may_call.then(|| link("tel:", phone)).flatten(),
+            permits: uses.join(", "),
+        }),
+        Some(_) => {
+            ways.push(Reach { label: "Phone", value: hidden, href: None, permits: String::new() });
+        }
+        None => {}
+    }
+    ways
+}
+
+/// An address that a browser hands to another program; only where nothing in it has to be escaped.
+fn link(scheme: &str, value: &str) -> Option<String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"+-._@".contains(&b);
+    value.bytes().all(plain).then(|| format!("{scheme}{value}"))
+}
+
+fn facts(view: &LeadView<'_>) -> Vec<(&'static str, String)> {
+    let preferred = view.text("/customer/preferred_contact").map(plain);
+    let address: Vec<_> = ["address_line_1", "address_line_2", "city", "state", "zip", "country"]
+        .iter()
+        .filter_map(|part| view.text(&format!("/customer/address/{part}")))
+        .collect();
+    let sent = &view.record().submission;
+    let credential = if sent.principal == "anonymous" {
+        "no credential: the name is only claimed".to_owned()
+    } else {
+        format!("signed in as {}", sent.principal)
+    };
+    [
+        ("Prefers", preferred),
+        ("Address", Some(address.join(", ")).filter(|text| !text.is_empty())),
+        ("Rooftop", sent.rooftop.clone()),
+        ("Brought by", view.agent().map(str::to_owned)),
+        ("Agent", Some(credential)),
+    ]
+    .into_iter()
+    .filter_map(|(label, text)| Some((label, text?)))
+    .collect()
+}
+
+fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> Car {
+    let photos = listing.and_then(|listing| listing.get("photos")?.as_array());
+    let photo = photos.into_iter().flatten().filter_map(Value::as_str);
+    let photo = photo.filter(|photo| origin(photo).is_some()).map(str::to_owned).next();
+    let page = listing.and_then(|listing| listing.get("vdp_url")?.as_str());
+    let page = page.filter(|page| page.starts_with("https://")).map(str::to_owned);
+    let amount = |name: &str| {
+        let number: Option<u64> = vehicle.get(name)?.parse().ok();
+        number.map(|number| format!("${}", thousands(number)))
+    };
+    let miles = vehicle.get("mileage").and_then(|miles| miles.parse().ok());
+    let facts = [
+        ("Price out of the door", amount("price")),
+        ("List price", amount("list_price")),
+        ("Stock", vehicle.get("stock")),
+        ("VIN", vehicle.get("vin")),
+        ("Condition", vehicle.get("condition").map(|word| plain(&word))),
+        ("Mileage", miles.map(|miles| format!("{} mi", thousands(miles)))),
+        ("Colour", vehicle.get("exterior_color")),
+        ("Where", vehicle.get("rooftop")),
+    ];
+    Car {
+        title: vehicle.title(),
+        photo,
+        page,
+        facts: facts.into_iter().filter_map(|(label, text)| Some((label, text?))).collect(),
+        is_listed: listing.is_some(),
+    }
+}
+
+fn visits(lead: &LeadRecord, zone: &TimeZone, now: Timestamp) -> Vec<Visit> {
+    let current = lead.appointment.iter().map(|it| visit("Appointment", it, zone, now));
+    let asked = lead.asked_besides().map(|it| visit("Asked for besides", it, zone, now));
+    current.chain(asked).collect()
+}
+
+fn visit(label: &'static str, it: &AppointmentRecord, zone: &TimeZone, now: Timestamp) -> Visit {
+    use tradepost_dealer::record::AppointmentState as State;
+    let (state, class) = match it.state {
+        State::Requested => ("a time has to be found", "soon"),
+        State::Proposed => ("other times were proposed", "soon"),
+        State::Confirmed => ("booked", "good"),
+        State::Rejected => ("not offered", "quiet"),
+        State::Superseded => ("replaced by another", "quiet"),
+    };
+    Visit {
+        label,
+        what: headed(it.kind.name()),
+        state: state.to_owned(),
+        class,
+        when: it.starts_at.or(it.requested_at).map(|at| When::of(at, zone, now)),
+        proposed: it.proposed.iter().map(|at| spoken(*at, zone, now)).collect(),
+    }
+}
+
+/// The consent of each submission, the latest first.
+fn consents(history: &LeadHistory, zone: &TimeZone, now: Timestamp) -> Vec<Consent> {
+    let grants: Vec<_> =
+        history.consents.iter().filter(|(record, ..)| record.consent.is_some()).collect();
+    let count = history.submissions.len();
+    let one = |(number, sent): (usize, &SubmissionRecord)| {
+        let text = |name: &str| sent.payload.pointer(&format!("/consent/{name}"))?.as_str();
+        let list = |name: &str| {
+            let all = sent.payload.pointer(&format!("/consent/{name}"))?.as_array()?;
+            let words: Vec<_> = all.iter().filter_map(Value::as_str).map(plain).collect();
+            Some(words.join(", ")).filter(|words| !words.is_empty())
+        };
+        let local = |name: &str| {
+            let at = tradepost_wire::format::timestamp(text(name)?)?;
+            Some(spoken(at, zone, now))
+        };
+        let proof = grants.get(number).map(|(record, hash, _)| (record.seq, hex(hash)));
+        let facts = [
+            ("Given", local("granted_at")),
+            ("Ends", local("expires_at")),
+            ("Channels", list("allowed_channels")),
+            ("For", list("scope")),
+            ("Proof", proof.map(|(seq, hash)| format!("record {seq} of the chain, {hash}"))),
+        ];
+        Consent {
+            text: text("consent_text").map(str::to_owned),
+            facts: facts.into_iter().filter_map(|(label, text)| Some((label, text?))).collect(),
+            is_latest: number + 1 == count,
+        }
+    };
+    let mut consents: Vec<_> = history.submissions.iter().enumerate().map(one).collect();
+    consents.reverse();
+    consents
+}
+
+/// How long each step took since the lead came.
+fn clock(history: &LeadHistory, progress: &Progress) -> Vec<(&'static str, String)> {
+    let since = |at: Option<Timestamp>| {
+        let took = at.map(|at| at.duration_since(history.lead.received_at));
+        match took {
+            None => "not yet".to_owned(),
+            Some(took) if took.as_mins() == 0 => "within a minute".to_owned(),
+            Some(took) => format!("after {}", lasting(took)),
+        }
+    };
+    vec![
+        ("Delivered", since(history.delivered_at)),
+        ("Seen", since(progress.seen_at)),
+        ("Answered", since(progress.answered_at)),
+    ]
+}
+
+fn delivery(sent: &DeliveryRecord, zone: &TimeZone, now: Timestamp) -> Delivery {
+    let (state, class) = match sent.state {
+        DeliveryState::Due => ("waits", "soon"),
+        DeliveryState::Sending => ("is being sent", "soon"),
+        DeliveryState::Delivered => ("delivered", "good"),
+        DeliveryState::Dead => ("given up", "bad"),
+        DeliveryState::Ended => ("ended", "quiet"),
+    };
+    let attempts = counted(sent.attempts as usize, "attempt", "attempts");
+    let answer = sent.answer.as_ref().map(|answer| format!(" · {answer}")).unwrap_or_default();
+    Delivery {
+        destination: sent.destination.clone(),
+        state,
+        class,
+        detail: format!("{attempts}{answer}"),
+        when: When::of(sent.ended_at.unwrap_or(sent.created_at), zone, now),
+    }
+}
+
+fn moments(
+    history: &LeadHistory,
+    progress: &Progress,
+    zone: &TimeZone,
+    now: Timestamp,
+) -> Vec<Moment> {
+    let moment = |at: Timestamp, text: String| Moment { at, when: When::of(at, zone, now), text };
+    let events = history.events.iter().map(|event| {
+        let text = match event.kind {
+            LeadEventKind::Received => "The lead came",
+            LeadEventKind::Resubmitted => "The same caller sent it again",
+            LeadEventKind::Released => "Somebody released it",
+            LeadEventKind::ConsentRevoked => "The customer withdrew the consent",
+            LeadEventKind::Erased => "What it said about the customer was erased",
+        };
+        moment(event.at, text.to_owned())
+    });
+    let delivered = history.delivered_at.map(|at| moment(at, "First delivered".to_owned()));
+    let seen = progress.seen_at.map(|at| moment(at, "First seen here".to_owned()));
+    let stage = progress
+        .changed
+        .as_ref()
+        .map(|(at, by)| moment(*at, format!("{} by {by}", stage_name(progress.stage))));
+    let mut all: Vec<_> = events.chain(delivered).chain(seen).chain(stage).collect();
+    all.sort_by_key(|moment| moment.at);
+    all
+}
+
+fn shown_note(note: Note, zone: &TimeZone, now: Timestamp) -> (String, When, String) {
+    (note.author, When::of(note.at, zone, now), note.text)
+}

@@ -1,0 +1,127 @@
+//! All leads, to be looked through.
+
+use askama::Template;
+use tradepost_dealer::adf::view::LeadView;
+use tradepost_dealer::record::LeadState;
+use tradepost_dealer::staff::Stage;
+use tradepost_store::staff::LeadFilter;
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::super::door::Visitor;
+use super::super::reply::Reply;
+use super::super::request::Asked;
+use super::super::{Console, PATH, Stop};
+use super::{Frame, When, inbox, stage_name};
+
+/// How many are on a page.
+const ON_A_PAGE: u32 = 50;
+
+#[derive(Debug, Template)]
+#[template(path = "console/leads.html")]
+struct Page {
+    frame: Frame,
+    rows: Vec<Row>,
+    text: String,
+    views: Vec<View>,
+    view: &'static str,
+    earlier: Option<String>,
+    later: Option<String>,
+}
+
+#[derive(Debug)]
+struct Row {
+    href: String,
+    name: String,
+    about: String,
+    state: (&'static str, String),
+    when: When,
+}
+
+#[derive(Debug)]
+struct View {
+    label: &'static str,
+    href: String,
+    is_here: bool,
+}
+
+/// What can be chosen: its name, its label, and what is looked for.
+const VIEWS: [(&str, &str, Option<LeadState>, Option<Stage>); 7] = [
+    ("all", "All", None, None),
+    ("new", "New", Some(LeadState::Received), Some(Stage::New)),
+    ("working", "Working", Some(LeadState::Received), Some(Stage::Working)),
+    ("sold", "Sold", Some(LeadState::Received), Some(Stage::Sold)),
+    ("lost", "Lost", Some(LeadState::Received), Some(Stage::Lost)),
+    ("held", "Held back", Some(LeadState::Held), None),
+    ("revoked", "Consent withdrawn", Some(LeadState::Revoked), None),
+];
+
+impl Console {
+    pub(in crate::console) fn leads(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let wanted = asked.asked_for("view").unwrap_or("all");
+        let known = VIEWS.into_iter().find(|(name, ..)| *name == wanted);
+        let (view, _, state, stage) = known.ok_or(Stop::NotFound)?;
+        let text = asked.asked_for("q");
+        let skip = asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0_u32);
+        let found = self.store.lead_list(&LeadFilter {
+            dealer_id: visitor.dealer_id(),
+            state,
+            stage,
+            text,
+            oldest_first: false,
+            limit: ON_A_PAGE + 1,
+            skip,
+        })?;
+        let is_more = found.len() > ON_A_PAGE as usize;
+        let now = self.clock.now();
+        let rows = found.iter().take(ON_A_PAGE as usize).map(|(lead, progress)| {
+            let name = LeadView::new(lead).customer_name();
+            Row {
+                href: format!("{PATH}/leads/{}", lead.lead_id),
+                name: if name.is_empty() { "–".to_owned() } else { name },
+                about: inbox::about(lead),
+                state: shown(lead.state, progress.stage),
+                when: When::of(lead.received_at, &lead.zone(), now),
+            }
+        });
+        let query = |view: &str, skip: u32| {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            query.append_pair("view", view);
+            if let Some(text) = text {
+                query.append_pair("q", text);
+            }
+            if skip > 0 {
+                query.append_pair("skip", &skip.to_string());
+            }
+            format!("{PATH}/leads?{}", query.finish())
+        };
+        let views = VIEWS.map(|(name, label, ..)| View {
+            label,
+            href: query(name, 0),
+            is_here: name == view,
+        });
+        let page = Page {
+            frame: self.frame(asked, visitor, "Leads")?,
+            rows: rows.collect(),
+            text: text.unwrap_or_default().to_owned(),
+            views: views.into(),
+            view,
+            earlier: is_more.then(|| query(view, skip.saturating_add(ON_A_PAGE))),
+            later: (skip > 0).then(|| query(view, skip.saturating_sub(ON_A_PAGE))),
+        };
+        Ok(Reply::page(&page))
+    }
+}
+
+/// How a lead stands: a class and a word.
+pub(super) fn shown(state: LeadState, stage: Stage) -> (&'static str, String) {
+    match state {
+        LeadState::Received => (stage.name(), stage_name(stage).to_owned()),
+        LeadState::Held => ("held", "Held back".to_owned()),
+        LeadState::Revoked => ("revoked", "Consent withdrawn".to_owned()),
+        LeadState::Erased => ("erased", "Erased".to_owned()),
+    }
+}

@@ -1,0 +1,182 @@
+//! Who may come in, who is in, and who has done what.
+
+use askama::Template;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tradepost_dealer::consent::hex;
+use tradepost_dealer::staff::{Deed, EVERYBODY, Entry};
+
+use super::super::door::Visitor;
+use super::super::reply::Reply;
+use super::super::request::Asked;
+use super::super::route::Right;
+use super::super::{Console, PATH, Stop};
+use super::{Frame, When, role_name};
+
+/// How many entries are on a page.
+const ON_A_PAGE: u32 = 100;
+
+#[derive(Debug, Template)]
+#[template(path = "console/people.html")]
+struct People {
+    frame: Frame,
+    sessions: Vec<Row>,
+    members: Vec<(String, &'static str, String)>,
+    decides: bool,
+}
+
+#[derive(Debug)]
+struct Row {
+    id: String,
+    name: String,
+    browser: String,
+    begun: When,
+    seen: When,
+    is_this: bool,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "console/audit.html")]
+struct Audit {
+    frame: Frame,
+    chains: Vec<(String, String, bool)>,
+    entries: Vec<Line>,
+    head: Option<String>,
+    earlier: Option<String>,
+}
+
+#[derive(Debug)]
+struct Line {
+    seq: i64,
+    when: When,
+    actor: String,
+    deed: &'static str,
+    subject: Option<(String, Option<String>)>,
+    detail: Option<String>,
+}
+
+impl Console {
+    pub(in crate::console) fn people(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let decides = Right::Decide.is_of(visitor.member.role);
+        let now = self.clock.now();
+        let zone = self.zone(visitor);
+        let sessions = self.store.sessions(visitor.dealer_id(), now)?;
+        let shown = sessions
+            .into_iter()
+            .filter(|(session, _)| decides || session.name == visitor.member.name);
+        let members = if decides { self.store.members(visitor.dealer_id())? } else { Vec::new() };
+        let page = People {
+            frame: self.frame(asked, visitor, "People")?,
+            sessions: shown
+                .map(|(session, _)| Row {
+                    is_this: session.id == visitor.session.id,
+                    id: session.id,
+                    name: session.name,
+                    browser: browser(&session.browser).to_owned(),
+                    begun: When::of(session.begun_at, &zone, now),
+                    seen: When::of(session.seen_at, &zone, now),
+                })
+                .collect(),
+            members: members
+                .into_iter()
+                .map(|member| {
+                    let dealer = member.dealer_id.unwrap_or_else(|| "every dealer".to_owned());
+                    (member.name, role_name(member.role), dealer)
+                })
+                .collect(),
+            decides,
+        };
+        Ok(Reply::page(&page))
+    }
+
+    pub(in crate::console) fn audit(
+        &self,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Reply, Stop> {
+        let mut chains: Vec<(String, String)> = self
+            .dealers(visitor)
+            .iter()
+            .map(|seller| (seller.dealer.terms.id.clone(), seller.dealer.terms.name.clone()))
+            .collect();
+        if visitor.dealer_id().is_none() {
+            chains.push((EVERYBODY.to_owned(), "All dealers".to_owned()));
+        }
+        let wanted = asked.asked_for("of");
+        let first = chains.first().map(|(id, _)| id.as_str());
+        let chain = wanted.or(first).unwrap_or_default().to_owned();
+        if !chains.iter().any(|(id, _)| *id == chain) {
+            return Err(Stop::NotFound);
+        }
+        let before = asked.asked_for("before").and_then(|text| text.parse().ok());
+        let entries = self.store.entries(&chain, before.unwrap_or(i64::MAX), ON_A_PAGE)?;
+        let (now, zone) = (self.clock.now(), self.zone(visitor));
+        let last = entries.last().map(|entry| entry.seq).filter(|seq| *seq > 1);
+        let address = |id: &str| {
+            let of = form_urlencoded::byte_serialize(id.as_bytes()).collect::<String>();
+            format!("{PATH}/audit?of={of}")
+        };
+        let page = Audit {
+            frame: self.frame(asked, visitor, "Audit")?,
+            head: entries.first().filter(|_| before.is_none()).map(|entry| hex(&entry.hash)),
+            earlier: last.map(|seq| format!("{}&before={seq}", address(&chain))),
+            entries: entries.into_iter().map(|entry| line(entry, &zone, now)).collect(),
+            chains: chains
+                .into_iter()
+                .map(|(id, name)| (address(&id), name, id == chain))
+                .collect(),
+        };
+        Ok(Reply::page(&page))
+    }
+
+    /// The zone of the first rooftop.
+    fn zone(&self, visitor: &Visitor) -> TimeZone {
+        let dealers = self.dealers(visitor);
+        let rooftop = dealers.first().and_then(|seller| seller.dealer.terms.rooftops.first());
+        rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone())
+    }
+}
+
+fn line(entry: Entry, zone: &TimeZone, now: Timestamp) -> Line {
+    let Entry { seq, said, .. } = entry;
+    let (deed, is_lead) = said_of(said.deed);
+    // The number of a session tells nobody anything.
+    let is_told = !matches!(said.deed, Deed::SignedIn | Deed::SignedOut);
+    let subject = said.subject.filter(|_| is_told).map(|subject| {
+        let href = is_lead.then(|| format!("{PATH}/leads/{subject}"));
+        (subject, href)
+    });
+    let when = When::of(said.at, zone, now);
+    Line { seq, when, actor: said.actor, deed, subject, detail: said.detail }
+}
+
+/// What somebody did, in words, and whether it was with a lead.
+const fn said_of(deed: Deed) -> (&'static str, bool) {
+    match deed {
+        Deed::SignedIn => ("signed in", false),
+        Deed::SignedOut => ("signed out", false),
+        Deed::SessionEnded => ("ended a session of", false),
+        Deed::LeadSeen => ("saw", true),
+        Deed::NoteAdded => ("wrote a note about", true),
+        Deed::StageChanged => ("moved", true),
+        Deed::LeadResent => ("had delivered again", true),
+        Deed::LeadReleased => ("released", true),
+        Deed::ConsentRevoked => ("noted a withdrawn consent of", true),
+        Deed::LeadErased => ("erased", true),
+        Deed::MemberAdded => ("let in", false),
+        Deed::PasswordSet => ("set the password of", false),
+        Deed::MemberRemoved => ("shut out", false),
+    }
+}
+
+/// Which browser it is, as far as its own words tell.
+fn browser(said: &str) -> &str {
+    let known =
+        [("Edg/", "Edge"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari")];
+    let found = known.iter().find(|(sign, _)| said.contains(sign)).map(|(_, name)| *name);
+    found.unwrap_or(if said.is_empty() { "unknown browser" } else { said })
+}

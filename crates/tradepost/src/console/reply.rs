@@ -1,0 +1,158 @@
+//! What a browser is sent, and the headers with which everything is sent.
+
+use std::fmt::Write as _;
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+const STYLE: &str = include_str!("assets/console.css");
+const SCRIPT: &str = include_str!("assets/console.js");
+const ICON: &str = include_str!("assets/icon.svg");
+
+/// An answer on its way.
+#[derive(Debug)]
+pub(super) struct Reply {
+    status: StatusCode,
+    media_type: &'static str,
+    body: String,
+    location: Option<String>,
+    cookies: Vec<String>,
+    photos: String,
+}
+
+/// For pages without photos.
+pub(super) const NO_PHOTOS: &str = "";
+
+impl Reply {
+    /// A page.
+    pub(super) fn page(page: &impl Template) -> Self {
+        let body = page.render().unwrap_or_else(|_| unreachable!("pages hold texts alone"));
+        Self::of("text/html; charset=utf-8", body)
+    }
+
+    /// The way to another page, which is asked for anew.
+    pub(super) fn see(location: String) -> Self {
+        let reply = Self::of("text/plain; charset=utf-8", String::new());
+        Self { status: StatusCode::SEE_OTHER, location: Some(location), ..reply }
+    }
+
+    pub(super) fn style() -> Self {
+        Self::of("text/css; charset=utf-8", STYLE.to_owned())
+    }
+
+    pub(super) fn script() -> Self {
+        Self::of("text/javascript; charset=utf-8", SCRIPT.to_owned())
+    }
+
+    pub(super) fn icon() -> Self {
+        Self::of("image/svg+xml", ICON.to_owned())
+    }
+
+    fn of(media_type: &'static str, body: String) -> Self {
+        Self {
+            status: StatusCode::OK,
+            media_type,
+            body,
+            location: None,
+            cookies: Vec::new(),
+            photos: String::new(),
+        }
+    }
+
+    /// The same with another status.
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
+    /// The same with a cookie.
+    pub(super) fn with_cookie(mut self, cookie: String) -> Self {
+        self.cookies.push(cookie);
+        self
+    }
+
+    /// The same, which may load these photos, and no others.
+    pub(super) fn with_photos<'a>(mut self, photos: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut origins: Vec<_> = photos.into_iter().filter_map(origin).collect();
+        origins.sort_unstable();
+        origins.dedup();
+        for origin in origins {
+            let _ = write!(self.photos, " {origin}");
+        }
+        self
+    }
+
+    pub(super) fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        protect(headers, &self.photos);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
+        let value = |text: String| HeaderValue::from_str(&text).ok();
+        if let Some(location) = self.location.and_then(value) {
+            headers.insert(header::LOCATION, location);
+        }
+        for cookie in self.cookies.into_iter().filter_map(value) {
+            headers.append(header::SET_COOKIE, cookie);
+        }
+        response
+    }
+}
+
+/// The headers of every answer. Nothing is kept by a browser or by anybody between, because it is about
+/// customers; nothing is loaded from elsewhere but what `photos` names, each with a space before.
+pub(super) fn protect(headers: &mut HeaderMap, photos: &str) {
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+         img-src 'self'{photos}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    );
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    for (name, value) in [
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        // A lead's id stands in the address, and is nobody's affair.
+        ("referrer-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+        ("x-robots-tag", "noindex"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// The origin of a photo, if it may be loaded: it has to be on the web with TLS, and named in a way that
+/// leaves the policy what it is.
+pub(super) fn origin(photo: &str) -> Option<&str> {
+    let rest = photo.strip_prefix("https://")?;
+    let host = rest.find(['/', '?', '#']).map_or(rest, |end| rest.get(..end).unwrap_or_default());
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b".-:".contains(&b);
+    let is_plain = !host.is_empty() && host.bytes().all(plain);
+    is_plain.then(|| photo.get(.."https://".len() + host.len())).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_photo_opens_the_policy_for_its_origin_and_for_nothing_else() {
+        for (photo, expected) in [
+            ("https://photos.example/a/1.jpg", Some("https://photos.example")),
+            ("https://photos.example:8443?x", Some("https://photos.example:8443")),
+            ("http://photos.example/1.jpg", None),
+            ("https://photos.example; script-src *", None),
+            ("https://*/1.jpg", None),
+            ("https://a@b.example/1.jpg", None),
+            ("https:///1.jpg", None),
+            ("javascript:alert(1)", None),
+            ("data:image/png;base64,AAAA", None),
+        ] {
+            assert_eq!(origin(photo), expected, "{photo}");
+        }
+    }
+}

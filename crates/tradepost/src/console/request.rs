@@ -1,0 +1,121 @@
+//! What a browser asks: a path, a form, and the cookies that say who it is.
+
+use std::net::IpAddr;
+
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, header};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+use tradepost_dealer::consent::Hash;
+use tradepost_server::http::intake;
+
+/// The member of every form that proves that the form is one of ours.
+pub const PROOF: &str = "proof";
+
+/// The header of what the script asks by itself: nobody is at the keyboard.
+const BY_ITSELF: &str = "x-tradepost-by-itself";
+
+/// How much of what a browser says that it is, is kept.
+const BROWSER: usize = 200;
+
+/// A request, read.
+#[derive(Debug)]
+pub struct Asked {
+    /// The method.
+    pub method: Method,
+    /// The path, below that of the console, without slashes at its ends.
+    pub path: String,
+    /// What stands behind the question mark.
+    query: Vec<(String, String)>,
+    /// What was filled in.
+    form: Vec<(String, String)>,
+    /// From where it comes.
+    pub address: IpAddr,
+    /// What the browser says that it is, shortened.
+    pub browser: String,
+    /// Whether the page asks by itself, to see whether there is something new.
+    pub is_by_itself: bool,
+    /// Whether another site's page had the browser ask.
+    is_foreign: bool,
+    cookies: Vec<(String, String)>,
+}
+
+impl Asked {
+    /// Reads a request.
+    #[must_use]
+    pub fn read(parts: &Parts, body: &[u8], trust_forwarded_for: bool) -> Self {
+        let pairs = |bytes: &[u8]| form_urlencoded::parse(bytes).into_owned().collect();
+        let path = parts.uri.path().strip_prefix(super::PATH).unwrap_or_default();
+        let headers = &parts.headers;
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let browser = text("user-agent").unwrap_or_default();
+        Self {
+            method: parts.method.clone(),
+            path: path.trim_matches('/').to_owned(),
+            query: pairs(parts.uri.query().unwrap_or_default().as_bytes()),
+            form: pairs(body),
+            address: intake::address_of(trust_forwarded_for, headers, &parts.extensions),
+            browser: browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect(),
+            is_by_itself: headers.contains_key(BY_ITSELF),
+            // Browsers say so since 2023; the proof and the cookie's SameSite hold without it.
+            is_foreign: matches!(text("sec-fetch-site"), Some("cross-site" | "same-site")),
+            cookies: cookies(headers),
+        }
+    }
+
+    /// What a member behind the question mark says; nothing when it is empty.
+    #[must_use]
+    pub fn asked_for(&self, name: &str) -> Option<&str> {
+        value(&self.query, name)
+    }
+
+    /// What was filled in somewhere; nothing when it is empty.
+    #[must_use]
+    pub fn filled_in(&self, name: &str) -> Option<&str> {
+        value(&self.form, name)
+    }
+
+    /// A cookie.
+    #[must_use]
+    pub fn cookie(&self, name: &str) -> Option<&str> {
+        value(&self.cookies, name)
+    }
+
+    /// Whether the form is one that we gave to whoever has this secret.
+    #[must_use]
+    pub fn proves(&self, secret: &str) -> bool {
+        let shown = self.filled_in(PROOF).unwrap_or_default();
+        let right: bool = shown.as_bytes().ct_eq(proof(secret).as_bytes()).into();
+        right && !self.is_foreign
+    }
+}
+
+/// What stands in the forms of whoever has a secret. It is of no use for coming in.
+#[must_use]
+pub fn proof(secret: &str) -> String {
+    tradepost_dealer::consent::hex(&digest("form", secret))
+}
+
+/// The hash under which a session is kept.
+#[must_use]
+pub fn session_hash(secret: &str) -> Hash {
+    digest("session", secret)
+}
+
+fn digest(purpose: &str, secret: &str) -> Hash {
+    let mut hasher = Sha256::new();
+    hasher.update(format!("tradepost console {purpose}\n"));
+    hasher.update(secret);
+    hasher.finalize().into()
+}
+
+fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = pairs.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+}
+
+fn cookies(headers: &HeaderMap) -> Vec<(String, String)> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
+}

@@ -1,0 +1,114 @@
+//! `tradepost console`, beside a server that runs or has not run yet, and the demo's.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use expect_test::expect;
+
+use super::{cookie, proof};
+use crate::process::Process;
+use crate::support::client;
+
+/// Runs a command with something on standard input; its exit code and what it writes.
+fn tradepost(folder: &Path, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that does not read may have ended.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], input: &str| {
+        let all = [&["console"], arguments].concat();
+        tradepost(folder.path(), &all, input)
+    };
+    let add = ["user", "add", "Dora", "--role", "desk"];
+    let of = |more: &[&'static str]| [&add[..], more].concat();
+    assert_eq!(run(&of(&[]), "").0, Some(2), "whose people they are has to be said");
+    let one = of(&["--dealer", "d", "--password-stdin"]);
+    let (code, _, said) = run(&one, "short\n");
+    assert_eq!(code, Some(2));
+    expect![[r#"
+        error: a password has 12 characters at least, and 256 bytes at most
+        hint: three or four words that do not belong together
+    "#]]
+    .assert_eq(&said);
+    assert_eq!(run(&one, "correct horse battery\n"), (Some(0), String::new(), String::new()));
+    let (code, _, said) = run(&one, "correct horse battery\n");
+    assert_eq!(code, Some(2));
+    expect![[r#"
+        error: somebody has this name
+        hint: `tradepost console user list` names all
+    "#]]
+    .assert_eq(&said);
+    let (code, made_up, _) =
+        run(&["user", "add", "egon", "--role", "engineer", "--all-dealers"], "");
+    assert_eq!((code, made_up.trim().len()), (Some(0), 43));
+    let (_, listed, _) = run(&["user", "list"], "");
+    expect![[r#"
+        NAME  ROLE      DEALER
+        dora  desk      d
+        egon  engineer  every one
+    "#]]
+    .assert_eq(&listed);
+    assert_eq!(run(&["user", "set-password", "dora"], "").0, Some(0));
+    assert_eq!(run(&["user", "remove", "egon"], "").0, Some(0));
+    assert_eq!(run(&["user", "remove", "egon"], "").0, Some(2));
+    let deeds = |chain: &str| {
+        let (_, listed, _) = run(&["--json", "audit", "--dealer", chain], "");
+        let listed: tradepost_wire::json::Value = tradepost_wire::json::from_str(&listed).unwrap();
+        let deed = |it: &tradepost_wire::json::Value| {
+            format!("{} {} {}", it["actor"], it["deed"], it["subject"]).replace('"', "")
+        };
+        listed.as_array().unwrap().iter().map(deed).collect::<Vec<_>>()
+    };
+    assert_eq!(deeds("d"), ["command line password_set dora", "command line member_added dora"]);
+    assert_eq!(deeds("*"), ["command line member_removed egon", "command line member_added egon"]);
+    let verify = ["audit", "--verify"];
+    let (code, said, _) = run(&verify, "");
+    assert_eq!((code, said.lines().count()), (Some(0), 2));
+    // Somebody with a shell covers something up.
+    let database = folder.path().join("tradepost-data/tradepost.sqlite");
+    let database = rusqlite::Connection::open(database).unwrap();
+    let cover_up = "UPDATE audit_log SET subject = 'maria' WHERE chain = 'd' AND seq = 1";
+    assert_eq!(database.execute(cover_up, []).unwrap(), 1);
+    let (code, _, said) = run(&verify, "");
+    assert_eq!(code, Some(1));
+    assert!(said.contains("d: entry 1 or one before it"), "{said}");
+}
+
+#[test]
+fn the_demo_says_how_to_get_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let server =
+        Process::start(folder.path(), &["--demo", "--demo-size", "5", "--listen", "127.0.0.1:0"]);
+    let said = server.said("console: ");
+    let (url, rest) = said.split_once(" (name demo, password ").unwrap();
+    let password = rest.trim_end().trim_end_matches(')');
+    assert_eq!(password.len(), 43, "nobody guesses it");
+    let address = url.strip_prefix("http://").and_then(|it| it.strip_suffix("/console")).unwrap();
+    let address: std::net::SocketAddr = address.parse().unwrap();
+    assert!(address.ip().is_loopback());
+    let page = client::request(address, "GET", "/console/sign-in", &[], b"");
+    let fields = [("proof", &*proof(&page)), ("name", "demo"), ("password", password)];
+    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    let cookie = cookie(&page, "tradepost-form").unwrap();
+    let headers = [("Cookie", cookie.as_str())];
+    let answer = client::request(address, "POST", "/console/sign-in", &headers, form.as_bytes());
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/console")));
+    // Nothing of it is on the listener that buyers reach.
+    let elsewhere = client::request(server.address, "GET", "/console/sign-in", &[], b"");
+    assert_eq!(elsewhere.status, 404);
+}

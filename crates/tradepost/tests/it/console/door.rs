@@ -1,0 +1,240 @@
+//! Who is let in, and for how long.
+
+use expect_test::expect;
+
+use super::*;
+
+/// An answer without what differs from run to run.
+fn same(answer: &Response) -> (u16, String) {
+    let body = text(answer);
+    let proof = proof(answer);
+    (answer.status, body.replace(&proof, "<proof>"))
+}
+
+#[test]
+fn a_wrong_name_and_a_wrong_password_are_told_the_same() {
+    let world = World::new();
+    let (unknown, _) = world.try_to_enter("nobody", PASSWORD);
+    let (wrong, _) = world.try_to_enter("dora", "wrong horse battery");
+    assert_eq!(unknown.status, 401);
+    assert_eq!(same(&unknown), same(&wrong));
+    assert!(cookie(&wrong, "tradepost-console").is_none());
+    // Names are written as people write them.
+    let (answer, _) = world.try_to_enter("Dora", PASSWORD);
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/console")));
+}
+
+#[test]
+fn whoever_guesses_is_stopped_and_comes_in_later() {
+    let world = World::new();
+    for _ in 0..10 {
+        let (answer, _) = world.try_to_enter("dora", "wrong horse battery");
+        assert!(text(&answer).contains("do not belong together"));
+    }
+    let (answer, _) = world.try_to_enter("dora", PASSWORD);
+    assert_eq!(answer.status, 401);
+    assert!(text(&answer).contains("Too many attempts"), "even with the right one");
+    let (answer, _) = world.try_to_enter("maria", PASSWORD);
+    assert_eq!(answer.status, 303, "others are not kept out");
+    for _ in 0..8 {
+        world.try_to_enter("nobody", "wrong horse battery");
+    }
+    let (answer, _) = world.try_to_enter("egon", PASSWORD);
+    assert!(text(&answer).contains("Too many attempts"), "one address has twenty");
+    world.hand.advance(SignedDuration::from_mins(5));
+    let (answer, _) = world.try_to_enter("dora", PASSWORD);
+    assert_eq!(answer.status, 303);
+}
+
+#[test]
+fn a_session_ends_by_itself_by_a_person_and_with_the_password() {
+    let world = World::new();
+    let status = |browser: &Browser<'_>| browser.get("/console").status;
+    // By doing nothing for too long; a page that looks for news by itself is nobody at work.
+    let idle = world.enter("dora");
+    let by_itself = [("Cookie", idle.cookie.as_str()), ("X-Tradepost-By-Itself", "1")];
+    world.hand.advance(SignedDuration::from_mins(119));
+    assert_eq!(client::request(world.address, "GET", "/console", &by_itself, b"").status, 200);
+    world.hand.advance(SignedDuration::from_mins(2));
+    assert_eq!(status(&idle), 303);
+    // However busy somebody is.
+    let busy = world.enter("dora");
+    for _ in 0..11 {
+        world.hand.advance(SignedDuration::from_mins(60));
+        assert_eq!(status(&busy), 200);
+    }
+    world.hand.advance(SignedDuration::from_mins(60));
+    assert_eq!(status(&busy), 303);
+    // By signing out: the cookie is of no use any more.
+    let out = world.enter("dora");
+    assert_eq!(out.do_it("/console/sign-out", &[]), "/console/sign-in");
+    assert_eq!(status(&out), 303);
+    // By another password, and with whoever has it.
+    let changed = world.enter("dora");
+    let hashed = password::hash("another horse battery").unwrap();
+    world.server.store.write_blocking(move |tx| tx.set_password("dora", &hashed)).unwrap();
+    assert_eq!(status(&changed), 303);
+    let removed = world.enter("egon");
+    world.server.store.write_blocking(|tx| tx.remove_member("egon")).unwrap();
+    assert_eq!(status(&removed), 303);
+}
+
+#[test]
+fn sessions_are_listed_and_ended_by_their_owner_and_their_manager() {
+    let world = World::new();
+    let (dora, maria, other) = (world.enter("dora"), world.enter("maria"), world.enter("other"));
+    let id = |browser: &Browser<'_>, name: &str| {
+        let page = text(&browser.get("/console/people"));
+        let row = page.split("<tr>").find(|row| row.contains(&format!("\"row\">{name}")));
+        let (_, rest) = row?.split_once("/console/sessions/")?;
+        Some(format!("/console/sessions/{}", rest.split('"').next()?))
+    };
+    assert!(id(&dora, "maria").is_none(), "the desk sees its own alone");
+    assert!(id(&maria, "other").is_none(), "and a manager those of the same dealer");
+    let (of_dora, of_maria) = (id(&maria, "dora").unwrap(), id(&maria, "maria").unwrap());
+    assert_eq!(dora.post(&of_maria, &[]).status, 404);
+    assert_eq!(other.post(&of_dora, &[]).status, 404);
+    assert_eq!(dora.get("/console").status, 200);
+    assert_eq!(maria.do_it(&of_dora, &[]), "session");
+    assert_eq!(dora.get("/console").status, 303);
+    assert_eq!(maria.do_it(&of_maria, &[]), "/console/sign-in", "one's own");
+    let deeds: Vec<_> = world.record(ONE).into_iter().map(|(who, what, _)| (who, what)).collect();
+    let deed = |who: &str, what: &str| (who.to_owned(), what.to_owned());
+    assert_eq!(
+        deeds,
+        [
+            deed("dora", "signed_in"),
+            deed("maria", "signed_in"),
+            deed("maria", "session_ended"),
+            deed("maria", "signed_out"),
+        ]
+    );
+}
+
+#[test]
+fn whoever_had_to_sign_in_comes_where_they_wanted_and_nowhere_else() {
+    let world = World::new();
+    let answer = world.get("/console/leads/lead_1");
+    let location = answer.header("location").unwrap();
+    assert_eq!((answer.status, location), (303, "/console/sign-in?next=/console/leads/lead_1"));
+    for (wanted, expected) in [
+        ("/console/leads/lead_1", "/console/leads/lead_1"),
+        ("//evil.example", "/console"),
+        ("https://evil.example/console", "/console"),
+        ("/console/../a2a", "/console"),
+        ("/console//evil", "/console"),
+        ("/console/\r\nSet-Cookie: a=b", "/console"),
+        ("/consoles", "/console"),
+    ] {
+        let page = world.get("/console/sign-in");
+        let form = cookie(&page, "tradepost-form").unwrap();
+        let fields = [
+            ("proof", proof(&page)),
+            ("name", "dora".into()),
+            ("password", PASSWORD.into()),
+            ("next", wanted.to_owned()),
+        ];
+        let answer = world.send("/console/sign-in", &form, &[], &fields);
+        assert_eq!(answer.header("location"), Some(expected), "{wanted}");
+        world.hand.advance(SignedDuration::from_mins(5));
+    }
+}
+
+#[test]
+fn nothing_is_kept_by_browsers_or_loaded_from_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let world = World::on_with(store, |units| {
+        let photos =
+            ["https://photos.example/1.jpg", "http://photos.example/2.jpg", "https://a@b.example/3.jpg"];
+        units[0].vehicle.photos = vec![photos[0].to_owned()];
+        units[1].vehicle.photos = photos[1..].iter().map(|it| (*it).to_owned()).collect();
+    });
+    let headers = |answer: &Response| -> String {
+        let shown = |(name, _): &&(String, String)| {
+            !["date", "content-length", "vary", "connection"].contains(&name.as_str())
+        };
+        let line = |(name, value): &(String, String)| {
+            let value = value.split_once('=').filter(|_| name == "set-cookie");
+            let rest = value.and_then(|(_, rest)| rest.split_once(';'));
+            (name.clone(), rest.map(|(_, rest)| rest.to_owned()))
+        };
+        let all = answer.headers.iter().filter(shown);
+        all.map(|pair| match line(pair) {
+            (name, Some(rest)) => format!("{name}: <cookie>;{rest}\n"),
+            (name, None) => format!("{name}: {}\n", pair.1),
+        })
+        .collect()
+    };
+    let sign_in = world.get("/console/sign-in");
+    expect![[r#"
+        content-security-policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+        cache-control: no-store
+        x-content-type-options: nosniff
+        x-frame-options: DENY
+        referrer-policy: same-origin
+        cross-origin-opener-policy: same-origin
+        cross-origin-resource-policy: same-origin
+        permissions-policy: camera=(), geolocation=(), microphone=()
+        x-robots-tag: noindex
+        content-type: text/html; charset=utf-8
+        set-cookie: <cookie>; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict
+    "#]]
+    .assert_eq(&headers(&sign_in));
+    let maria = world.enter("maria");
+    for path in ["/console", "/console/leads", "/console/console.css", "/console/nothing", "/other"]
+    {
+        let answer = headers(&maria.get(path));
+        for header in ["no-store", "default-src 'none'", "nosniff", "DENY"] {
+            assert!(answer.contains(header), "{path} {header}: {answer}");
+        }
+    }
+    // Photos come from where the dealer's own listings say, and only on pages that show them.
+    let policy = |path: &str| {
+        let answer = maria.get(path);
+        let policy = answer.header("content-security-policy").unwrap();
+        policy.split("; ").find(|part| part.starts_with("img-src")).unwrap().to_owned()
+    };
+    assert_eq!(policy("/console/leads"), "img-src 'self'");
+    assert_eq!(policy("/console/inventory"), "img-src 'self' https://photos.example");
+}
+
+#[test]
+fn behind_tls_cookies_never_travel_without() {
+    let world = World::with(|config| {
+        let console = config.server.console.as_mut().unwrap();
+        console.public_url = Some("https://desk.example".to_owned());
+    });
+    let page = world.get("/console/sign-in");
+    let form = cookie(&page, "__Host-tradepost-form").unwrap();
+    let fields =
+        [("proof", proof(&page)), ("name", "dora".into()), ("password", PASSWORD.to_owned())];
+    let answer = world.send("/console/sign-in", &form, &[], &fields);
+    assert_eq!(answer.status, 303);
+    let set = answer.headers.iter().find(|(_, it)| it.starts_with("__Host-tradepost-console="));
+    let (_, attributes) = set.unwrap().1.split_once(';').unwrap();
+    assert_eq!(attributes, " Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure");
+}
+
+#[test]
+fn without_tls_the_console_is_for_this_machine_alone() {
+    let read = |server: &str| {
+        let text = format!(
+            "{server}\n[[dealers]]\nid = \"d\"\nname = \"D\"\n[[dealers.rooftops]]\nname = \"R\"\n"
+        );
+        let read = tradepost::config::read::read(&text, &[]);
+        read.map(|config| config.server.console.unwrap()).map_err(|mistakes| {
+            mistakes.into_iter().map(|it| it.to_string()).collect::<Vec<_>>().join("\n")
+        })
+    };
+    let console = |rest: &str| format!("[server.console]\nlisten = \"0.0.0.0:8090\"\n{rest}");
+    expect![[r#"
+        server.console.listen: must be on this machine, such as 127.0.0.1:8090, unless there is [server.tls] or a proxy with TLS, which public_url names"#]]
+    .assert_eq(&read(&console("")).unwrap_err());
+    assert!(read(&console("public_url = \"http://desk.example\"")).is_err());
+    assert!(read(&console("public_url = \"https://desk.example\"")).is_ok());
+    let tls = "[server.tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"";
+    assert!(read(&console(tls)).is_ok());
+    let here = read("[server.console]\nlisten = \"127.0.0.1:8090\"").unwrap();
+    assert_eq!(here.session_lifetime, SignedDuration::from_hours(12));
+}

@@ -1,0 +1,231 @@
+//! What roles, other dealers, other sites and buyers try.
+
+use expect_test::expect;
+use tradepost_dealer::staff::Stage;
+
+use super::*;
+
+/// Every page and every form, with a lead where one is meant.
+fn asked(lead: &str) -> Vec<(&'static str, String)> {
+    let of = |rest: &str| format!("/console/leads/{lead}{rest}");
+    let page = |path: &str| ("GET", format!("/console{path}"));
+    vec![
+        page(""),
+        page("/leads"),
+        ("GET", of("")),
+        ("GET", of("/erase")),
+        page("/appointments"),
+        page("/inventory"),
+        page("/buyers"),
+        page("/card"),
+        page("/checklist"),
+        page("/people"),
+        page("/audit"),
+        ("POST", of("/notes")),
+        ("POST", of("/stage")),
+        ("POST", of("/resend")),
+        ("POST", of("/release")),
+        ("POST", of("/revoke")),
+        ("POST", of("/erase")),
+        ("POST", "/console/sessions/0123/end".to_owned()),
+    ]
+}
+
+const FIELDS: [(&str, &str); 3] = [("text", "Called."), ("stage", "new"), ("sure", "no")];
+
+#[test]
+fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {
+    let world = World::new();
+    let lead = world.lead("one.example", &customer("Ada"));
+    let people = ["dora", "maria", "egon", "other", "group"].map(|name| world.enter(name));
+    let mut table = String::from("                   nobody desk manager engineer other group\n");
+    for (method, path) in asked(&lead) {
+        let answer = |browser: &Browser<'_>| match method {
+            "GET" => browser.get(&path),
+            _ => browser.post(&path, &FIELDS),
+        };
+        let nobody = match method {
+            "GET" => world.get(&path),
+            _ => world.send(&path, "", &[], &[]),
+        };
+        assert!(nobody.header("location").is_some_and(|it| it.starts_with("/console/sign-in")));
+        let statuses = people.each_ref().map(|browser| answer(browser).status.to_string());
+        let short = path.replace(&lead, "ID").replace("/console", "");
+        table += &format!("{method:4} {short:16} {}  {}\n", nobody.status, statuses.join("  "));
+    }
+    expect![[r#"
+                           nobody desk manager engineer other group
+        GET                   303  200  200  200  200  200
+        GET  /leads           303  200  200  403  200  200
+        GET  /leads/ID        303  200  200  403  404  200
+        GET  /leads/ID/erase  303  403  200  403  404  200
+        GET  /appointments    303  200  200  403  200  200
+        GET  /inventory       303  200  200  200  200  200
+        GET  /buyers          303  403  200  200  200  200
+        GET  /card            303  403  200  200  200  200
+        GET  /checklist       303  403  200  200  200  200
+        GET  /people          303  200  200  200  200  200
+        GET  /audit           303  403  200  403  200  200
+        POST /leads/ID/notes  303  303  303  403  404  303
+        POST /leads/ID/stage  303  303  303  403  404  303
+        POST /leads/ID/resend 303  303  303  403  404  303
+        POST /leads/ID/release 303  403  303  403  404  303
+        POST /leads/ID/revoke 303  403  303  403  404  303
+        POST /leads/ID/erase  303  403  422  403  404  422
+        POST /sessions/0123/end 303  404  404  404  404  404
+    "#]]
+    .assert_eq(&table);
+}
+
+#[test]
+fn what_is_another_dealers_looks_as_if_it_were_not_there() {
+    let world = World::new();
+    let ours = world.lead("one.example", &customer("Ada"));
+    let other = world.enter("other");
+    for rest in ["", "/erase"] {
+        let answer = |id: &str| other.get(&format!("/console/leads/{id}{rest}"));
+        let (theirs, nothing) = (answer(&ours), answer("lead_0"));
+        assert_eq!((theirs.status, &theirs.body), (404, &nothing.body));
+    }
+    for page in ["", "/leads", "/leads?q=ada", "/appointments", "/buyers", "/audit", "/people"] {
+        let shown = text(&other.get(&format!("/console{page}")));
+        for theirs in [ours.as_str(), "Ada", "dora", "maria", "test-agent"] {
+            assert!(!shown.contains(theirs), "{page} shows {theirs}");
+        }
+    }
+    for of in ["audit?of=demo-auto-group", "audit?of=*", "inventory?dealer=demo-auto-group"] {
+        assert_eq!(other.get(&format!("/console/{of}")).status, 404, "{of}");
+    }
+    assert_eq!(world.enter("group").get("/console/audit?of=*").status, 200);
+}
+
+#[test]
+fn an_engineer_learns_nothing_of_customers() {
+    let world = World::new();
+    let lead = world.lead("one.example", &customer("Ada"));
+    let egon = world.enter("egon");
+    for path in ["", "/inventory", "/buyers", "/card", "/checklist", "/people"] {
+        let shown = text(&egon.get(&format!("/console{path}")));
+        for personal in ["Ada", "Lovelace", "ada@example.com", &lead] {
+            assert!(!shown.contains(personal), "{path} shows {personal}");
+        }
+    }
+}
+
+#[test]
+fn a_form_that_is_not_ours_changes_nothing() {
+    let world = World::new();
+    let lead = world.lead("one.example", &customer("Ada"));
+    let (maria, dora) = (world.enter("maria"), world.enter("dora"));
+    let before = world.record(ONE).len();
+    let fields = |proof: &str| {
+        let mut all: Vec<_> = FIELDS.map(|(name, value)| (name, value.to_owned())).into();
+        all.retain(|(name, _)| *name != "sure" && *name != "stage");
+        all.extend([("sure", "yes".to_owned()), ("stage", "sold".to_owned())]);
+        all.extend((!proof.is_empty()).then(|| ("proof", proof.to_owned())));
+        all
+    };
+    let mut posts = asked(&lead);
+    posts.retain(|(method, _)| *method == "POST");
+    posts.push(("POST", "/console/sign-out".to_owned()));
+    for (_, path) in posts {
+        for (proof, headers) in [
+            ("", [("Sec-Fetch-Site", "same-origin")]),
+            ("0123", [("Sec-Fetch-Site", "same-origin")]),
+            (dora.proof.as_str(), [("Sec-Fetch-Site", "same-origin")]),
+            (maria.proof.as_str(), [("Sec-Fetch-Site", "cross-site")]),
+        ] {
+            let answer = world.send(&path, &maria.cookie, &headers, &fields(proof));
+            assert_eq!(answer.status, 403, "{path} {proof}");
+        }
+    }
+    assert_eq!(world.record(ONE).len(), before);
+    let (progress, notes) = world.server.store.lead_work(&lead).unwrap();
+    assert_eq!((progress.stage, notes.len()), (Stage::New, 0));
+    // Nor does anybody get signed in by another's page.
+    let fields = [("name", "dora".to_owned()), ("password", PASSWORD.to_owned())];
+    let answer = world.send("/console/sign-in", "", &[], &fields);
+    assert_eq!(answer.status, 401);
+    assert!(cookie(&answer, "tradepost-console").is_none());
+}
+
+#[test]
+fn what_buyers_and_colleagues_write_stays_text() {
+    let world = World::new();
+    let evil = r#"<img src=x onerror=alert(1)>"'</title><script>alert(2)</script>{{7*7}}"#;
+    let short = r#"<b onclick=alert(3)>"'"#;
+    let payload = with(
+        lead(),
+        &[
+            ("/customer/first_name", json!(short)),
+            ("/customer/last_name", json!("<i>L</i>")),
+            ("/customer/phone", json!("+14155550111")),
+            (
+                "/customer/address",
+                json!({"city": evil, "state": evil, "zip": "94542", "country": evil}),
+            ),
+            ("/consent/consent_text", json!(evil)),
+            ("/source_agent/name", json!(short)),
+            ("/message", json!(evil)),
+            (
+                "/vehicle_of_interest",
+                json!({"make": evil, "model": evil, "trim": evil, "stock": evil, "exterior_color": evil}),
+            ),
+            ("/trade_in", json!({"year": 2019, "make": evil, "model": evil, "condition": "good"})),
+            (
+                "/appointment",
+                json!({"appointment_type": "sales", "appointment_at": "2026-05-01T18:00:00Z", "notes": evil}),
+            ),
+        ],
+    );
+    let id = world.lead("one.example", &payload);
+    let maria = world.enter("maria");
+    maria.do_it(&format!("/console/leads/{id}/notes"), &[("text", evil)]);
+    let search = format!(
+        "/leads?q={}",
+        form_urlencoded::byte_serialize(evil.as_bytes()).collect::<String>()
+    );
+    let lead = format!("/leads/{id}");
+    let erase = format!("{lead}/erase");
+    for path in ["", "/leads", &search, &lead, &erase, "/appointments", "/buyers", "/audit"] {
+        let shown = text(&maria.get(&format!("/console{path}")));
+        for markup in ["<img src=x", "<b onclick", "<i>L", "<script>alert", "</title><script", "49"]
+        {
+            let is_there = shown.contains(markup) && (markup != "49" || shown.contains("{{49"));
+            assert!(!is_there, "{path} has {markup}: {shown}");
+        }
+    }
+    let shown = text(&maria.get(&format!("/console{lead}")));
+    assert!(shown.matches("&#60;script&#62;alert(2)").count() >= 6, "{shown}");
+    assert!(shown.contains("{{7*7}}"));
+}
+
+#[test]
+fn odd_requests_get_an_answer() {
+    let world = World::new();
+    let maria = world.enter("maria");
+    for (path, status) in [
+        ("/console/", 200),
+        ("/console//", 200),
+        ("/console/leads/", 200),
+        ("/console/leads?view=nothing", 404),
+        ("/console/leads?skip=-1", 200),
+        ("/console/leads?skip=4294967295", 200),
+        ("/console/leads?q=%25_!%00", 200),
+        ("/console/leads/..%2f..%2fetc", 404),
+        ("/console/appointments?from=9999-12-31", 200),
+        ("/console/appointments?from=-9999-01-01", 200),
+        ("/console/appointments?from=yesterday", 200),
+        ("/console/inventory?skip=4294967295&q=%3Cb%3E", 200),
+        ("/console/audit?before=-9223372036854775808", 200),
+    ] {
+        assert_eq!(maria.get(path).status, status, "{path}");
+    }
+    let of = |method: &str| {
+        let headers = [("Cookie", maria.cookie.as_str())];
+        client::request(world.address, method, "/console/leads", &headers, b"").status
+    };
+    assert_eq!(["PUT", "DELETE", "OPTIONS"].map(of), [404; 3]);
+    let large = maria.post("/console/leads/lead_1/notes", &[("text", &"x".repeat(70_000))]);
+    assert_eq!(large.status, 413);
+}

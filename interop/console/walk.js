@@ -1,0 +1,244 @@
+// Walks the console in Debian's Chromium: every page, every role, wide and narrow, light and dark. axe-core
+// must find nothing, no page may complain in the console or be wider than the screen, and what buyers
+// write must stay text.
+//
+//   node walk.js TRADEPOST AGENT_URL CONSOLE_URL PASSWORD DATA [FOLDER_FOR_SCREENSHOTS]
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const [tradepost, agent, site, password, data, shots] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const EVIL = `<img src=x onerror="window.broken=1"><script>window.broken=1</script>"'&\${7*7}`;
+
+let passed = 0;
+let failed = 0;
+function check(name, isSo, detail = "") {
+  if (isSo) passed += 1;
+  else failed += 1;
+  if (!isSo) console.log(`FAIL  ${name} ${detail}`);
+}
+
+async function call(payload) {
+  const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ data: payload }] };
+  const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
+  const answer = await fetch(`${agent}/a2a`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "A2A-Version": "1.0" },
+    body: JSON.stringify(body),
+  });
+  const json = await answer.json();
+  const found = JSON.stringify(json).match(/"lead_id":"([^"]+)"/);
+  return { json, lead: found?.[1] };
+}
+
+let phones = 1230;
+function lead(first, last, email, more = {}) {
+  const granted = new Date(Date.now() - 60_000).toISOString();
+  return {
+    type: "lead.submit.request",
+    customer: { first_name: first, last_name: last, email, phone: `+1415555${String(phones++)}`, preferred_contact: "email" },
+    consent: {
+      granted_at: granted,
+      allowed_channels: ["email"],
+      consent_text: "I agree that Larkspur Motors may answer my question about this vehicle by e-mail.",
+      scope: ["lead_submission"],
+    },
+    source_agent: { name: "walk-agent" },
+    ...more,
+  };
+}
+
+// What there is to see.
+const search = await call({ type: "inventory.search.request", filters: {}, pagination: { limit: 5 } });
+const vins = [...JSON.stringify(search.json).matchAll(/"vin":"([A-Z0-9]{17})"/g)].map((m) => m[1]);
+const noon = new Date(Date.now() + 3 * 86_400_000);
+noon.setUTCHours(20, 0, 0, 0);
+const sent = [
+  lead("Ada", "Lovelace", "ada@buyer.example", {
+    vehicle_of_interest: { vin: vins[0] },
+    appointment: { appointment_type: "test_drive", appointment_at: noon.toISOString() },
+    message: "Is it still there? I could come on Friday.\nMy own car would go, too.",
+    trade_in: { year: 2019, make: "Honda", model: "Civic", mileage: 48000, condition: "good" },
+  }),
+  lead(EVIL.slice(0, 60), "Mallory", "mallory@buyer.example", {
+    message: EVIL,
+    source_agent: { name: EVIL.slice(0, 80) },
+  }),
+  lead("Grace", "Hopper", "grace@buyer.example", { vehicle_of_interest: { vin: vins[1] } }),
+  lead("Katherine", "Johnson", "katherine@buyer.example", {
+    appointment: { appointment_type: "service", appointment_at: noon.toISOString() },
+    vehicle_of_interest: { vin: vins[2] },
+  }),
+];
+const ids = [];
+for (const payload of sent) {
+  const answer = await call(payload);
+  if (!answer.lead) console.log(JSON.stringify(answer.json).slice(0, 600));
+  check("a lead is taken", answer.lead !== undefined);
+  ids.push(answer.lead);
+}
+
+const secret = "correct horse battery";
+const people = { desk: "dora", manager: "maria", engineer: "egon" };
+for (const [role, name] of Object.entries(people)) {
+  const of = ["--role", role, "--dealer", "larkspur", "--password-stdin", "--data", data];
+  execFileSync(tradepost, ["console", "user", "add", name, ...of], { input: secret });
+}
+
+if (shots) mkdirSync(shots, { recursive: true });
+const browser = await chromium.launch({
+  executablePath: CHROMIUM,
+  headless: true,
+  args: [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+  ],
+});
+
+const SCREENS = {
+  wide: { viewport: { width: 1280, height: 860 }, colorScheme: "light" },
+  dark: { viewport: { width: 1280, height: 860 }, colorScheme: "dark" },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: "light", isMobile: true, hasTouch: true },
+};
+
+async function open(screen) {
+  const context = await browser.newContext({ ...SCREENS[screen], bypassCSP: false });
+  // Nobody's photos are there; everything else of elsewhere would be a mistake.
+  const elsewhere = [];
+  await context.route(/^(?!http:\/\/127\.0\.0\.1)/, (route) => {
+    elsewhere.push(route.request().url());
+    return route.abort();
+  });
+  const page = await context.newPage();
+  const said = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" && !message.text().includes("ERR_FAILED")) said.push(message.text());
+  });
+  page.on("pageerror", (error) => said.push(String(error)));
+  return { context, page, said, elsewhere };
+}
+
+async function signIn(page, name, word) {
+  await page.goto(`${site}/sign-in`);
+  await page.getByLabel("Name").fill(name);
+  await page.getByLabel("Password").fill(word);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL((url) => !url.pathname.endsWith("/sign-in"));
+}
+
+async function look(page, said, name, shot) {
+  // Nothing of the page's own is evaluated: axe comes in by the protocol, beside the policy.
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  const told = found.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 160)} ${one.nodes[0].failureSummary}`);
+  check(`axe finds nothing: ${name}`, told.length === 0, `\n      ${told.join("\n      ")}`);
+  const over = await page.evaluate(() => document.documentElement.scrollWidth);
+  check(`fits the screen: ${name}`, over <= page.viewportSize().width, `${over} pixels wide`);
+  check(`nothing ran that a buyer wrote: ${name}`, !(await page.evaluate(() => window.broken)));
+  check(`no complaints: ${name}`, said.length === 0, said.splice(0).join("; "));
+  if (shots) await page.screenshot({ path: join(shots, `${shot}.png`), fullPage: true });
+}
+
+const PAGES = {
+  inbox: "", leads: "/leads", lead: `/leads/${ids[0]}`, hostile: `/leads/${ids[1]}`, appointments: "/appointments",
+  inventory: "/inventory", search: "/inventory?q=blue+suv+under+30k", amiss: "/inventory?amiss=any", buyers: "/buyers",
+  card: "/card", checklist: "/checklist", people: "/people", audit: "/audit", erase: `/leads/${ids[0]}/erase`,
+  nothing: "/leads?q=nobody-at-all",
+};
+const MAY = {
+  desk: ["inbox", "leads", "lead", "hostile", "appointments", "inventory", "search", "amiss", "people", "nothing"],
+  manager: Object.keys(PAGES),
+  engineer: ["inbox", "inventory", "search", "amiss", "buyers", "card", "checklist", "people"],
+};
+
+{
+  const { context, page, said } = await open("wide");
+  await page.goto(site);
+  check("whoever is not in has to sign in", page.url().includes("/sign-in"));
+  await look(page, said, "sign-in", "sign-in");
+  await page.getByLabel("Name").fill("dora");
+  await page.getByLabel("Password").fill("wrong wrong wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  check("a wrong password is told", await page.getByRole("alert").isVisible());
+  said.splice(0);
+  await look(page, said, "sign-in refused", "sign-in-refused");
+  await signIn(page, "demo", password);
+  check("the demo's user is let in", (await page.title()).startsWith("Inbox"));
+  await context.close();
+}
+
+for (const [role, name] of Object.entries(people)) {
+  for (const screen of Object.keys(SCREENS)) {
+    // A role looks the same in the dark.
+    if (role !== "manager" && screen === "dark") continue;
+    const { context, page, said, elsewhere } = await open(screen);
+    await signIn(page, name, secret);
+    for (const [what, path] of Object.entries(PAGES)) {
+      const answer = await page.goto(`${site}${path}`);
+      const may = MAY[role].includes(what);
+      check(`${role} ${may ? "may see" : "may not see"} ${what}`, answer.status() === (may ? 200 : 403), `${answer.status()}`);
+      if (!may) said.splice(0);
+      if (may) await look(page, said, `${what} as ${role} (${screen})`, `${what}-${role}-${screen}`);
+    }
+    const wrong = elsewhere.filter((url) => !url.startsWith("https://photos.larkspur-motors.example/"));
+    check(`nothing comes from elsewhere (${role}, ${screen})`, wrong.length === 0, wrong.join(" "));
+    await context.close();
+  }
+}
+
+// A day at the desk, by keyboard where that is the way.
+{
+  const { context, page, said } = await open("wide");
+  await signIn(page, people.manager, secret);
+  await page.keyboard.press("Tab");
+  check("the first stop skips to the content", await page.getByText("Skip to the content").evaluate((it) => it === document.activeElement));
+  await page.locator("[data-list] a").first().focus();
+  await page.keyboard.press("ArrowDown");
+  check("arrows move in a list", await page.locator("[data-list] a").nth(1).evaluate((it) => it === document.activeElement));
+  await page.keyboard.press("Control+k");
+  await page.waitForURL(/\/leads$/);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("lovelace");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/q=lovelace/);
+  await page.getByRole("link", { name: /Ada Lovelace/ }).click();
+  await page.getByRole("button", { name: "Working" }).click();
+  check("what was done is told", await page.getByRole("status").isVisible());
+  check("the stage is pressed", (await page.getByRole("button", { name: "Working" }).getAttribute("aria-pressed")) === "true");
+  await page.getByLabel("Add a note for your colleagues").fill(`Called back. ${EVIL}`);
+  await page.getByRole("button", { name: "Keep note" }).click();
+  check("a note is kept", await page.locator(".note").getByText("Called back.").isVisible());
+  check("a phone that the consent does not cover is not shown", !(await page.content()).includes("4155551230"));
+  await look(page, said, "a lead that is worked on", "worked-on");
+  await page.getByRole("link", { name: "Erase…" }).click();
+  await page.getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Erase for good" }).click();
+  check("an erased lead says nothing of its customer", !(await page.content()).includes("Lovelace"));
+  await look(page, said, "an erased lead", "erased");
+  await page.goto(`${site}/audit`);
+  check("the record says who erased", await page.getByRole("row", { name: /maria erased/ }).isVisible());
+  await look(page, said, "audit after a day", "audit-after");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.goto(`${site}/leads`);
+  check("whoever has signed out is out", page.url().includes("/sign-in"));
+  await context.close();
+}
+
+// Without script.
+{
+  const context = await browser.newContext({ ...SCREENS.wide, javaScriptEnabled: false });
+  const page = await context.newPage();
+  await signIn(page, people.desk, secret);
+  await page.goto(`${site}/leads/${ids[2]}`);
+  await page.getByRole("button", { name: "Sold" }).click();
+  check("the console works without script", await page.getByRole("status").isVisible());
+  await context.close();
+}
+
+await browser.close();
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;
