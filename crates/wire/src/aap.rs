@@ -231,6 +231,18 @@ pub enum ReplyData {
     Lead(LeadReceipt),
 }
 
+impl ReplyData {
+    /// About how many bytes it will have, as far as that is known without writing it.
+    #[must_use]
+    pub fn size_hint(&self) -> usize {
+        match self {
+            Self::Page(page) => page.vehicles.iter().map(|it| it.as_json().len() + 1).sum(),
+            Self::Vehicle(vehicle) => vehicle.as_json().len(),
+            Self::Dealer(_) | Self::Facets(_) | Self::Lead(_) => 0,
+        }
+    }
+}
+
 impl Serialize for Reply {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap;

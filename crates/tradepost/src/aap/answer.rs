@@ -5,13 +5,13 @@ use tradepost_wire::a2a;
 use tradepost_wire::a2a::status::Status;
 use tradepost_wire::a2a::{DataPart, MessageResult, Role};
 use tradepost_wire::aap::error::{Code, DOMAIN, ErrorObject, TYPE};
-use tradepost_wire::aap::{Reply, ReplyData, Version};
+use tradepost_wire::aap::{Reply, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 
 /// A reply as a message in a version of the profile.
 pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Answer {
     const SIZE_OF_MESSAGE: usize = 1024;
-    let (skill, size) = (reply.skill, size_of(&reply.data));
+    let (skill, size) = (reply.skill, reply.data.size_hint());
     let message = a2a::Answer {
         message_id: uuid::Uuid::now_v7().to_string(),
         context_id,
@@ -25,17 +25,6 @@ pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Ans
     let json = written.ok().and_then(|()| String::from_utf8(bytes).ok());
     let json = json.unwrap_or_else(|| unreachable!("our own replies have text keys and no NaN"));
     Answer::Written(Written { json, extension: version.uri(), skill: skill.name() })
-}
-
-/// About how long a reply's data is, as far as that is known without writing it.
-fn size_of(data: &ReplyData) -> usize {
-    match data {
-        ReplyData::Page(page) => {
-            page.vehicles.iter().map(|vehicle| vehicle.as_json().len() + 1).sum()
-        }
-        ReplyData::Vehicle(vehicle) => vehicle.as_json().len(),
-        ReplyData::Dealer(_) | ReplyData::Facets(_) | ReplyData::Lead(_) => 0,
-    }
 }
 
 /// A refusal with its identity, as what each binding needs. `http_429` is whether whoever comes too
