@@ -27,7 +27,7 @@ use crate::wiring::{Sellers, Wiring};
 use door::{Door, Visitor};
 use reply::Reply;
 use request::Asked;
-use route::{File, Route};
+use route::Route;
 
 mod deeds;
 mod door;
@@ -102,7 +102,6 @@ impl Console {
     }
 
     /// What its listener serves.
-    #[must_use]
     pub fn router(self) -> Router {
         Router::new().fallback(handle).with_state(Arc::new(self))
     }
@@ -112,13 +111,15 @@ impl Console {
         let Some(route) = Route::of(&asked.method, &asked.path) else {
             return self.stopped(asked, Stop::NotFound);
         };
-        let answer = match route {
-            Route::File(File::Style) => Ok(Reply::style()),
-            Route::File(File::Script) => Ok(Reply::script()),
-            Route::File(File::Icon) => Ok(Reply::icon()),
-            Route::SignInPage => self.sign_in_page(asked, None),
-            Route::SignIn => self.sign_in(asked),
-            route => self.visit(asked, route),
+        if let Route::File(file) = route {
+            return Reply::file(file);
+        }
+        let answer = if route == Route::SignInPage {
+            self.sign_in_page(asked, None)
+        } else if route == Route::SignIn {
+            self.sign_in(asked)
+        } else {
+            self.visit(asked, route)
         };
         answer.unwrap_or_else(|stop| self.stopped(asked, stop))
     }

@@ -7,6 +7,8 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 
+use super::route::File;
+
 const STYLE: &str = include_str!("assets/console.css");
 const SCRIPT: &str = include_str!("assets/console.js");
 const ICON: &str = include_str!("assets/icon.svg");
@@ -38,16 +40,14 @@ impl Reply {
         Self { status: StatusCode::SEE_OTHER, location: Some(location), ..reply }
     }
 
-    pub(super) fn style() -> Self {
-        Self::of("text/css; charset=utf-8", STYLE.to_owned())
-    }
-
-    pub(super) fn script() -> Self {
-        Self::of("text/javascript; charset=utf-8", SCRIPT.to_owned())
-    }
-
-    pub(super) fn icon() -> Self {
-        Self::of("image/svg+xml", ICON.to_owned())
+    /// A file of ours.
+    pub(super) fn file(file: File) -> Self {
+        let (media_type, text) = match file {
+            File::Style => ("text/css; charset=utf-8", STYLE),
+            File::Script => ("text/javascript; charset=utf-8", SCRIPT),
+            File::Icon => ("image/svg+xml", ICON),
+        };
+        Self::of(media_type, text.to_owned())
     }
 
     fn of(media_type: &'static str, body: String) -> Self {

@@ -145,8 +145,11 @@ fn nothing_is_kept_by_browsers_or_loaded_from_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
     let world = World::on_with(store, |units| {
-        let photos =
-            ["https://photos.example/1.jpg", "http://photos.example/2.jpg", "https://a@b.example/3.jpg"];
+        let photos = [
+            "https://photos.example/1.jpg",
+            "http://photos.example/2.jpg",
+            "https://a@b.example/3.jpg",
+        ];
         units[0].vehicle.photos = vec![photos[0].to_owned()];
         units[1].vehicle.photos = photos[1..].iter().map(|it| (*it).to_owned()).collect();
     });
