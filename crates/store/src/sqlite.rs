@@ -35,7 +35,18 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::consents::SCHEMA,
     tables::signatures::SCHEMA,
     tables::leads::deliveries::SCHEMA,
+    SNAPSHOTS,
 ];
+
+const SNAPSHOTS: &str = "
+    ALTER TABLE inventories ADD COLUMN snapshot TEXT;   -- the name of a file
+    ALTER TABLE inventories ADD COLUMN snapshot_of INTEGER; -- the generation that is in it
+    ALTER TABLE inventories ADD COLUMN dictionary BLOB; -- with it the bodies that are blobs are packed
+";
+
+/// How much of the write-ahead log is kept when everything in it is in the database, in bytes. An
+/// import may need more for a while.
+const LOG: i64 = 16 * 1024 * 1024;
 
 const DEALER_SCHEMA: &str = "
     CREATE TABLE listings (
@@ -122,6 +133,9 @@ pub(super) fn open(path: &Path, schema: Schema) -> Result<Connection, Fault> {
         .and_then(|()| connection.pragma_update(None, "journal_mode", "wal"))
         .and_then(|()| connection.pragma_update(None, "synchronous", "full"))
         .and_then(|()| connection.pragma_update(None, "foreign_keys", true))
+        .and_then(|()| {
+            connection.pragma_update_and_check(None, "journal_size_limit", LOG, |_| Ok(()))
+        })
         // What is erased is overwritten, and not only marked as free.
         .and_then(|()| connection.pragma_update(None, "secure_delete", true))
         .map_err(on("setting up the database"))?;

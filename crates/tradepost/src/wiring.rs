@@ -18,6 +18,7 @@ use tradepost_server::metrics::Metrics;
 use tradepost_server::outbox::Edge;
 use tradepost_store::Store;
 
+use crate::aap::inventories::Inventories;
 use crate::aap::seller::Seller;
 use crate::adcp;
 use crate::adcp::notices::Notices;
@@ -35,6 +36,7 @@ pub struct Wiring {
     pub notices: Vec<Arc<Notices>>,
     /// What delivers the leads of its dealers, once somebody runs it.
     pub deliveries: Arc<Deliveries>,
+    inventories: Arc<Inventories>,
     publishers: Vec<SharedAgent>,
     store: Arc<Store>,
     means: Means,
@@ -67,10 +69,17 @@ impl Wiring {
         let deliveries =
             Deliveries::open(&dealers, Arc::clone(&store), clock.clone(), Edge::system())?;
         let deliveries = Arc::new(deliveries);
-        let ground = Ground { store: &store, means: &means, origin, deliveries: &deliveries };
+        let inventories = Inventories::new(&store, &clock, server.memory_budget);
+        let ground = Ground {
+            store: &store,
+            means: &means,
+            origin,
+            deliveries: &deliveries,
+            inventories: &inventories,
+        };
         let agents = agents(dealers, &publishers, &ground)?;
         let desk = desk(&server, &store, clock, agents);
-        Ok(Self { desk, notices, deliveries, publishers, store, means, origin })
+        Ok(Self { desk, notices, deliveries, inventories, publishers, store, means, origin })
     }
 
     /// Puts other dealers in the place of those there are; what they have begun they finish.
@@ -80,7 +89,8 @@ impl Wiring {
     /// When a dealer cannot be set up; then everything stays.
     pub fn replace_dealers(&self, dealers: Vec<Dealer>) -> Result<(), Fault> {
         let (store, means, deliveries) = (&self.store, &self.means, &self.deliveries);
-        let ground = Ground { store, means, origin: self.origin, deliveries };
+        let inventories = &self.inventories;
+        let ground = Ground { store, means, origin: self.origin, deliveries, inventories };
         let destinations = dealers.clone();
         let agents = agents(dealers, &self.publishers, &ground)?;
         deliveries.replace(&destinations)?;
@@ -95,6 +105,7 @@ struct Ground<'a> {
     means: &'a Means,
     origin: Origin,
     deliveries: &'a Arc<Deliveries>,
+    inventories: &'a Arc<Inventories>,
 }
 
 /// Dealers before publishers: the first that answers on a host is reached there.
@@ -103,9 +114,9 @@ fn agents(
     publishers: &[SharedAgent],
     ground: &Ground<'_>,
 ) -> Result<Vec<SharedAgent>, Fault> {
-    let Ground { store, means, origin, deliveries } = *ground;
+    let Ground { store, means, origin, deliveries, inventories } = *ground;
     let open = |dealer| {
-        let seller = Seller::open(dealer, store, means, origin, deliveries)?;
+        let seller = Seller::open(dealer, store, means, origin, deliveries, inventories)?;
         Ok(Arc::new(seller) as SharedAgent)
     };
     let dealers = dealers.into_iter().map(open).collect::<Result<Vec<_>, Fault>>()?;
