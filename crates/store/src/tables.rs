@@ -35,7 +35,7 @@ impl Transaction<'_> {
         now: Timestamp,
     ) -> Result<CardIdentity, Fault> {
         self.0.lock(dealer_id)?;
-        if let Some(identity) = known_card(&self.0, dealer_id, content_hash)? {
+        if let Some(identity) = known_card(self.0, dealer_id, content_hash)? {
             return Ok(identity);
         }
         self.0.execute(

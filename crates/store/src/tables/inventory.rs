@@ -181,7 +181,7 @@ impl Transaction<'_> {
         dry_run: bool,
     ) -> Result<Replacement, Fault> {
         self.0.lock(dealer_id)?;
-        let mut packing = packing(&self.0, dealer_id)?;
+        let mut packing = packing(self.0, dealer_id)?;
         let before = self.stored(dealer_id, &mut packing)?;
         let learned = match packing {
             Some(_) => None,
@@ -260,7 +260,7 @@ impl Transaction<'_> {
         generation: i64,
         name: &str,
     ) -> Result<Option<State>, Fault> {
-        let before = state(&self.0, dealer_id)?;
+        let before = state(self.0, dealer_id)?;
         let noted = self.0.execute(
             "noting a snapshot",
             "UPDATE inventories SET snapshot = $3, snapshot_of = $2
