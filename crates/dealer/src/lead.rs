@@ -16,10 +16,11 @@ use tradepost_wire::aap::{
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::Value;
 
 use crate::appointment::{self, Decision};
 use crate::consent::Evidence;
-use crate::inventory::{Found, Inventory, Lookup};
+use crate::inventory::{Inventory, Lookup};
 use crate::lot::{Claim, ClaimedReply, Grant, KnownLead, Lot, TakenLead};
 use crate::record::{
     AppointmentRecord, AppointmentState, HeldFor, LeadEventKind, LeadRecord, LeadState,
@@ -84,7 +85,7 @@ pub struct Submission<'a> {
 /// What the submission refers to.
 #[derive(Default)]
 struct Subject {
-    listing: Option<Found>,
+    listing: Option<Value>,
     /// The unit's id, also when it is no longer on offer.
     unit: Option<String>,
     remark: Option<&'static str>,
@@ -130,7 +131,7 @@ impl Submission<'_> {
         if self.drives_nothing() {
             return Ok(Err(Refusal::test_drive_without_vehicle()));
         }
-        let subject = match self.look_up_vehicle() {
+        let subject = match self.look_up_vehicle()? {
             Ok(subject) => subject,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -189,10 +190,7 @@ impl Submission<'_> {
             address: Some(self.evidence.address.clone()),
             payload: self.lead.payload.clone(),
             rooftop: Some(rooftop.profile.name.clone()),
-            listing: subject
-                .listing
-                .as_ref()
-                .and_then(|found| tradepost_wire::json::from_str(found.json.as_json()).ok()),
+            listing: subject.listing.clone(),
             appointment: asked.clone(),
         };
         let time_zone = rooftop.profile.timezone.clone();
@@ -280,9 +278,10 @@ impl Submission<'_> {
     }
 
     /// The listing that is meant. Only a test drive needs it to be there (C-22).
-    fn look_up_vehicle(&self) -> Result<Subject, Refusal> {
+    fn look_up_vehicle(&self) -> Result<Result<Subject, Refusal>, Fault> {
+        const WHAT: &str = "looking up the vehicle of a lead";
         let Some(vehicle) = &self.lead.vehicle_of_interest else {
-            return Ok(Subject::default());
+            return Ok(Ok(Subject::default()));
         };
         let query = VehicleQuery {
             vin: vehicle.vin.clone(),
@@ -290,10 +289,10 @@ impl Submission<'_> {
             vehicle_id: vehicle.vehicle_id.clone(),
         };
         if query == VehicleQuery::default() {
-            return Ok(Subject::default());
+            return Ok(Ok(Subject::default()));
         }
         let oldest = skills::oldest_remembered(self.dealer, self.now);
-        let found = self.inventory.find(&query, oldest);
+        let found = self.inventory.find(&query, oldest).map_err(Fault::on(WHAT))?;
         let unit = match &found {
             Lookup::Listed(found) => Some(found.vehicle_id.clone()),
             Lookup::Gone(tombstone) => Some(tombstone.vehicle_id.clone()),
@@ -302,22 +301,24 @@ impl Submission<'_> {
         let drives = self.is_test_drive();
         let remark = match found {
             Lookup::Listed(found) => {
-                return Ok(Subject { listing: Some(found), unit, remark: None });
+                let listing = tradepost_wire::json::from_str(found.json.as_json());
+                let listing = Some(listing.map_err(Fault::on(WHAT))?);
+                return Ok(Ok(Subject { listing, unit, remark: None }));
             }
             Lookup::Gone(tombstone) => {
                 if drives {
-                    return Err(skills::unavailable(self.inventory, tombstone));
+                    return Ok(Err(skills::unavailable(self.inventory, tombstone)));
                 }
                 "The vehicle is no longer on offer; an advisor will suggest alternatives."
             }
             Lookup::Unknown => {
                 if drives {
-                    return Err(skills::not_found(self.dealer, &query));
+                    return Ok(Err(skills::not_found(self.dealer, &query)));
                 }
                 "The vehicle was not found in our inventory; an advisor will look into it."
             }
         };
-        Ok(Subject { listing: None, unit, remark: Some(remark) })
+        Ok(Ok(Subject { listing: None, unit, remark: Some(remark) }))
     }
 
     /// What equivalent leads have in common besides the customer, the caller and what the
@@ -332,12 +333,12 @@ impl Submission<'_> {
 
     /// The rooftop that takes care of the lead: the listing's, the one that the buyer names, one
     /// that offers the appointment, or the first.
-    fn rooftop(&self, listing: Option<&Found>) -> &Rooftop {
+    fn rooftop(&self, listing: Option<&Value>) -> &Rooftop {
         let named = |name: &str| self.dealer.rooftops.iter().find(|r| r.profile.name == name);
         let wanted = self.lead.vehicle_of_interest.as_ref().and_then(|v| v.rooftop.as_deref());
         let kind = self.lead.appointment.as_ref().map(|appointment| appointment.kind);
         listing
-            .and_then(|found| named(found.rooftop.as_deref()?))
+            .and_then(|listing| named(listing.get("rooftop")?.as_str()?))
             .or_else(|| named(wanted?))
             .or_else(|| {
                 let kind = kind?;

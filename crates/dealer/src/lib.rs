@@ -9,6 +9,7 @@ pub mod settings;
 // What it offers, and what it answers about it.
 pub mod import;
 pub mod inventory;
+pub mod packed;
 pub mod skills;
 
 mod query;

@@ -8,7 +8,7 @@ use tradepost_wire::aap::{
     DealerInformation, Filters, Refusal, Reply, ReplyData, Search, Skill, VehicleQuery,
 };
 
-use crate::inventory::{Inventory, Lookup, Tombstone};
+use crate::inventory::{Broken, Inventory, Lookup, Tombstone};
 use crate::settings::{Dealer, SearchPolicy};
 
 mod said;
@@ -41,11 +41,17 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> Reply {
 }
 
 /// `inventory.search`.
-#[must_use]
-pub fn search(inventory: &Inventory, search: &Search, policy: SearchPolicy) -> Reply {
-    let (page, notes) = inventory.search(search, policy);
+///
+/// # Errors
+/// When the inventory's snapshot is broken.
+pub fn search(
+    inventory: &Inventory,
+    search: &Search,
+    policy: SearchPolicy,
+) -> Result<Reply, Broken> {
+    let (page, notes) = inventory.search(search, policy)?;
     let message = said::sentence(&notes, &search.filters);
-    Reply { skill: Skill::InventorySearch, data: ReplyData::Page(page), message: Some(message) }
+    Ok(Reply { skill: Skill::InventorySearch, data: ReplyData::Page(page), message: Some(message) })
 }
 
 /// `inventory.facets`.
@@ -53,24 +59,20 @@ pub fn search(inventory: &Inventory, search: &Search, policy: SearchPolicy) -> R
 pub fn facets(inventory: &Inventory, filters: &Filters) -> Reply {
     let (facets, notes) = inventory.facets(filters);
     let message = said::sentence(&notes, filters);
-    Reply {
-        skill: Skill::InventoryFacets,
-        data: ReplyData::Facets(Box::new(facets)),
-        message: Some(message),
-    }
+    Reply { skill: Skill::InventoryFacets, data: ReplyData::Facets(facets), message: Some(message) }
 }
 
-/// `inventory.vehicle`.
+/// `inventory.vehicle`: the reply, or `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.
 ///
 /// # Errors
-/// `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.
+/// When the inventory's snapshot is broken.
 pub fn vehicle(
     dealer: &Dealer,
     inventory: &Inventory,
     query: &VehicleQuery,
     now: Timestamp,
-) -> Result<Reply, Refusal> {
-    match inventory.find(query, oldest_remembered(dealer, now)) {
+) -> Result<Result<Reply, Refusal>, Broken> {
+    Ok(match inventory.find(query, oldest_remembered(dealer, now))? {
         Lookup::Listed(found) => Ok(Reply {
             skill: Skill::InventoryVehicle,
             data: ReplyData::Vehicle(found.json),
@@ -78,7 +80,7 @@ pub fn vehicle(
         }),
         Lookup::Gone(tombstone) => Err(unavailable(inventory, tombstone)),
         Lookup::Unknown => Err(not_found(dealer, query)),
-    }
+    })
 }
 
 /// What left then or before is no longer admitted to (C-23).

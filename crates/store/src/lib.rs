@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::consent::{ConsentCheck, Hash};
 use tradepost_dealer::import::Unit;
-use tradepost_dealer::inventory::Tombstone;
+use tradepost_dealer::inventory::{Inventory, Tombstone};
 use tradepost_dealer::record::{LeadHistory, LeadRecord};
 use tradepost_keys::replay::Used;
 use tradepost_publisher::shelf::Shelf;
@@ -26,6 +26,7 @@ mod deliveries;
 mod health;
 pub mod inbox;
 mod postgres;
+mod snapshots;
 mod sql;
 mod sqlite;
 pub mod staff;
@@ -69,6 +70,8 @@ pub struct Store {
     /// Reads what is to be delivered, where one process of several does so.
     courier: Option<Readers>,
     health: Arc<health::Health>,
+    /// Beside a file; who shares a server reads the rows.
+    snapshots: Option<snapshots::Snapshots>,
 }
 
 /// Connections for reading; whoever comes takes one that is free, or waits.
@@ -135,7 +138,8 @@ impl Store {
         let (readers, key_readers, shelf_readers) = (reader()?, reader()?, reader()?);
         let health = Arc::new(health::Health::of(Some(&path)));
         let writer = writer::Writer::of_file(connection, Arc::clone(&health))?;
-        Ok(Self { writer, readers, key_readers, shelf_readers, courier: None, health })
+        let snapshots = Some(snapshots::Snapshots::of(directory));
+        Ok(Self { writer, readers, key_readers, shelf_readers, courier: None, health, snapshots })
     }
 
     fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, Fault> {
@@ -153,6 +157,7 @@ impl Store {
             shelf_readers: readers(READERS),
             courier: Some(readers(1)),
             health,
+            snapshots: None,
         })
     }
 
@@ -284,7 +289,81 @@ impl Store {
         now: Timestamp,
         lifetime: SignedDuration,
     ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
-        self.read(|db| db.inventory(dealer_id, now, lifetime))
+        self.read(|db| db.inventory(dealer_id, oldest(now, lifetime)))
+    }
+
+    /// A dealer's inventory, ready to be searched, and its generation: from its snapshot, or from the
+    /// rows where there is none that can be used. Then it is made, for the next time.
+    ///
+    /// # Errors
+    /// When the database fails, or a row cannot be read.
+    pub fn load_inventory(
+        &self,
+        dealer_id: &str,
+        now: Timestamp,
+        lifetime: SignedDuration,
+    ) -> Result<(Inventory, i64), Fault> {
+        let state = self.read(|db| db.inventory_state(dealer_id))?;
+        if let (Some(snapshots), Some(name)) = (&self.snapshots, state.current()) {
+            match snapshots.read(name) {
+                Ok(inventory) => return Ok((inventory, state.generation)),
+                Err(fault) => tracing::warn!(
+                    dealer = dealer_id,
+                    cause = %fault.chain(),
+                    "a snapshot of an inventory cannot be used and is made again"
+                ),
+            }
+        }
+        let (generation, listings, gone) =
+            self.read(|db| db.inventory_rows(dealer_id, oldest(now, lifetime)))?;
+        let inventory = Inventory::build(listings, gone)?;
+        if let Some(snapshots) = &self.snapshots
+            && generation > 0
+            && let Err(fault) = self.keep_snapshot(snapshots, dealer_id, generation, &inventory)
+        {
+            // It answers all the same, and is made again the next time.
+            tracing::warn!(
+                dealer = dealer_id,
+                cause = %fault.chain(),
+                "the snapshot of an inventory could not be kept"
+            );
+        }
+        Ok((inventory, generation))
+    }
+
+    fn keep_snapshot(
+        &self,
+        snapshots: &snapshots::Snapshots,
+        dealer_id: &str,
+        generation: i64,
+        inventory: &Inventory,
+    ) -> Result<(), Fault> {
+        let name = snapshots.keep(dealer_id, &inventory.snapshot())?;
+        let (dealer_id, noted) = (dealer_id.to_owned(), name.clone());
+        let before =
+            self.write_blocking(move |tx| tx.note_snapshot(&dealer_id, generation, &noted))?;
+        match before {
+            Some(before) => {
+                let old = before.latest().filter(|old| *old != name);
+                old.into_iter().for_each(|old| snapshots.remove(old));
+            }
+            None => snapshots.remove(&name),
+        }
+        Ok(())
+    }
+
+    /// Whether loading an inventory reads all its rows, because there are no snapshots.
+    #[must_use]
+    pub const fn reads_rows(&self) -> bool {
+        self.snapshots.is_none()
+    }
+
+    /// Gives room back that a large change has needed for its log.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn cut_log(&self) -> Result<(), Fault> {
+        self.read(|db| db.0.empty_log())
     }
 
     /// A number that grows whenever the dealer's inventory is replaced, by whatever process.
@@ -292,7 +371,7 @@ impl Store {
     /// # Errors
     /// When the database fails.
     pub fn inventory_generation(&self, dealer_id: &str) -> Result<i64, Fault> {
-        self.read(|db| db.inventory_generation(dealer_id))
+        Ok(self.read(|db| db.inventory_state(dealer_id))?.generation)
     }
 
     /// The identity of a dealer's card with this content hash: a new one exactly when the content
@@ -307,6 +386,10 @@ impl Store {
         fresh_id: String,
         now: Timestamp,
     ) -> Result<CardIdentity, Fault> {
+        // Nearly always it is known, and thousands of dealers do not wait for a commit each.
+        if let Some(known) = self.read(|db| db.known_card(dealer_id, content_hash))? {
+            return Ok(known);
+        }
         let (dealer_id, content_hash) = (dealer_id.to_owned(), content_hash.to_owned());
         self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, &fresh_id, now))
     }
@@ -465,6 +548,11 @@ impl Store {
     pub fn release_lead(&self, lead_id: String, now: Timestamp) -> Result<bool, Fault> {
         self.write_blocking(move |tx| tx.release_lead(&lead_id, now))
     }
+}
+
+/// What left the offer then or before is forgotten.
+fn oldest(now: Timestamp, lifetime: SignedDuration) -> Timestamp {
+    now.saturating_sub(lifetime).unwrap_or(Timestamp::MIN)
 }
 
 /// Creates a folder that only its owner can read: it holds personal data.

@@ -37,7 +37,18 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::leads::deliveries::SCHEMA,
     tables::leads::desk::SCHEMA,
     tables::staff::SCHEMA,
+    SNAPSHOTS,
 ];
+
+const SNAPSHOTS: &str = "
+    ALTER TABLE inventories ADD COLUMN snapshot TEXT;   -- the name of a file
+    ALTER TABLE inventories ADD COLUMN snapshot_of INTEGER; -- the generation that is in it
+    ALTER TABLE inventories ADD COLUMN dictionary BLOB; -- with it the bodies that are blobs are packed
+";
+
+/// How much of the write-ahead log is kept when everything in it is in the database, in bytes. An
+/// import may need more for a while.
+const LOG: i64 = 16 * 1024 * 1024;
 
 const DEALER_SCHEMA: &str = "
     CREATE TABLE listings (
@@ -124,6 +135,9 @@ pub(super) fn open(path: &Path, schema: Schema) -> Result<Connection, Fault> {
         .and_then(|()| connection.pragma_update(None, "journal_mode", "wal"))
         .and_then(|()| connection.pragma_update(None, "synchronous", "full"))
         .and_then(|()| connection.pragma_update(None, "foreign_keys", true))
+        .and_then(|()| {
+            connection.pragma_update_and_check(None, "journal_size_limit", LOG, |_| Ok(()))
+        })
         // What is erased is overwritten, and not only marked as free.
         .and_then(|()| connection.pragma_update(None, "secure_delete", true))
         .map_err(on("setting up the database"))?;
@@ -257,24 +271,33 @@ fn prepared<'c>(
     if wanted != values.len() {
         return Err(rusqlite::Error::InvalidParameterCount(values.len(), wanted));
     }
-    for (value, name) in values.iter().zip(NAMES) {
-        bind(&mut statement, name, value)?;
+    // SQLite takes `$1` for a name and numbers names in the order of their coming, which the text of
+    // the statement tells faster than SQLite does.
+    let mut bound = 0_u64;
+    for behind in sql.split('$').skip(1) {
+        let digits = behind.bytes().take_while(u8::is_ascii_digit);
+        let number = digits.fold(0, |number: usize, digit| number * 10 + usize::from(digit - b'0'));
+        // The path of a member of JSON begins so, too.
+        let Some(value) = number.checked_sub(1).and_then(|place| values.get(place)) else {
+            continue;
+        };
+        if number < 64 && bound >> number & 1 == 0 {
+            bound |= 1 << number;
+            bind(&mut statement, bound.count_ones() as usize, value)?;
+        }
     }
-    Ok(statement)
+    if bound.count_ones() as usize == wanted {
+        Ok(statement)
+    } else {
+        Err(rusqlite::Error::InvalidParameterCount(bound.count_ones() as usize, wanted))
+    }
 }
-
-/// What SQLite takes for names, which it numbers in the order of their coming.
-const NAMES: [&str; 12] =
-    ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12"];
 
 fn bind(
     statement: &mut Statement<'_>,
-    name: &str,
+    index: usize,
     value: &Value<'_>,
 ) -> Result<(), rusqlite::Error> {
-    let Some(index) = statement.parameter_index(name)? else {
-        return Err(rusqlite::Error::InvalidParameterName(name.to_owned()));
-    };
     match value {
         Value::Integer(number) => statement.raw_bind_parameter(index, number),
         Value::Text(text) => statement.raw_bind_parameter(index, text.as_deref()),
@@ -292,4 +315,30 @@ pub(super) fn cell<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Read<Cell<'
         ValueRef::Text(text) => Cell::Text(std::str::from_utf8(text)?.into()),
         ValueRef::Blob(bytes) => Cell::Blob(bytes),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::params;
+
+    #[test]
+    fn a_value_is_where_its_number_is_whatever_the_order() {
+        let connection = Connection::open_in_memory().unwrap();
+        let read = |sql: &str, values: &[Value<'_>]| {
+            let mut found = None;
+            each(&connection, sql, values, |row| {
+                found = Some(row.get::<String>(0)?);
+                Ok(true)
+            })
+            .map(|()| found.unwrap())
+        };
+        let both = "SELECT $2 || $1 || $2 || $3 || json_extract('{\"a\":\"x\"}', '$.a')";
+        assert_eq!(read(both, params!["a", "b", "c"]).unwrap(), "babcx");
+        let many = "SELECT $10||$9||$8||$7||$6||$5||$4||$3||$2||$1";
+        let values = params!["1", "2", "3", "4", "5", "6", "7", "8", "9", "X"];
+        assert_eq!(read(many, values).unwrap(), "X987654321");
+        assert!(read("SELECT $2 || $2", params!["a"]).is_err(), "one value, for another place");
+        assert!(read("SELECT $1", params!["a", "b"]).is_err(), "a value that has no place");
+    }
 }

@@ -36,13 +36,7 @@ impl Transaction<'_> {
         now: Timestamp,
     ) -> Result<CardIdentity, Fault> {
         self.0.lock(dealer_id)?;
-        let known = self.0.first(
-            "reading a card's identity",
-            "SELECT id, modified_at FROM cards WHERE dealer_id = $1 AND content_hash = $2",
-            params![dealer_id, content_hash],
-            |row| Ok(CardIdentity { id: row.get(0)?, modified_at: row.get(1)? }),
-        )?;
-        if let Some(identity) = known {
+        if let Some(identity) = known_card(self.0, dealer_id, content_hash)? {
             return Ok(identity);
         }
         self.0.execute(
@@ -54,6 +48,29 @@ impl Transaction<'_> {
         )?;
         Ok(CardIdentity { id: fresh_id.to_owned(), modified_at: now })
     }
+}
+
+impl Database {
+    pub(super) fn known_card(
+        &self,
+        dealer_id: &str,
+        content_hash: &str,
+    ) -> Result<Option<CardIdentity>, Fault> {
+        known_card(&self.0, dealer_id, content_hash)
+    }
+}
+
+fn known_card(
+    connection: &Connection,
+    dealer_id: &str,
+    content_hash: &str,
+) -> Result<Option<CardIdentity>, Fault> {
+    connection.first(
+        "reading a card's identity",
+        "SELECT id, modified_at FROM cards WHERE dealer_id = $1 AND content_hash = $2",
+        params![dealer_id, content_hash],
+        |row| Ok(CardIdentity { id: row.get(0)?, modified_at: row.get(1)? }),
+    )
 }
 
 #[cfg(test)]

@@ -3,4 +3,5 @@
 mod answer;
 pub mod card;
 pub mod conversation;
+pub mod inventories;
 pub mod seller;

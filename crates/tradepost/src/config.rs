@@ -54,6 +54,9 @@ pub struct Server {
     pub database: Option<DatabaseUrl>,
     /// How many bytes have to be free on the disk for leads to be taken.
     pub min_free_space: u64,
+    /// How many bytes of memory inventories may take; beyond it the one that was not asked for the
+    /// longest time is given up and loaded again when it is.
+    pub memory_budget: u64,
     /// How many connections may be open at once.
     pub max_connections: usize,
     /// How many of them one address may have, or one IPv6 network of 64 bits.
@@ -87,6 +90,7 @@ impl Server {
             ("server.request_timeout", self.request_timeout != other.request_timeout),
             ("server.database", self.database != other.database),
             ("server.min_free_space", self.min_free_space != other.min_free_space),
+            ("server.memory_budget", self.memory_budget != other.memory_budget),
             ("server.max_connections", self.max_connections != other.max_connections),
             (
                 "server.connections_per_address",

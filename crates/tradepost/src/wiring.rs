@@ -18,6 +18,7 @@ use tradepost_server::metrics::Metrics;
 use tradepost_server::outbox::Edge;
 use tradepost_store::Store;
 
+use crate::aap::inventories::Inventories;
 use crate::aap::seller::Seller;
 use crate::adcp;
 use crate::adcp::notices::Notices;
@@ -41,6 +42,7 @@ pub struct Wiring {
     pub store: Arc<Store>,
     /// What time it is.
     pub clock: Clock,
+    inventories: Arc<Inventories>,
     publishers: Vec<SharedAgent>,
     means: Means,
     /// Where it listens, as cards name it.
@@ -84,11 +86,29 @@ impl Wiring {
         let deliveries =
             Deliveries::open(&dealers, Arc::clone(&store), clock.clone(), Edge::system())?;
         let deliveries = Arc::new(deliveries);
-        let ground = Ground { store: &store, means: &means, origin, deliveries: &deliveries };
+        let inventories = Inventories::new(&store, &clock, server.memory_budget);
+        let ground = Ground {
+            store: &store,
+            means: &means,
+            origin,
+            deliveries: &deliveries,
+            inventories: &inventories,
+        };
         let sellers = sellers(dealers, &ground)?;
         let desk = desk(&server, &store, clock.clone(), agents(&sellers, &publishers));
         let sellers = Arc::new(Sellers(RwLock::new(sellers)));
-        Ok(Self { desk, notices, deliveries, sellers, store, clock, publishers, means, origin })
+        Ok(Self {
+            desk,
+            notices,
+            deliveries,
+            sellers,
+            store,
+            clock,
+            inventories,
+            publishers,
+            means,
+            origin,
+        })
     }
 
     /// Puts other dealers in the place of those there are; what they have begun they finish.
@@ -98,7 +118,8 @@ impl Wiring {
     /// When a dealer cannot be set up; then everything stays.
     pub fn replace_dealers(&self, dealers: Vec<Dealer>) -> Result<(), Fault> {
         let (store, means, deliveries) = (&self.store, &self.means, &self.deliveries);
-        let ground = Ground { store, means, origin: self.origin, deliveries };
+        let inventories = &self.inventories;
+        let ground = Ground { store, means, origin: self.origin, deliveries, inventories };
         let destinations = dealers.clone();
         let sellers = sellers(dealers, &ground)?;
         deliveries.replace(&destinations)?;
@@ -114,11 +135,14 @@ struct Ground<'a> {
     means: &'a Means,
     origin: Origin,
     deliveries: &'a Arc<Deliveries>,
+    inventories: &'a Arc<Inventories>,
 }
 
 fn sellers(dealers: Vec<Dealer>, ground: &Ground<'_>) -> Result<Vec<Arc<Seller>>, Fault> {
-    let Ground { store, means, origin, deliveries } = *ground;
-    let open = |dealer| Seller::open(dealer, store, means, origin, deliveries).map(Arc::new);
+    let Ground { store, means, origin, deliveries, inventories } = *ground;
+    let open = |dealer| {
+        Seller::open(dealer, store, means, origin, deliveries, inventories).map(Arc::new)
+    };
     dealers.into_iter().map(open).collect()
 }
 

@@ -222,7 +222,7 @@ pub enum ReplyData {
     /// The dealer.
     Dealer(Arc<DealerInformation>),
     /// The counts.
-    Facets(Box<Facets>),
+    Facets(Arc<Facets>),
     /// A page of vehicles.
     Page(SearchPage),
     /// A vehicle, as the store holds it.
@@ -267,6 +267,14 @@ impl Raw {
     /// When the value does not serialise.
     pub fn new<T: Serialize>(value: &T) -> crate::json::Result<Self> {
         crate::json::to_raw_value(value).map(|raw| Self(raw.into()))
+    }
+
+    /// Takes over a text.
+    ///
+    /// # Errors
+    /// When it is no JSON.
+    pub fn from_text(json: String) -> crate::json::Result<Self> {
+        RawValue::from_string(json).map(|raw| Self(raw.into()))
     }
 
     /// The JSON text.

@@ -8,7 +8,8 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Index;
 use super::bitmap::Bitmap;
-use super::column::{ABSENT, TextColumn};
+use super::codes::ABSENT;
+use super::column::TextColumn;
 use super::matching::{Constraint, Source};
 use crate::query::spelling::nearest;
 use crate::query::{Attribute, Meaning, Number, Understood};
@@ -140,7 +141,7 @@ impl Index {
     fn between(&self, number: Number, among: Option<&Bitmap>) -> Instead {
         let column = self.number(number);
         let ends = match among {
-            None => column.keys().first().zip(column.keys().last()),
+            None => column.keys().first().copied().zip(column.keys().last().copied()),
             Some(among) => {
                 let codes = among.rows().map(|row| column.rows.code(row));
                 let codes = codes.filter(|code| *code != ABSENT);
@@ -151,7 +152,7 @@ impl Index {
                 ends.and_then(|(min, max)| column.key(min).zip(column.key(max)))
             }
         };
-        ends.map_or(Instead::Nothing, |(min, max)| Instead::Between(number.name(), *min, *max))
+        ends.map_or(Instead::Nothing, |(min, max)| Instead::Between(number.name(), min, max))
     }
 }
 
@@ -159,7 +160,7 @@ impl Index {
 fn counted<'a>(column: &'a TextColumn, among: Option<&Bitmap>) -> Vec<(&'a str, usize)> {
     let counts = match among {
         None => {
-            let rows = |code: u32| column.rows().span(code..code + 1).len();
+            let rows = |code: u32| column.rows().count(code..code + 1);
             (0..column.rows().distinct()).map(rows).collect()
         }
         Some(among) => {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::codes::{ByRow, Entry, each_width};
+
 /// A set of rows. It has room for a fixed number of rows; every set over one inventory has the
 /// same room.
 #[derive(Debug, Clone, Default)]
@@ -27,12 +29,8 @@ impl Bitmap {
     }
 
     /// The rows whose code satisfies a condition; `codes` has one entry per row.
-    pub(super) fn scan(codes: &[u32], mut keep: impl FnMut(u32) -> bool) -> Self {
-        let word = |codes: &[u32]| {
-            let bits = codes.iter().zip(0u32..);
-            bits.fold(0, |word, (code, bit)| word | u64::from(keep(*code)) << bit)
-        };
-        Self { words: codes.chunks(64).map(word).collect() }
+    pub(super) fn scan(codes: &ByRow, mut keep: impl FnMut(u32) -> bool) -> Self {
+        Self { words: each_width!(codes, codes => scanned(codes, &mut keep)) }
     }
 
     pub(super) fn insert(&mut self, row: u32) {
@@ -84,17 +82,42 @@ impl Bitmap {
 
     /// Leaves out the rows whose code is not within a range; `codes` has one entry per row. Does
     /// what [`Bitmap::retain`] would do in half the time: this is where a search spends most.
-    pub(super) fn retain_within(&mut self, codes: &[u32], range: &Range<u32>) {
+    pub(super) fn retain_within(&mut self, codes: &ByRow, range: &Range<u32>) {
+        each_width!(codes, codes => self.retain_among(codes, range));
+    }
+
+    fn retain_among<E: Entry>(&mut self, codes: &[E], range: &Range<u32>) {
         let width = range.end.saturating_sub(range.start);
         for (word, codes) in self.words.iter_mut().zip(codes.chunks(64)) {
             let mut kept = 0;
             for bit in Bits(*word) {
                 if let Some(code) = codes.get(bit as usize) {
-                    kept |= u64::from(code.wrapping_sub(range.start) < width) << bit;
+                    kept |= u64::from(code.code().wrapping_sub(range.start) < width) << bit;
                 }
             }
             *word = kept;
         }
+    }
+
+    /// A set whose rows are the ones in these words.
+    pub(super) fn of(words: Vec<u64>) -> Self {
+        Self { words }
+    }
+
+    /// What [`Bitmap::of`] takes.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// How many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u64>()
+    }
+
+    /// How many rows both sets have.
+    pub(super) fn common(&self, other: &Self) -> usize {
+        let both = self.words.iter().zip(&other.words);
+        both.map(|(one, other)| (one & other).count_ones() as usize).sum()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -132,6 +155,14 @@ impl Bitmap {
     pub(super) fn combine_cost(rows: usize) -> usize {
         rows.div_ceil(64 * 4)
     }
+}
+
+fn scanned<E: Entry>(codes: &[E], keep: &mut impl FnMut(u32) -> bool) -> Vec<u64> {
+    let word = |codes: &[E]| {
+        let bits = codes.iter().zip(0u32..);
+        bits.fold(0, |word, (code, bit)| word | u64::from(keep(code.code())) << bit)
+    };
+    codes.chunks(64).map(word).collect()
 }
 
 /// The positions of the ones in a word, ascending.
@@ -198,14 +229,15 @@ mod tests {
             let mut set = of(&[0, 3, 4, 63, 64, 73, 130, 193, 199]);
             let mut expected = set.clone();
             expected.retain(|row| range.contains(&codes[row as usize]));
-            set.retain_within(&codes, &range);
+            let among = ByRow::Four(codes.clone());
+            set.retain_within(&among, &range);
             assert_eq!(set.rows().collect::<Vec<_>>(), expected.rows().collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn a_scan_keeps_matching_codes() {
-        let codes: Vec<u32> = (0..200).map(|row| row % 10).collect();
+        let codes = ByRow::One((0..200).map(|row| row % 10).collect());
         let rows: Vec<u32> = Bitmap::scan(&codes, |code| code == 3).rows().collect();
         assert_eq!(rows, (0..20).map(|i| i * 10 + 3).collect::<Vec<_>>());
     }

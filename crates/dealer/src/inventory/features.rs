@@ -4,17 +4,25 @@ use std::collections::BTreeMap;
 
 use tradepost_wire::aap::Vehicle;
 
-use super::column::{at, index};
+use super::bitmap::Bitmap;
+use super::codes::{Rows, is_dense};
+use super::texts::Texts;
 use crate::query::fold::tidy;
 
 /// Features and where they occur.
 #[derive(Debug, Default)]
 pub(super) struct Features {
     /// Each distinct feature, ascending.
-    names: Vec<Box<str>>,
-    /// By feature: where its rows begin in `rows`. One more, for the end of the last.
-    starts: Vec<u32>,
-    rows: Vec<u32>,
+    names: Texts,
+    /// By feature.
+    members: Vec<Members>,
+}
+
+/// The rows with a feature.
+#[derive(Debug)]
+enum Members {
+    Few(Vec<u32>),
+    Many(Bitmap, usize),
 }
 
 impl Features {
@@ -29,23 +37,50 @@ impl Features {
                 }
             }
         }
-        let mut this = Self { starts: vec![0], ..Self::default() };
-        for (name, rows) in found {
-            this.names.push(name.into());
-            this.rows.extend(rows);
-            this.starts.push(index(this.rows.len()));
-        }
-        this
+        let names = found.keys().collect();
+        Self::of(names, found.into_values(), vehicles.len())
+    }
+
+    /// Features with their rows, among `all`.
+    pub(super) fn of(names: Texts, rows: impl Iterator<Item = Vec<u32>>, all: usize) -> Self {
+        let members = rows.map(|mut rows| {
+            if is_dense(rows.len(), all) {
+                let mut set = Bitmap::empty(all);
+                rows.iter().for_each(|row| set.insert(*row));
+                Members::Many(set, rows.len())
+            } else {
+                rows.shrink_to_fit();
+                Members::Few(rows)
+            }
+        });
+        Self { names, members: members.collect() }
     }
 
     /// The features with their ids.
     pub(super) fn names(&self) -> impl Iterator<Item = (u32, &str)> {
-        (0..).zip(self.names.iter().map(AsRef::as_ref))
+        (0..).zip(self.names.iter())
     }
 
-    /// The rows with a feature, ascending.
-    pub(super) fn rows(&self, id: u32) -> &[u32] {
-        let (from, to) = (at(&self.starts, id), at(&self.starts, id.saturating_add(1)));
-        self.rows.get(from as usize..to as usize).unwrap_or_default()
+    /// The names by id.
+    pub(super) fn texts(&self) -> &Texts {
+        &self.names
+    }
+
+    /// The rows with a feature.
+    pub(super) fn rows(&self, id: u32) -> Rows<'_> {
+        match self.members.get(id as usize) {
+            Some(Members::Few(rows)) => Rows::List(rows.into()),
+            Some(Members::Many(set, count)) => Rows::Set(set, *count),
+            None => Rows::List([].as_slice().into()),
+        }
+    }
+
+    /// How many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let rows = self.members.iter().map(|members| match members {
+            Members::Few(rows) => rows.capacity() * size_of::<u32>(),
+            Members::Many(set, _) => set.bytes(),
+        });
+        self.names.bytes() + self.members.capacity() * size_of::<Members>() + rows.sum::<usize>()
     }
 }

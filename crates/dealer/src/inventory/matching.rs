@@ -1,7 +1,6 @@
 //! Which vehicles satisfy the filters. The most selective filter comes first; what is left is
 //! narrowed by whichever is cheaper, combining bitmaps or looking at each remaining row.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use tradepost_wire::aap::Filters;
@@ -9,7 +8,8 @@ use tradepost_wire::catalog::Vocabulary;
 
 use super::Index;
 use super::bitmap::Bitmap;
-use super::column::{Codes, Column, TextColumn, index, is_dense};
+use super::codes::{Codes, Rows, index, is_dense};
+use super::column::{Column, TextColumn};
 use crate::query::fold::fold;
 use crate::query::{Attribute, Bounds, Identifiers, Meaning, Number, Understood, Value, Want};
 
@@ -40,20 +40,17 @@ pub(super) enum Constraint<'a> {
     /// The row's code is in one of these ascending, separate ranges.
     Codes(&'a Codes, Vec<Range<u32>>),
     /// The row is in one of these lists.
-    Listed(Vec<Cow<'a, [u32]>>),
+    Listed(Vec<Rows<'a>>),
     /// The row is in none of these lists.
-    Unlisted(Vec<Cow<'a, [u32]>>),
+    Unlisted(Vec<Rows<'a>>),
 }
 
 impl Constraint<'_> {
     /// At most how many of `all` rows satisfy it.
     fn bound(&self, all: usize) -> usize {
         match self {
-            Self::Codes(column, spans) => {
-                let rows = |span: &Range<u32>| column.span(span.clone()).len();
-                spans.iter().map(rows).sum()
-            }
-            Self::Listed(lists) => lists.iter().map(|rows| rows.len()).sum(),
+            Self::Codes(column, spans) => spans.iter().map(|span| column.count(span.clone())).sum(),
+            Self::Listed(lists) => lists.iter().map(Rows::len).sum(),
             Self::Unlisted(_) => all,
         }
     }
@@ -61,11 +58,15 @@ impl Constraint<'_> {
     fn to_rows(&self, all: usize) -> Vec<u32> {
         match self {
             Self::Codes(column, spans) => {
-                let rows = spans.iter().flat_map(|span| column.span(span.clone()));
-                rows.copied().collect()
+                let mut rows = Vec::with_capacity(self.bound(all));
+                for code in spans.iter().cloned().flatten() {
+                    column.rows(code).append_to(&mut rows);
+                }
+                rows
             }
             Self::Listed(lists) => {
-                let mut rows = lists.concat();
+                let mut rows = Vec::with_capacity(self.bound(all));
+                lists.iter().for_each(|list| list.append_to(&mut rows));
                 rows.sort_unstable();
                 rows.dedup();
                 rows
@@ -102,9 +103,7 @@ impl Constraint<'_> {
                 let cost = |span: &Range<u32>| column.add_cost(span.clone());
                 spans.iter().map(cost).sum()
             }
-            Self::Listed(lists) | Self::Unlisted(lists) => {
-                lists.iter().map(|rows| rows.len()).sum()
-            }
+            Self::Listed(lists) | Self::Unlisted(lists) => lists.iter().map(Rows::len).sum(),
         }
     }
 
@@ -135,9 +134,9 @@ impl Constraint<'_> {
 }
 
 /// The rows of some lists.
-fn gathered(lists: &[Cow<'_, [u32]>], all: usize) -> Bitmap {
+fn gathered(lists: &[Rows<'_>], all: usize) -> Bitmap {
     let mut set = Bitmap::empty(all);
-    lists.iter().flat_map(|rows| rows.iter()).for_each(|row| set.insert(*row));
+    lists.iter().for_each(|rows| rows.add_to(&mut set));
     set
 }
 
@@ -211,7 +210,7 @@ impl Index {
             [("vin", &self.vin, &filters.vin), ("stock", &self.stock, &filters.stock)];
         for (name, column, wanted) in identifiers {
             if let Some(wanted) = wanted {
-                let rows = vec![Cow::Borrowed(column.find(wanted))];
+                let rows = vec![Rows::List(column.find(wanted).into())];
                 found(Source::Identifier(name, wanted), Constraint::Listed(rows));
             }
         }
@@ -267,7 +266,7 @@ impl Index {
     }
 
     /// The column of a number.
-    pub(super) fn number(&self, number: Number) -> &Column<u32> {
+    pub(super) fn number(&self, number: Number) -> &Column {
         match number {
             Number::Price => &self.price,
             Number::Mileage => &self.mileage,
@@ -319,44 +318,42 @@ impl Index {
     }
 
     /// The rows that satisfy a want, some more than once.
-    fn listed<'a>(&'a self, want: &'a Want) -> Vec<Cow<'a, [u32]>> {
-        let mut lists: Vec<Cow<'a, [u32]>> = Vec::new();
+    fn listed<'a>(&'a self, want: &'a Want) -> Vec<Rows<'a>> {
+        let mut lists: Vec<Rows<'a>> = Vec::new();
         for meaning in &want.any {
             match meaning {
                 Meaning::Values(values) => {
-                    lists.extend(values.iter().map(|value| Cow::Borrowed(self.value_rows(*value))));
+                    lists.extend(values.iter().map(|value| self.value_rows(*value)));
                 }
                 Meaning::Pair { make, model } => {
                     let rows = self.model.rows().span(*model..model.saturating_add(1)).iter();
                     let of_make = |row: &&u32| self.make.rows().code(**row) == *make;
-                    lists.push(Cow::Owned(rows.filter(of_make).copied().collect()));
+                    let rows: Vec<u32> = rows.filter(of_make).copied().collect();
+                    lists.push(Rows::List(rows.into()));
                 }
                 Meaning::Number(number, (min, max)) => {
                     let column = self.number(*number);
-                    let codes = column.between(min.as_ref(), max.as_ref());
-                    lists.push(Cow::Borrowed(column.rows.span(codes)));
+                    lists.extend(column.between(*min, *max).map(|code| column.rows.rows(code)));
                 }
                 Meaning::Stock(key) => {
-                    let codes = self.order.stocks(key);
-                    let rows = codes.map(|code| self.stock.rows().span(code..code + 1));
-                    lists.extend(rows.map(Cow::Borrowed));
+                    let codes = self.order.stocks(&self.stock, key);
+                    lists.extend(codes.map(|code| self.stock.rows().rows(code)));
                 }
                 Meaning::VinEnd(end) => {
-                    let codes = self.order.vins_ending(end).iter();
-                    let rows = codes.map(|code| self.vin.rows().span(*code..code + 1));
-                    lists.extend(rows.map(Cow::Borrowed));
+                    let codes = self.order.vins_ending(&self.vin, end).iter();
+                    lists.extend(codes.map(|code| self.vin.rows().rows(*code)));
                 }
                 Meaning::VinStart(start) => {
-                    lists.push(Cow::Borrowed(self.vin.starting_with(start)));
+                    lists.push(Rows::List(self.vin.starting_with(start).into()));
                 }
             }
         }
         lists
     }
 
-    fn value_rows(&self, value: Value) -> &[u32] {
+    fn value_rows(&self, value: Value) -> Rows<'_> {
         match self.text(value.attribute) {
-            Some(column) => column.rows().span(value.id..value.id.saturating_add(1)),
+            Some(column) => column.rows().rows(value.id),
             None => self.features.rows(value.id),
         }
     }
@@ -364,11 +361,11 @@ impl Index {
 
 impl Identifiers for Index {
     fn has_stock(&self, key: &str) -> bool {
-        self.order.stocks(key).next().is_some()
+        self.order.stocks(&self.stock, key).next().is_some()
     }
 
     fn vin_ends(&self, end: &str) -> bool {
-        !self.order.vins_ending(end).is_empty()
+        !self.order.vins_ending(&self.vin, end).is_empty()
     }
 
     fn vin_starts(&self, start: &str) -> bool {
@@ -398,6 +395,6 @@ fn spans(mut codes: Vec<u32>) -> Vec<Range<u32>> {
     codes.into_iter().map(|code| code..code + 1).collect()
 }
 
-fn range(column: &Column<u32>, min: Option<u32>, max: Option<u32>) -> Constraint<'_> {
-    Constraint::Codes(&column.rows, vec![column.between(min.as_ref(), max.as_ref())])
+fn range(column: &Column, min: Option<u32>, max: Option<u32>) -> Constraint<'_> {
+    Constraint::Codes(&column.rows, vec![column.between(min, max)])
 }

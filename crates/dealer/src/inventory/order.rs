@@ -8,7 +8,7 @@ use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
 
 use super::Index;
 use super::bitmap::Bitmap;
-use super::column::{ABSENT, Codes, at};
+use super::codes::{ABSENT, Codes, at};
 use super::matching::Matches;
 
 impl Index {
@@ -55,7 +55,7 @@ impl Index {
             SortField::Make => self.make.rows(),
             SortField::Model => self.model.rows(),
             SortField::Stock => self.stock.rows(),
-            SortField::UpdatedAt => &self.updated_at.rows,
+            SortField::UpdatedAt => &self.updated_at,
         }
     }
 
@@ -72,7 +72,7 @@ impl Index {
             | SortField::Stock
             | SortField::UpdatedAt => return None,
         };
-        (min.is_some() || max.is_some()).then(|| column.between(min.as_ref(), max.as_ref()))
+        (min.is_some() || max.is_some()).then(|| column.between(min, max))
     }
 
     /// Goes through the rows in order when that promises to be cheaper than sorting the matches,

@@ -7,6 +7,8 @@ use tradepost_wire::aap::vehicle::{AnyCondition, Status};
 use tradepost_wire::aap::{self, Call, Skill, Terms, Version};
 use tradepost_wire::json::json;
 
+use tradepost_wire::catalog::Vocabulary as _;
+
 use super::*;
 
 const CARS: &str = include_str!("questions/cars.txt");
@@ -62,7 +64,7 @@ fn found(inventory: &Inventory, query: &str) -> Vec<String> {
     let filters = Filters { query: Some(query.to_owned()), ..Filters::default() };
     let search = Search { filters, ..Search::default() };
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
-    let (page, _) = inventory.search(&search, policy);
+    let (page, _) = inventory.search(&search, policy).unwrap();
     let id = |raw: &Raw| {
         let vehicle: tradepost_wire::json::Value =
             tradepost_wire::json::from_str(raw.as_json()).unwrap();
@@ -108,7 +110,7 @@ fn said(filters: &tradepost_wire::json::Value) -> String {
     let request = aap::parse(Skill::InventorySearch, Version::V1_1, &data, &terms).unwrap();
     let Call::InventorySearch(search) = request else { panic!("{data}") };
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
-    crate::skills::search(&inventory(), &search, policy).message.unwrap()
+    crate::skills::search(&inventory(), &search, policy).unwrap().message.unwrap()
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn ids(page: &SearchPage) -> Vec<String> {
 #[track_caller]
 fn found(inventory: &Inventory, filters: Filters) -> Vec<String> {
     let search = Search { filters, ..Search::default() };
-    let mut ids = ids(&inventory.search(&search, POLICY).0);
+    let mut ids = ids(&inventory.search(&search, POLICY).unwrap().0);
     ids.sort();
     ids
 }
@@ -69,7 +69,7 @@ fn asked(inventory: &Inventory, query: &str) -> Vec<String> {
 #[track_caller]
 fn sorted(inventory: &Inventory, field: SortField, order: SortOrder) -> Vec<String> {
     let search = Search { sort: by(field, order), ..Search::default() };
-    ids(&inventory.search(&search, POLICY).0)
+    ids(&inventory.search(&search, POLICY).unwrap().0)
 }
 
 fn listed(lookup: Lookup<'_>) -> Option<String> {
@@ -94,7 +94,7 @@ fn the_default_order_is_latest_first_then_by_id_c_37() {
         car("d", "Ford", "F-150", 5),
         car("a", "Ford", "F-150", 10),
     ]);
-    let page = inventory.search(&Search::default(), POLICY).0;
+    let page = inventory.search(&Search::default(), POLICY).unwrap().0;
     assert_eq!(ids(&page), ["b", "d", "a", "c"]);
     assert_eq!(sorted(&inventory, SortField::UpdatedAt, SortOrder::Desc), ["b", "d", "a", "c"]);
     assert_eq!(sorted(&inventory, SortField::UpdatedAt, SortOrder::Asc), ["a", "c", "d", "b"]);
@@ -144,7 +144,7 @@ fn the_page_size_is_clamped_and_echoed_c_08_e_052() {
     let inventory = inventory(cars.collect());
     let page = |limit, skip| {
         let search = Search { limit, skip, ..Search::default() };
-        let page = inventory.search(&search, POLICY).0;
+        let page = inventory.search(&search, POLICY).unwrap().0;
         (page.total, page.skip, page.limit, page.vehicles.len())
     };
     assert_eq!(page(None, 0), (150, 0, 20, 20));
@@ -161,7 +161,7 @@ fn contradictory_bounds_and_unknown_makes_find_nothing_c_40_e_057() {
     assert!(found(&inventory, contradictory).is_empty());
     let unknown = Filters { make: vec!["Tatra".into()], ..Filters::default() };
     assert!(found(&inventory, unknown.clone()).is_empty());
-    assert_eq!(inventory.facets(&unknown).0, Facets::default(), "R-FA-04");
+    assert_eq!(*inventory.facets(&unknown).0, Facets::default(), "R-FA-04");
 }
 
 #[test]
@@ -396,7 +396,7 @@ fn the_most_specific_identifier_decides_r_iv_02() {
     let find = |vin: Option<&str>, id: Option<&str>, stock: Option<&str>| {
         let text = |text: Option<&str>| text.map(str::to_owned);
         let query = VehicleQuery { vin: text(vin), vehicle_id: text(id), stock: text(stock) };
-        inventory.find(&query, Timestamp::MIN)
+        inventory.find(&query, Timestamp::MIN).unwrap()
     };
     assert_eq!(listed(find(Some("VIN1"), Some("2"), Some("S2"))).as_deref(), Some("1"));
     assert_eq!(listed(find(None, Some("2"), Some("S1"))).as_deref(), Some("2"));
@@ -417,10 +417,8 @@ fn the_most_specific_identifier_decides_r_iv_02() {
     let Lookup::Listed(found) = find(Some("VIN1"), None, None) else {
         panic!("it is on offer");
     };
-    assert_eq!(found.title, "2023 Honda CR-V");
-    assert_eq!(found.rooftop.as_deref(), Some("North"));
     let json: Value = tradepost_wire::json::from_str(found.json.as_json()).unwrap();
-    assert_eq!(json["stock"], "S1");
+    assert_eq!((&json["stock"], &json["rooftop"]), (&json!("S1"), &json!("North")));
 }
 
 #[test]
@@ -433,7 +431,7 @@ fn of_several_units_that_are_gone_the_latest_is_meant() {
         VehicleQuery { vin: Some("VIN".into()), ..VehicleQuery::default() },
         VehicleQuery { stock: Some("s".into()), ..VehicleQuery::default() },
     ] {
-        assert_eq!(departed(&inventory.find(&query, Timestamp::MIN)), Some("b"));
+        assert_eq!(departed(&inventory.find(&query, Timestamp::MIN).unwrap()), Some("b"));
     }
 }
 
@@ -466,9 +464,9 @@ fn an_empty_inventory_answers_everything() {
                 sort: by(SortField::Price, SortOrder::Desc),
                 ..Search::default()
             };
-            let page = inventory.search(&search, POLICY).0;
+            let page = inventory.search(&search, POLICY).unwrap().0;
             assert_eq!((page.total, page.vehicles.len()), (0, 0));
-            assert_eq!(inventory.facets(&search.filters).0, Facets::default());
+            assert_eq!(*inventory.facets(&search.filters).0, Facets::default());
         }
         assert!(inventory.similar(&gone("x", None, None), 3).is_empty());
     }
@@ -490,6 +488,6 @@ fn an_order_is_found_by_walking_and_by_sorting_alike() {
             ..Search::default()
         };
         let expected: Vec<String> = (first..first + 20).map(|n| format!("{n:04}")).collect();
-        assert_eq!(ids(&inventory.search(&search, POLICY).0), expected);
+        assert_eq!(ids(&inventory.search(&search, POLICY).unwrap().0), expected);
     }
 }

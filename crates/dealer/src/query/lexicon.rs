@@ -167,6 +167,20 @@ impl Lexicon {
         self.names.get(&value).map_or("", AsRef::as_ref)
     }
 
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        /// What a tree or a table adds to an entry, with what it leaves free.
+        const ENTRY: usize = 16;
+        let terms = self.terms.iter().map(|(term, senses)| {
+            term.len()
+                + senses.capacity() * size_of::<Sense>()
+                + size_of::<(Box<str>, Vec<Sense>)>()
+        });
+        let names = self.names.values().map(|name| name.len() + size_of::<(Value, Box<str>)>());
+        let entries = self.terms.len() + self.names.len();
+        terms.sum::<usize>() + names.sum::<usize>() + entries * ENTRY
+    }
+
     fn classify(&mut self, value: Value, text: &str) {
         let attribute = value.attribute;
         let field = attribute.field();

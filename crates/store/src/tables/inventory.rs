@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tradepost_dealer::import::Unit;
 use tradepost_dealer::inventory::Tombstone;
+use tradepost_dealer::packed::{Bench, Dictionary, Packer, Unpacker};
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -12,7 +13,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::problem::{At, Problems};
 
 use super::{Database, Transaction};
-use crate::sql::params;
+use crate::sql::{Bind, Cell, Column, Connection, Read, Value, params};
 
 /// What a unit that is sold has for a status.
 const SOLD: &str = "sold";
@@ -75,6 +76,102 @@ struct Before {
     removed: bool,
 }
 
+/// A listing's JSON as it stands in its row. A file has it packed once there is a dictionary; a server
+/// of PostgreSQL packs long texts by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Body {
+    Text(String),
+    Packed(Vec<u8>),
+}
+
+impl Body {
+    /// What a unit has that is no longer on offer: nobody is told of it any more.
+    const NONE: &str = "";
+}
+
+impl Column for Body {
+    fn of(cell: Cell<'_>) -> Read<Self> {
+        match cell {
+            Cell::Blob(_) => Vec::of(cell).map(Self::Packed),
+            Cell::Empty | Cell::Integer(_) | Cell::Text(_) => String::of(cell).map(Self::Text),
+        }
+    }
+}
+
+impl Bind for Body {
+    const NONE: Value<'static> = Value::Text(None);
+
+    fn bind(&self) -> Value<'_> {
+        match self {
+            Self::Text(text) => text.bind(),
+            Self::Packed(bytes) => bytes.bind(),
+        }
+    }
+}
+
+/// What bodies of a dealer are packed with.
+struct Packing {
+    packer: Packer,
+    unpacker: Unpacker,
+    bench: Bench,
+}
+
+impl Packing {
+    fn new(dictionary: &Dictionary) -> Result<Self, Fault> {
+        let unpacker = Unpacker::new(dictionary).map_err(Fault::on("reading a dictionary"))?;
+        Ok(Self { packer: Packer::new(dictionary), unpacker, bench: Bench::default() })
+    }
+
+    /// The text of a body.
+    fn text(packing: &mut Option<Self>, body: Body) -> Result<String, Fault> {
+        const WHAT: &str = "unpacking a listing";
+        match (body, packing) {
+            (Body::Text(text), _) => Ok(text),
+            (Body::Packed(bytes), Some(packing)) => {
+                let text = packing.unpacker.unpack(&mut packing.bench, &bytes);
+                text.map_err(Fault::on(WHAT))
+            }
+            (Body::Packed(_), None) => Err(Fault::new(WHAT, "its dictionary is missing")),
+        }
+    }
+}
+
+/// The packing of a dealer's bodies, where there is a dictionary.
+fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<Packing>, Fault> {
+    if connection.is_shared() {
+        return Ok(None);
+    }
+    let dictionary = connection.first(
+        "reading a dictionary",
+        "SELECT dictionary FROM inventories WHERE dealer_id = $1",
+        params![dealer_id],
+        |row| row.get::<Option<Vec<u8>>>(0),
+    )?;
+    dictionary.flatten().map(|bytes| Packing::new(&Dictionary::from_bytes(bytes))).transpose()
+}
+
+/// What is known of a dealer's inventory as a whole.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// A number that grows with each replacement; 0 where there was none.
+    pub(crate) generation: i64,
+    /// The name of its snapshot, where there is one, and the generation that is in it.
+    snapshot: Option<(String, i64)>,
+}
+
+impl State {
+    /// The snapshot of the inventory as it is now, where there is one.
+    pub(crate) fn current(&self) -> Option<&str> {
+        let (name, generation) = self.snapshot.as_ref()?;
+        (*generation == self.generation).then_some(name)
+    }
+
+    /// The snapshot, of whatever generation.
+    pub(crate) fn latest(&self) -> Option<&str> {
+        self.snapshot.as_ref().map(|(name, _)| name.as_str())
+    }
+}
+
 impl Transaction<'_> {
     pub(crate) fn replace_inventory(
         &self,
@@ -84,7 +181,16 @@ impl Transaction<'_> {
         dry_run: bool,
     ) -> Result<Replacement, Fault> {
         self.0.lock(dealer_id)?;
-        let before = self.stored(dealer_id)?;
+        let mut packing = packing(self.0, dealer_id)?;
+        let before = self.stored(dealer_id, &mut packing)?;
+        let learned = match packing {
+            Some(_) => None,
+            None if dry_run || self.0.is_shared() => None,
+            None => learn(rows),
+        };
+        if let Some(dictionary) = &learned {
+            packing = Some(Packing::new(dictionary)?);
+        }
         let mut done = Replacement {
             before: before.values().filter(|unit| !unit.removed).count(),
             ..Replacement::default()
@@ -101,8 +207,10 @@ impl Transaction<'_> {
                 (true, _) => done.removed += usize::from(on_offer),
                 (false, Some(unit)) if on_offer && unit.body == row.body => {
                     done.unchanged += 1;
-                    if !dry_run {
+                    if !dry_run && learned.is_none() {
                         self.confirm_listing(dealer_id, row)?;
+                    } else if !dry_run {
+                        self.put_listing(dealer_id, row, None, &mut packing)?;
                     }
                     continue;
                 }
@@ -110,7 +218,7 @@ impl Transaction<'_> {
                 (false, _) => done.added += 1,
             }
             if !dry_run {
-                self.put_listing(dealer_id, row, sold.then_some(now))?;
+                self.put_listing(dealer_id, row, sold.then_some(now), &mut packing)?;
             }
         }
         for (vehicle_id, _) in
@@ -120,8 +228,9 @@ impl Transaction<'_> {
             if !dry_run {
                 self.0.execute(
                     "removing a listing",
-                    "UPDATE listings SET removed_at = $3 WHERE dealer_id = $1 AND vehicle_id = $2",
-                    params![dealer_id, vehicle_id, now],
+                    "UPDATE listings SET removed_at = $3, body = $4
+                     WHERE dealer_id = $1 AND vehicle_id = $2",
+                    params![dealer_id, vehicle_id, now, Body::NONE],
                 )?;
             }
         }
@@ -133,7 +242,32 @@ impl Transaction<'_> {
                 params![dealer_id],
             )?;
         }
+        if let Some(dictionary) = learned {
+            self.0.execute(
+                "keeping a dictionary",
+                "UPDATE inventories SET dictionary = $2 WHERE dealer_id = $1",
+                params![dealer_id, dictionary.as_bytes()],
+            )?;
+        }
         Ok(done)
+    }
+
+    /// Notes which snapshot is that of a generation; the name of the one before. `None` where the
+    /// inventory has been replaced meanwhile.
+    pub(crate) fn note_snapshot(
+        &self,
+        dealer_id: &str,
+        generation: i64,
+        name: &str,
+    ) -> Result<Option<State>, Fault> {
+        let before = state(self.0, dealer_id)?;
+        let noted = self.0.execute(
+            "noting a snapshot",
+            "UPDATE inventories SET snapshot = $3, snapshot_of = $2
+             WHERE dealer_id = $1 AND generation = $2",
+            params![dealer_id, generation, name],
+        )?;
+        Ok((noted > 0).then_some(before))
     }
 
     fn put_listing(
@@ -141,7 +275,16 @@ impl Transaction<'_> {
         dealer_id: &str,
         row: &Row,
         removed_at: Option<Timestamp>,
+        packing: &mut Option<Packing>,
     ) -> Result<(), Fault> {
+        let body = match (removed_at, packing) {
+            (Some(_), _) => Body::Text(Body::NONE.to_owned()),
+            (None, Some(packing)) => {
+                let packed = packing.packer.pack(&row.body);
+                Body::Packed(packed.map_err(Fault::on("packing a listing"))?)
+            }
+            (None, None) => Body::Text(row.body.clone()),
+        };
         self.0.execute(
             "writing a listing",
             "INSERT INTO listings (dealer_id, vehicle_id, vin, stock, make, model, status, body,
@@ -159,7 +302,7 @@ impl Transaction<'_> {
                 row.make,
                 row.model,
                 row.status,
-                row.body,
+                body,
                 row.updated_at,
                 removed_at,
             ],
@@ -176,39 +319,78 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn stored(&self, dealer_id: &str) -> Result<HashMap<String, Before>, Fault> {
-        let stored = self.0.all(
+    fn stored(
+        &self,
+        dealer_id: &str,
+        packing: &mut Option<Packing>,
+    ) -> Result<HashMap<String, Before>, Fault> {
+        let mut stored = HashMap::new();
+        self.0.each(
             "reading listings",
             "SELECT vehicle_id, body, status, removed_at IS NOT NULL FROM listings
              WHERE dealer_id = $1",
             params![dealer_id],
             |row| {
-                let unit = Before { body: row.get(1)?, status: row.get(2)?, removed: row.get(3)? };
-                Ok((row.get(0)?, unit))
+                let body = Packing::text(packing, row.get(1)?)?;
+                let unit = Before { body, status: row.get(2)?, removed: row.get(3)? };
+                stored.insert(row.get(0)?, unit);
+                Ok(true)
             },
         )?;
-        Ok(stored.into_iter().collect())
+        Ok(stored)
     }
 }
 
+/// What the listings on offer have in common, where they are enough to say so.
+fn learn(rows: &[Row]) -> Option<Dictionary> {
+    let bodies = rows.iter().filter(|row| row.status != SOLD).map(|row| row.body.as_str());
+    let dictionary = Dictionary::of(&bodies.collect::<Vec<_>>());
+    (!dictionary.as_bytes().is_empty()).then_some(dictionary)
+}
+
+fn state(connection: &Connection, dealer_id: &str) -> Result<State, Fault> {
+    const WHAT: &str = "reading the inventory's generation";
+    let found = if connection.is_shared() {
+        let sql = "SELECT generation FROM inventories WHERE dealer_id = $1";
+        connection.first(WHAT, sql, params![dealer_id], |row| {
+            Ok(State { generation: row.get(0)?, snapshot: None })
+        })
+    } else {
+        let sql = "SELECT generation, snapshot, snapshot_of FROM inventories WHERE dealer_id = $1";
+        connection.first(WHAT, sql, params![dealer_id], |row| {
+            let snapshot = row.get::<Option<String>>(1)?.zip(row.get(2)?);
+            Ok(State { generation: row.get(0)?, snapshot })
+        })
+    };
+    Ok(found?.unwrap_or_default())
+}
+
 impl Database {
-    pub(crate) fn inventory_generation(&self, dealer_id: &str) -> Result<i64, Fault> {
-        let generation = self.0.first(
-            "reading the inventory's generation",
-            "SELECT generation FROM inventories WHERE dealer_id = $1",
-            params![dealer_id],
-            |row| row.get(0),
-        )?;
-        Ok(generation.unwrap_or_default())
+    pub(crate) fn inventory_state(&self, dealer_id: &str) -> Result<State, Fault> {
+        state(&self.0, dealer_id)
+    }
+
+    /// The rows of an inventory, and of which generation they are.
+    pub(crate) fn inventory_rows(
+        &self,
+        dealer_id: &str,
+        oldest: Timestamp,
+    ) -> Result<(i64, Vec<Vehicle>, Vec<Tombstone>), Fault> {
+        let mut read = Err(Fault::new("reading the inventory", "nobody reads"));
+        self.0.snapshot(|| {
+            read = self.inventory(dealer_id, oldest).and_then(|(listings, gone)| {
+                Ok((self.inventory_state(dealer_id)?.generation, listings, gone))
+            });
+        })?;
+        read
     }
 
     pub(crate) fn inventory(
         &self,
         dealer_id: &str,
-        now: Timestamp,
-        lifetime: SignedDuration,
+        oldest: Timestamp,
     ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
-        let oldest = now.saturating_sub(lifetime).unwrap_or(Timestamp::MIN);
+        let mut packing = packing(&self.0, dealer_id)?;
         let (mut listings, mut gone, mut broken) = (Vec::new(), Vec::new(), None);
         self.0.each(
             "reading the inventory",
@@ -218,10 +400,13 @@ impl Database {
             |row| {
                 let make = row.get::<Option<String>>(3)?;
                 match row.get(8)? {
-                    None => match listing(&row.get::<String>(6)?, row.get(7)?) {
-                        Ok(vehicle) => listings.push(vehicle),
-                        Err(fault) => broken = Some(fault),
-                    },
+                    None => {
+                        let body = Packing::text(&mut packing, row.get(6)?);
+                        match body.and_then(|body| listing(&body, row.get(7))) {
+                            Ok(vehicle) => listings.push(vehicle),
+                            Err(fault) => broken = Some(fault),
+                        }
+                    }
                     Some(removed_at) => gone.push(Tombstone {
                         vehicle_id: row.get(0)?,
                         vin: row.get(1)?,
@@ -238,7 +423,8 @@ impl Database {
     }
 }
 
-fn listing(body: &str, updated_at: Timestamp) -> Result<Vehicle, Fault> {
+fn listing(body: &str, updated_at: Read<Timestamp>) -> Result<Vehicle, Fault> {
+    let updated_at = updated_at.map_err(Fault::on("reading a listing's moment"))?;
     let value =
         tradepost_wire::json::from_str(body).map_err(Fault::on("reading a listing's JSON"))?;
     let mut problems = Problems::new();

@@ -4,15 +4,13 @@
 //! schema, the channel, the idempotency key, and then the dealer's own data.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use tradepost_dealer::consent::Evidence;
-use tradepost_dealer::inventory::Inventory;
 use tradepost_dealer::lead::{self, Conversation, Submission};
 use tradepost_dealer::skills;
 use tradepost_keys::private::SigningKey;
@@ -36,6 +34,7 @@ use tradepost_wire::json::{Value, json};
 use super::answer;
 use super::card;
 use super::conversation::Conversations;
+use super::inventories::{Inventories, Shelf};
 use crate::config::{Dealer, Origin};
 use crate::delivery::Deliveries;
 use crate::gate;
@@ -50,8 +49,7 @@ pub struct Seller {
     store: Arc<Store>,
     clock: Clock,
     profile: Arc<DealerInformation>,
-    inventory: RwLock<Arc<Inventory>>,
-    generation: AtomicI64,
+    inventory: Shelf,
     limiter: Limiter,
     conversations: Conversations,
     deliveries: Arc<Deliveries>,
@@ -88,6 +86,7 @@ impl Seller {
         means: &Means,
         origin: Origin,
         deliveries: &Arc<Deliveries>,
+        inventories: &Arc<Inventories>,
     ) -> Result<Self, Fault> {
         let clock = &means.clock;
         let base_url = base_url(&dealer, origin);
@@ -107,15 +106,17 @@ impl Seller {
                 })
                 .map_err(Fault::on("signing the agent card"))?,
         };
-        let generation = store.inventory_generation(&dealer.terms.id)?;
-        let inventory = load(store, &dealer, clock.now())?;
+        let inventory = inventories.of(&dealer.terms.id, dealer.terms.tombstone_lifetime);
+        if store.reads_rows() {
+            // While the database is away, what is in memory is what answers.
+            inventory.load()?;
+        }
         Ok(Self {
             card,
             store: Arc::clone(store),
             clock: clock.clone(),
             profile: Arc::new(skills::profile(&dealer.terms)),
-            inventory: RwLock::new(Arc::new(inventory)),
-            generation: AtomicI64::new(generation),
+            inventory,
             limiter: Limiter::new(dealer.rate_limit.limit(), clock.clone()),
             conversations: Conversations::open(store, &dealer.terms.id)?,
             auth: Authenticator::open(&dealer.terms.id, dealer.auth.clone(), means)?,
@@ -124,10 +125,10 @@ impl Seller {
         })
     }
 
-    /// What is on offer now.
+    /// What is on offer.
     #[must_use]
-    pub fn inventory(&self) -> Arc<Inventory> {
-        Arc::clone(&self.inventory.read().unwrap_or_else(PoisonError::into_inner))
+    pub const fn inventory(&self) -> &Shelf {
+        &self.inventory
     }
 
     /// Takes over an inventory that another process has replaced, and forgets callers that have
@@ -146,15 +147,7 @@ impl Seller {
                 tracing::info!(dealer = %self.dealer.terms.id, erased, "old leads erased");
             }
         }
-        let generation = self.store.inventory_generation(&self.dealer.terms.id)?;
-        if generation != self.generation.load(Ordering::SeqCst) {
-            let inventory = load(&self.store, &self.dealer, self.clock.now())?;
-            let listings = inventory.len();
-            tracing::info!(dealer = %self.dealer.terms.id, listings, "inventory replaced");
-            *self.inventory.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(inventory);
-            self.generation.store(generation, Ordering::SeqCst);
-        }
-        Ok(())
+        self.inventory.refresh()
     }
 
     /// Answers a message in one of these versions, within a time. `activated` are the extensions
@@ -268,15 +261,26 @@ impl Seller {
         call: Call,
         now: Timestamp,
     ) -> Result<Result<Reply, aap::Refusal>, Fault> {
-        let inventory = self.inventory();
+        const WHAT: &str = "looking at the inventory";
+        let inventory = match call {
+            Call::DealerInformation => {
+                return Ok(Ok(skills::dealer_information(&self.profile)));
+            }
+            Call::InventoryFacets(_)
+            | Call::InventorySearch(_)
+            | Call::InventoryVehicle(_)
+            | Call::LeadSubmit(_) => self.inventory.inventory().await?,
+        };
         Ok(match call {
             Call::DealerInformation => Ok(skills::dealer_information(&self.profile)),
             Call::InventoryFacets(filters) => Ok(skills::facets(&inventory, &filters)),
             Call::InventorySearch(search) => {
-                Ok(skills::search(&inventory, &search, self.dealer.terms.search))
+                let policy = self.dealer.terms.search;
+                Ok(skills::search(&inventory, &search, policy).map_err(Fault::on(WHAT))?)
             }
             Call::InventoryVehicle(query) => {
                 skills::vehicle(&self.dealer.terms, &inventory, &query, now)
+                    .map_err(Fault::on(WHAT))?
             }
             Call::LeadSubmit(lead) => {
                 let (dealer, conversation) = (Arc::clone(&self.dealer), conversation.clone());
@@ -417,12 +421,6 @@ fn rate_limited(Exceeded { wait, limit }: Exceeded) -> aap::Refusal {
     let window = Duration::try_from(limit.window).unwrap_or_default();
     // Nobody is told to come back at once.
     aap::Refusal::rate_limited(wait.max(Duration::from_millis(1)), limit.requests, window)
-}
-
-fn load(store: &Store, dealer: &Dealer, now: Timestamp) -> Result<Inventory, Fault> {
-    let (listings, gone) =
-        store.inventory(&dealer.terms.id, now, dealer.terms.tombstone_lifetime)?;
-    Inventory::build(listings, gone).map_err(Fault::on("building the inventory index"))
 }
 
 /// The address under which the card says that the agent is: the public one, or the first host, or

@@ -8,8 +8,10 @@ use std::io::{self, Cursor, IsTerminal as _, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Timestamp;
 use tradepost_dealer::import::{self, Feed, Report, Sorted, Target};
 use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
 use tradepost_store::{Replacement, Store};
 use tradepost_wire::json::{Value, json};
 
@@ -91,7 +93,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         }
     }
     let open = || stored(&arguments, &config, context);
-    let changes = replace(named, &unplaced, &arguments, open)?;
+    let changes = replace(named, &unplaced, &arguments, &config, open)?;
     if context.output.is_json() {
         context.output.document(&document(&changes, &unplaced, arguments.dry_run, arguments.split));
     } else {
@@ -118,6 +120,7 @@ fn replace<'a>(
     feeds: Vec<(&'a str, Feed)>,
     unplaced: &Report,
     arguments: &Arguments,
+    config: &Config,
     open: impl FnOnce() -> Result<Option<Store>, Failure>,
 ) -> Result<Vec<Change<'a>>, Failure> {
     let now = Clock::system().now();
@@ -156,8 +159,27 @@ fn replace<'a>(
         for change in &mut changes {
             change.replacement = replace(&store, change.dealer_id, &change.feed, false)?;
         }
+        let dealers = changes.iter().map(|change| change.dealer_id);
+        prepare(&store, dealers, config, now).map_err(|fault| Failure::fault(&fault))?;
     }
     Ok(changes)
+}
+
+/// Makes what the server would have to make, and gives room back: the server finds all of it done.
+fn prepare<'a>(
+    store: &Store,
+    dealers: impl Iterator<Item = &'a str>,
+    config: &Config,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    if !store.reads_rows() {
+        for dealer_id in dealers {
+            let dealer = config.dealers.iter().find(|dealer| dealer.terms.id == dealer_id);
+            let lifetime = dealer.map(|dealer| dealer.terms.tombstone_lifetime);
+            store.load_inventory(dealer_id, now, lifetime.unwrap_or_default())?;
+        }
+    }
+    store.cut_log()
 }
 
 /// Why a feed must not be stored, if so.

@@ -49,6 +49,10 @@ pub struct Arguments {
     /// Where to listen, instead of the configured address; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
+    /// How much memory inventories may take, in MiB, instead of the configured amount; the one that was
+    /// not asked for the longest time is given up first.
+    #[arg(long, value_name = "MIB")]
+    memory_budget: Option<u32>,
     #[command(flatten)]
     place: Place,
 }
@@ -66,6 +70,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let configured = config.server.clone();
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
+    }
+    if let Some(mebibytes) = arguments.memory_budget {
+        config.server.memory_budget = u64::from(mebibytes) << 20;
     }
     check_config::check_keys(&config)?;
     check_config::load_catalogues(&mut config)?;

@@ -120,7 +120,8 @@ fn the_examples_of_the_request_schema_find_what_they_describe() {
         let call = aap::parse(Skill::InventorySearch, Version::V1_1, &request, &terms).unwrap();
         let Call::InventorySearch(search) = call else { panic!("{request}") };
         let policy = SearchPolicy { default_limit: 20, max_limit: 100 };
-        let ReplyData::Page(page) = skills::search(&inventory, &search, policy).data else {
+        let ReplyData::Page(page) = skills::search(&inventory, &search, policy).unwrap().data
+        else {
             panic!("a search is answered with a page");
         };
         page.vehicles.iter().map(|vehicle| vehicle.as_json().to_owned()).collect::<String>()

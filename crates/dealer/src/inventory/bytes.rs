@@ -1,0 +1,150 @@
+//! Numbers and texts as bytes and back. What is read is believed of nobody: no length is taken for
+//! memory before as many bytes are there.
+
+use super::codes::ByRow;
+use super::snapshot::Broken;
+use super::texts::Texts;
+
+/// Something is missing.
+const SHORT: Broken = Broken("it is cut off");
+
+/// What is written, little end first.
+#[derive(Debug, Default)]
+pub(super) struct Writer(pub(super) Vec<u8>);
+
+impl Writer {
+    pub(super) fn u32(&mut self, number: u32) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    pub(super) fn u64(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    pub(super) fn size(&mut self, size: usize) {
+        self.u64(size as u64);
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.size(bytes.len());
+        self.0.extend_from_slice(bytes);
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    pub(super) fn maybe_text(&mut self, text: Option<&str>) {
+        self.0.push(u8::from(text.is_some()));
+        if let Some(text) = text {
+            self.text(text);
+        }
+    }
+
+    pub(super) fn u32s(&mut self, numbers: &[u32]) {
+        self.size(numbers.len());
+        numbers.iter().for_each(|number| self.u32(*number));
+    }
+
+    pub(super) fn texts(&mut self, texts: &Texts) {
+        let (all, ends) = texts.parts();
+        self.text(all);
+        self.u32s(ends);
+    }
+
+    pub(super) fn codes(&mut self, codes: &ByRow) {
+        match codes {
+            ByRow::One(codes) => self.0.extend_from_slice(codes),
+            ByRow::Two(codes) => self.0.extend(codes.iter().flat_map(|code| code.to_le_bytes())),
+            ByRow::Four(codes) => self.0.extend(codes.iter().flat_map(|code| code.to_le_bytes())),
+        }
+    }
+}
+
+/// What is left to read.
+#[derive(Debug)]
+pub(super) struct Reader<'b>(pub(super) &'b [u8]);
+
+impl<'b> Reader<'b> {
+    fn take(&mut self, count: usize) -> Result<&'b [u8], Broken> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    /// One byte, which says what follows.
+    pub(super) fn kind(&mut self) -> Result<u8, Broken> {
+        self.array().map(|[kind]| kind)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, Broken> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, Broken> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(super) fn i64(&mut self) -> Result<i64, Broken> {
+        self.array().map(i64::from_le_bytes)
+    }
+
+    pub(super) fn size(&mut self) -> Result<usize, Broken> {
+        self.u64().and_then(|size| usize::try_from(size).map_err(|_| SHORT))
+    }
+
+    pub(super) fn bytes(&mut self) -> Result<&'b [u8], Broken> {
+        let size = self.size()?;
+        self.take(size)
+    }
+
+    pub(super) fn text(&mut self) -> Result<&'b str, Broken> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Broken("a text is none"))
+    }
+
+    pub(super) fn maybe_text(&mut self) -> Result<Option<&'b str>, Broken> {
+        match self.array()? {
+            [0] => Ok(None),
+            [_] => self.text().map(Some),
+        }
+    }
+
+    pub(super) fn u32s(&mut self) -> Result<Vec<u32>, Broken> {
+        let count = self.size()?;
+        self.wide(count)
+    }
+
+    fn wide(&mut self, count: usize) -> Result<Vec<u32>, Broken> {
+        let bytes = self.take(count.checked_mul(4).ok_or(SHORT)?)?;
+        Ok(bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
+    }
+
+    pub(super) fn texts(&mut self) -> Result<Texts, Broken> {
+        let (all, ends) = (self.text()?.to_owned(), self.u32s()?);
+        Texts::of(all, ends).ok_or(Broken("texts end where they cannot"))
+    }
+
+    /// The codes of so many rows, each below `distinct` or absent.
+    pub(super) fn codes(&mut self, rows: usize, distinct: usize) -> Result<ByRow, Broken> {
+        // Every value is some row's.
+        if distinct > rows {
+            return Err(Broken("a column has more values than rows"));
+        }
+        let codes = if distinct <= usize::from(u8::MAX) {
+            ByRow::One(self.take(rows)?.to_vec())
+        } else if distinct <= usize::from(u16::MAX) {
+            let bytes = self.take(rows.checked_mul(2).ok_or(SHORT)?)?;
+            let codes = bytes.as_chunks().0.iter();
+            ByRow::Two(codes.map(|bytes| u16::from_le_bytes(*bytes)).collect())
+        } else {
+            ByRow::Four(self.wide(rows)?)
+        };
+        if codes.are_below(distinct) { Ok(codes) } else { Err(Broken("a code stands for nothing")) }
+    }
+}

@@ -1,0 +1,435 @@
+//! The rows of one attribute by the rank of its value among the distinct values, and the rows listed
+//! in the order of these ranks. The listing serves as sort order, as posting lists and as range index
+//! at once. Values that many rows share have a bitmap in addition.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::bitmap::Bitmap;
+
+/// The code of a row without a value. It is in no range of codes.
+pub(super) const ABSENT: u32 = u32::MAX;
+
+/// An index into rows, codes or postings.
+pub(super) fn index(position: usize) -> u32 {
+    u32::try_from(position).expect("an inventory has fewer than four billion listings and words")
+}
+
+/// The entry at a position that the index itself has written.
+pub(super) fn at(entries: &[u32], position: u32) -> u32 {
+    entries.get(position as usize).copied().unwrap_or(ABSENT)
+}
+
+/// What stands for a row, as narrow as the number of distinct values permits. The highest number is a
+/// row without a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ByRow {
+    One(Vec<u8>),
+    Two(Vec<u16>),
+    Four(Vec<u32>),
+}
+
+/// A code of some width.
+pub(super) trait Entry: Copy {
+    /// The code, whatever its width.
+    fn code(self) -> u32;
+}
+
+impl Entry for u8 {
+    #[inline]
+    fn code(self) -> u32 {
+        if self == Self::MAX { ABSENT } else { u32::from(self) }
+    }
+}
+
+impl Entry for u16 {
+    #[inline]
+    fn code(self) -> u32 {
+        if self == Self::MAX { ABSENT } else { u32::from(self) }
+    }
+}
+
+impl Entry for u32 {
+    #[inline]
+    fn code(self) -> u32 {
+        self
+    }
+}
+
+/// Does the same with codes of each width.
+macro_rules! each_width {
+    ($codes:expr, $entries:ident => $work:expr) => {
+        match $codes {
+            $crate::inventory::codes::ByRow::One($entries) => $work,
+            $crate::inventory::codes::ByRow::Two($entries) => $work,
+            $crate::inventory::codes::ByRow::Four($entries) => $work,
+        }
+    };
+}
+pub(super) use each_width;
+
+impl Default for ByRow {
+    fn default() -> Self {
+        Self::One(Vec::new())
+    }
+}
+
+impl ByRow {
+    /// Codes below `distinct`, or [`ABSENT`].
+    fn of(codes: &[u32], distinct: usize) -> Self {
+        if distinct <= usize::from(u8::MAX) {
+            Self::One(codes.iter().map(|code| u8::try_from(*code).unwrap_or(u8::MAX)).collect())
+        } else if distinct <= usize::from(u16::MAX) {
+            Self::Two(codes.iter().map(|code| u16::try_from(*code).unwrap_or(u16::MAX)).collect())
+        } else {
+            Self::Four(codes.to_vec())
+        }
+    }
+
+    #[inline]
+    fn get(&self, row: u32) -> u32 {
+        each_width!(self, codes => codes.get(row as usize).map_or(ABSENT, |code| code.code()))
+    }
+
+    fn len(&self) -> usize {
+        each_width!(self, codes => codes.len())
+    }
+
+    /// Whether each is below `distinct`, or absent.
+    pub(super) fn are_below(&self, distinct: usize) -> bool {
+        let is = |code: u32| code == ABSENT || (code as usize) < distinct;
+        each_width!(self, codes => codes.iter().all(|code| is(code.code())))
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::One(codes) => codes.capacity(),
+            Self::Two(codes) => codes.capacity() * 2,
+            Self::Four(codes) => codes.capacity() * 4,
+        }
+    }
+}
+
+/// Some rows, as they are kept.
+#[derive(Debug)]
+pub(super) enum Rows<'a> {
+    /// A list.
+    List(Cow<'a, [u32]>),
+    /// A set, and how many are in it.
+    Set(&'a Bitmap, usize),
+}
+
+impl Rows<'_> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::List(rows) => rows.len(),
+            Self::Set(_, count) => *count,
+        }
+    }
+
+    /// Puts them at the end of a list.
+    pub(super) fn append_to(&self, rows: &mut Vec<u32>) {
+        match self {
+            Self::List(list) => rows.extend_from_slice(list),
+            Self::Set(set, _) => rows.extend(set.rows()),
+        }
+    }
+
+    /// Adds them to a set.
+    pub(super) fn add_to(&self, set: &mut Bitmap) {
+        match self {
+            Self::List(rows) => rows.iter().for_each(|row| set.insert(*row)),
+            Self::Set(members, _) => set.union(members),
+        }
+    }
+}
+
+/// The coded rows of an attribute.
+#[derive(Debug, Default)]
+pub(super) struct Codes {
+    /// By row.
+    codes: ByRow,
+    /// By code: where its rows begin in `order`. One more, for the end of the last.
+    starts: Vec<u32>,
+    /// The rows by code and within a code by vehicle id; rows without a value at the end.
+    order: Vec<u32>,
+    /// Where nothing is sorted by it: where the rows of a code begin in `order`, which lists only those
+    /// of codes without a bitmap.
+    sparse: Option<Vec<u32>>,
+    /// Bitmaps of the codes for which a bitmap is smaller than a list of rows, by code.
+    dense: Vec<(u32, Bitmap)>,
+    /// Where ranges are asked for: the bitmap at `k` holds the first `k` strides of `order`, so
+    /// that a long range is the difference of two bitmaps and what is left at its ends.
+    strides: Vec<Bitmap>,
+}
+
+/// A column's rows are divided into so many strides. Their bitmaps take eight bytes for each
+/// row, as its code and its place in the order do.
+const STRIDES: usize = 64;
+
+/// A range of codes, in strides.
+struct Long<'a> {
+    without: &'a Bitmap,
+    with: &'a Bitmap,
+    /// The rows of the range before and after its whole strides.
+    ends: [&'a [u32]; 2],
+}
+
+impl Codes {
+    pub(super) fn new(codes: &[u32], distinct: usize, by_id: &[u32]) -> Self {
+        Self::of(ByRow::of(codes, distinct), distinct, by_id)
+    }
+
+    /// Lists the rows in the order of their codes; `by_id` lists them by vehicle id.
+    pub(super) fn of(codes: ByRow, distinct: usize, by_id: &[u32]) -> Self {
+        let mut sizes = vec![0; distinct];
+        each_width!(&codes, entries => for entry in entries {
+            if let Some(size) = sizes.get_mut(entry.code() as usize) {
+                *size += 1;
+            }
+        });
+        let mut starts = Vec::with_capacity(distinct + 1);
+        starts.push(0);
+        let mut end = 0;
+        starts.extend(sizes.iter().map(|size: &u32| {
+            end += size;
+            end
+        }));
+        let mut free = starts.clone();
+        let mut order = vec![0; codes.len()];
+        for row in by_id {
+            // The end of the last code is where the rows without a value begin.
+            let code = codes.get(*row).min(index(distinct));
+            if let Some(free) = free.get_mut(code as usize)
+                && let Some(place) = order.get_mut(*free as usize)
+            {
+                *place = *row;
+                *free += 1;
+            }
+        }
+        let mut this = Self { codes, starts, order, ..Self::default() };
+        let rows = this.codes.len();
+        for code in 0..index(distinct) {
+            let members = this.span(code..code + 1);
+            if is_dense(members.len(), rows) {
+                let mut set = Bitmap::empty(rows);
+                members.iter().for_each(|row| set.insert(*row));
+                this.dense.push((code, set));
+            }
+        }
+        this
+    }
+
+    /// Gives up what only sorting needs: the places of rows whose code has a bitmap.
+    pub(super) fn for_filters(mut self) -> Self {
+        let (mut order, mut sparse) = (Vec::new(), Vec::with_capacity(self.starts.len()));
+        for code in 0..self.distinct() {
+            sparse.push(index(order.len()));
+            if self.bitmap(code).is_none() {
+                order.extend_from_slice(self.span(code..code + 1));
+            }
+        }
+        sparse.push(index(order.len()));
+        order.shrink_to_fit();
+        (self.order, self.sparse) = (order, Some(sparse));
+        self
+    }
+
+    /// The bitmap of a code, when it has one.
+    fn bitmap(&self, code: u32) -> Option<&Bitmap> {
+        let place = self.dense.binary_search_by_key(&code, |(code, _)| *code).ok()?;
+        self.dense.get(place).map(|(_, set)| set)
+    }
+
+    /// The rows of a code.
+    pub(super) fn rows(&self, code: u32) -> Rows<'_> {
+        match self.bitmap(code) {
+            Some(set) => Rows::Set(set, self.count(code..code.saturating_add(1))),
+            None => Rows::List(self.list(code..code.saturating_add(1)).into()),
+        }
+    }
+
+    /// The rows of codes of which none has a bitmap.
+    fn list(&self, codes: Range<u32>) -> &[u32] {
+        let starts = self.sparse.as_ref().unwrap_or(&self.starts);
+        let (from, to) = (at(starts, codes.start), at(starts, codes.end));
+        self.order.get(from as usize..to as usize).unwrap_or_default()
+    }
+
+    /// How many rows have one of these codes.
+    pub(super) fn count(&self, codes: Range<u32>) -> usize {
+        let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
+        to.saturating_sub(from) as usize
+    }
+
+    /// How many of the rows of a set have which code.
+    pub(super) fn counts_in(&self, set: &Bitmap) -> Vec<usize> {
+        let mut counts = Vec::with_capacity(self.distinct() as usize);
+        for code in 0..self.distinct() {
+            counts.push(match self.rows(code) {
+                Rows::Set(members, _) => set.common(members),
+                Rows::List(rows) => rows.iter().filter(|row| set.contains(**row)).count(),
+            });
+        }
+        counts
+    }
+
+    /// About how many steps [`Codes::counts_in`] takes.
+    pub(super) fn counts_cost(&self) -> usize {
+        let words = Bitmap::combine_cost(self.codes.len());
+        self.short_cost(&(0..self.distinct())) + self.dense.len() * words
+    }
+
+    /// How many of these rows have which code.
+    pub(super) fn counts_of(&self, rows: &[u32]) -> Vec<usize> {
+        let mut counts = vec![0; self.distinct() as usize];
+        each_width!(&self.codes, codes => for row in rows {
+            let code = codes.get(*row as usize).map_or(ABSENT, |code| code.code());
+            if let Some(count) = counts.get_mut(code as usize) {
+                *count += 1;
+            }
+        });
+        counts
+    }
+
+    /// Prepares for long ranges.
+    pub(super) fn add_strides(&mut self) {
+        let rows = self.codes.len();
+        let present = rows - self.absent().len();
+        let mut set = Bitmap::empty(rows);
+        let strides = self.order.get(..present).unwrap_or_default();
+        for stride in strides.chunks_exact(stride(rows)) {
+            self.strides.push(set.clone());
+            stride.iter().for_each(|row| set.insert(*row));
+        }
+        self.strides.push(set);
+    }
+
+    /// A range in strides, where it has a whole one and there are any.
+    fn long(&self, codes: &Range<u32>) -> Option<Long<'_>> {
+        let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
+        let (from, to) = (from as usize, to as usize);
+        let stride = stride(self.codes.len());
+        let (first, end) = (from.div_ceil(stride), to / stride);
+        if first >= end {
+            return None;
+        }
+        Some(Long {
+            without: self.strides.get(first)?,
+            with: self.strides.get(end)?,
+            ends: [self.order.get(from..first * stride)?, self.order.get(end * stride..to)?],
+        })
+    }
+
+    /// The code of a row.
+    pub(super) fn code(&self, row: u32) -> u32 {
+        self.codes.get(row)
+    }
+
+    /// The codes by row.
+    pub(super) fn codes(&self) -> &ByRow {
+        &self.codes
+    }
+
+    /// How many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let dense = self.dense.iter().map(|(_, set)| set.bytes() + size_of::<(u32, Bitmap)>());
+        let strides = self.strides.iter().map(|set| set.bytes() + size_of::<Bitmap>());
+        let lists = self.starts.capacity()
+            + self.order.capacity()
+            + self.sparse.as_ref().map_or(0, Vec::capacity);
+        self.codes.bytes()
+            + lists * size_of::<u32>()
+            + dense.sum::<usize>()
+            + strides.sum::<usize>()
+    }
+
+    /// How many distinct values there are.
+    pub(super) fn distinct(&self) -> u32 {
+        index(self.starts.len().saturating_sub(1))
+    }
+
+    /// The rows of some codes, in ascending order. Only for what is sorted by.
+    pub(super) fn span(&self, codes: Range<u32>) -> &[u32] {
+        let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
+        self.order.get(from as usize..to as usize).unwrap_or_default()
+    }
+
+    /// All rows in ascending order, those without a value at the end.
+    pub(super) fn ascending(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The lowest and the highest code that rows of a set have, when both are found in so many steps
+    /// from the ends of the order.
+    pub(super) fn ends_in(&self, set: &Bitmap, steps: usize) -> Option<(u32, u32)> {
+        let rows = self.span(0..self.distinct());
+        let first = rows.iter().take(steps).find(|row| set.contains(**row))?;
+        let last = rows.iter().rev().take(steps).find(|row| set.contains(**row))?;
+        Some((self.code(*first), self.code(*last)))
+    }
+
+    /// The rows without a value.
+    pub(super) fn absent(&self) -> &[u32] {
+        let from = at(&self.starts, self.distinct());
+        self.order.get(from as usize..).unwrap_or_default()
+    }
+
+    /// Adds the rows of some codes to a set.
+    pub(super) fn add_to(&self, set: &mut Bitmap, codes: Range<u32>) {
+        if let Some(long) = self.long(&codes)
+            && self.long_cost(&long) < self.short_cost(&codes)
+        {
+            set.add_difference(long.with, long.without);
+            long.ends.into_iter().flatten().for_each(|row| set.insert(*row));
+            return;
+        }
+        let mut next = codes.start;
+        for (code, members) in self.dense_in(&codes) {
+            self.list(next..*code).iter().for_each(|r| set.insert(*r));
+            set.union(members);
+            next = code + 1;
+        }
+        let rest = self.list(next..codes.end);
+        rest.iter().for_each(|row| set.insert(*row));
+    }
+
+    /// How many values have a bitmap.
+    #[cfg(test)]
+    pub(super) fn bitmaps(&self) -> usize {
+        self.dense.len()
+    }
+
+    /// About how many steps [`Codes::add_to`] takes.
+    pub(super) fn add_cost(&self, codes: Range<u32>) -> usize {
+        let short = self.short_cost(&codes);
+        self.long(&codes).map_or(short, |long| short.min(self.long_cost(&long)))
+    }
+
+    fn long_cost(&self, long: &Long<'_>) -> usize {
+        let ends: usize = long.ends.iter().map(|rows| rows.len()).sum();
+        ends + 2 * Bitmap::combine_cost(self.codes.len())
+    }
+
+    fn short_cost(&self, codes: &Range<u32>) -> usize {
+        let dense = self.dense_in(codes);
+        let in_bitmaps: usize = dense.iter().map(|(code, _)| self.count(*code..code + 1)).sum();
+        self.count(codes.clone()) - in_bitmaps
+            + dense.len() * Bitmap::combine_cost(self.codes.len())
+    }
+
+    fn dense_in(&self, codes: &Range<u32>) -> &[(u32, Bitmap)] {
+        let position = |bound: u32| self.dense.partition_point(|(code, _)| *code < bound);
+        self.dense.get(position(codes.start)..position(codes.end)).unwrap_or_default()
+    }
+}
+
+/// How many rows a stride has.
+fn stride(rows: usize) -> usize {
+    rows.div_ceil(STRIDES).max(1)
+}
+
+/// Whether a bitmap over `rows` rows is smaller than a list of `members` of them.
+pub(super) fn is_dense(members: usize, rows: usize) -> bool {
+    members * 32 > rows
+}

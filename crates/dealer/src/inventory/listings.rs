@@ -1,0 +1,162 @@
+//! Listings as they are sent, each packed by itself; those that were asked for lately are kept as they
+//! are.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tradepost_wire::aap::Raw;
+
+use super::snapshot::Broken;
+use crate::packed::{Bench, Dictionary, Packer, Unpackable, Unpacker};
+
+/// A dealer's listings by row.
+#[derive(Debug)]
+pub(super) struct Listings {
+    dictionary: Dictionary,
+    unpacker: Unpacker,
+    packed: Vec<u8>,
+    /// By row: where its listing ends.
+    ends: Vec<u64>,
+    recent: Arc<Recent>,
+    /// What these listings are called there.
+    name: u64,
+}
+
+impl Listings {
+    /// Packs listings.
+    pub(super) fn pack(texts: &[&str]) -> Result<Self, Unpackable> {
+        let dictionary = Dictionary::of(texts);
+        let mut packer = Packer::new(&dictionary);
+        let (mut packed, mut ends) = (Vec::new(), Vec::with_capacity(texts.len()));
+        for text in texts {
+            packed.extend(packer.pack(text)?);
+            ends.push(packed.len() as u64);
+        }
+        packed.shrink_to_fit();
+        Self::of(dictionary, packed, ends).ok_or(Unpackable("the dictionary is broken"))
+    }
+
+    /// What was packed before; `None` where that cannot be.
+    pub(super) fn of(dictionary: Dictionary, packed: Vec<u8>, ends: Vec<u64>) -> Option<Self> {
+        let is_ordered =
+            ends.is_sorted() && ends.last().copied().unwrap_or(0) == packed.len() as u64;
+        let unpacker = Unpacker::new(&dictionary).ok().filter(|_| is_ordered)?;
+        let recent = Arc::new(Recent::of(0));
+        Some(Self { dictionary, unpacker, packed, ends, name: recent.name(), recent })
+    }
+
+    /// The same, with listings that were asked for kept there.
+    pub(super) fn remembered_in(self, recent: &Arc<Recent>) -> Self {
+        Self { name: recent.name(), recent: Arc::clone(recent), ..self }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The listing of a row.
+    pub(super) fn get(&self, row: u32) -> Result<Raw, Broken> {
+        if let Some(listing) = self.recent.get(self.name, row) {
+            return Ok(listing);
+        }
+        let row_end = |row: usize| self.ends.get(row).copied();
+        let start = (row as usize).checked_sub(1).map_or(Some(0), row_end);
+        let end = row_end(row as usize);
+        let packed = start.zip(end).and_then(|(start, end)| {
+            self.packed.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+        });
+        let text = self
+            .recent
+            .unpack(&self.unpacker, packed.unwrap_or_default())
+            .map_err(|_| Broken("a listing cannot be unpacked"))?;
+        let listing = Raw::from_text(text).map_err(|_| Broken("a listing is no JSON"))?;
+        self.recent.put(self.name, row, &listing);
+        Ok(listing)
+    }
+
+    /// The dictionary, what was packed, and where each ends.
+    pub(super) fn parts(&self) -> (&Dictionary, &[u8], &[u64]) {
+        (&self.dictionary, &self.packed, &self.ends)
+    }
+
+    /// How many bytes they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.packed.capacity()
+            + self.ends.capacity() * size_of::<u64>()
+            + self.dictionary.as_bytes().len()
+            + self.unpacker.bytes()
+    }
+}
+
+impl Default for Listings {
+    fn default() -> Self {
+        Self::pack(&[]).unwrap_or_else(|_| unreachable!("the empty dictionary is one"))
+    }
+}
+
+/// Listings that were asked for lately, of every inventory that shares this: what is asked for often
+/// is not unpacked each time. Each listing has one place, where it displaces whatever is there.
+#[derive(Debug)]
+pub struct Recent {
+    places: Vec<Mutex<Option<Kept>>>,
+    benches: Mutex<Vec<Bench>>,
+    names: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    inventory: u64,
+    row: u32,
+    listing: Raw,
+}
+
+/// How many benches wait for the next who unpacks.
+const BENCHES: usize = 8;
+
+impl Recent {
+    /// Keeps so many listings; a listing is a kilobyte or two.
+    #[must_use]
+    pub fn of(listings: usize) -> Self {
+        Self {
+            places: (0..listings).map(|_| Mutex::default()).collect(),
+            benches: Mutex::default(),
+            names: AtomicU64::default(),
+        }
+    }
+
+    /// A name that no inventory has here.
+    fn name(&self) -> u64 {
+        self.names.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn place(&self, inventory: u64, row: u32) -> Option<&Mutex<Option<Kept>>> {
+        // Neighbouring rows have neighbouring places; inventories begin anywhere.
+        let start = inventory.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = start.wrapping_add(u64::from(row)).checked_rem(self.places.len() as u64)?;
+        self.places.get(usize::try_from(place).ok()?)
+    }
+
+    fn get(&self, inventory: u64, row: u32) -> Option<Raw> {
+        let kept = self.place(inventory, row)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = kept.as_ref().filter(|kept| (kept.inventory, kept.row) == (inventory, row));
+        kept.map(|kept| kept.listing.clone())
+    }
+
+    fn put(&self, inventory: u64, row: u32, listing: &Raw) {
+        if let Some(place) = self.place(inventory, row) {
+            let kept = Kept { inventory, row, listing: listing.clone() };
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        }
+    }
+
+    fn unpack(&self, unpacker: &Unpacker, packed: &[u8]) -> Result<String, Unpackable> {
+        let benches = || self.benches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bench = benches().pop().unwrap_or_default();
+        let text = unpacker.unpack(&mut bench, packed);
+        let mut idle = benches();
+        if idle.len() < BENCHES {
+            idle.push(bench);
+        }
+        text
+    }
+}

@@ -1,0 +1,349 @@
+//! An inventory as one piece of bytes, named by its content: made once for each import, and read
+//! whole. What can be worked out in one pass over the rows, such as orders and bitmaps, is not in it:
+//! what is not stored cannot disagree with what is.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use super::bitmap::Bitmap;
+use super::bytes::{Reader, Writer};
+use super::codes::Codes;
+use super::column::{Column, TextColumn};
+use super::features::Features;
+use super::gone::Graveyard;
+use super::index::{Index, ranks};
+use super::listings::Listings;
+use super::{Inventory, Tombstone, identifiers};
+use crate::packed::Dictionary;
+use crate::query::Lexicon;
+use crate::query::fold::Field;
+
+/// What is wrong with a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken(pub(super) &'static str);
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the inventory's snapshot is broken: {}", self.0)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+const MAGIC: &[u8] = b"tradepost inventory 1\n";
+
+/// The keys of values are made by this code: a snapshot is good for the same code alone, because other
+/// synonyms would look for other keys.
+static MADE_BY: LazyLock<[u8; 32]> = LazyLock::new(|| {
+    let sources = [
+        include_str!("../query/fold.rs"),
+        include_str!("../query/vocabulary.rs"),
+        include_str!("../query/seats.rs"),
+        include_str!("../../data/words/vocabulary.txt"),
+        include_str!("../../data/words/colours.txt"),
+        include_str!("../../data/words/models.txt"),
+        include_str!("../../data/words/seats.txt"),
+        include_str!("index.rs"),
+        include_str!("snapshot.rs"),
+    ];
+    let mut hash = Sha256::new();
+    sources.iter().for_each(|source| hash.update(source));
+    hash.finalize().into()
+});
+
+/// A snapshot.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    sum: [u8; 32],
+    payload: Vec<u8>,
+}
+
+impl Snapshot {
+    /// Puts a seal on what is inside of a snapshot.
+    #[must_use]
+    pub fn seal(payload: Vec<u8>) -> Self {
+        Self { sum: sum(&payload), payload }
+    }
+
+    /// Its name: two of one name have the same content.
+    #[must_use]
+    pub fn name(&self) -> String {
+        use fmt::Write as _;
+        let mut name = String::with_capacity(2 * self.sum.len());
+        for byte in self.sum {
+            // Writing to a text does not fail.
+            let _ = write!(name, "{byte:02x}");
+        }
+        name
+    }
+
+    /// What stands before the payload, and the payload.
+    #[must_use]
+    pub fn parts(&self) -> [&[u8]; 3] {
+        [MAGIC, &self.sum, &self.payload]
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.parts().concat()
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Snapshot({}, {} bytes)", self.name(), self.payload.len())
+    }
+}
+
+fn sum(payload: &[u8]) -> [u8; 32] {
+    Sha256::new().chain_update(*MADE_BY).chain_update(payload).finalize().into()
+}
+
+impl Inventory {
+    /// It as a snapshot.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let mut out = Writer::default();
+        let (dictionary, packed, ends) = self.listings.parts();
+        out.size(self.len());
+        out.bytes(dictionary.as_bytes());
+        out.bytes(packed);
+        ends.iter().for_each(|end| out.u64(*end));
+        write_index(&self.index, &mut out);
+        out.size(self.gone.units.len());
+        self.gone.units.iter().for_each(|unit| write_unit(unit, &mut out));
+        Snapshot::seal(out.0)
+    }
+
+    /// Reads a snapshot.
+    ///
+    /// # Errors
+    /// That it is not one of this version, was cut off or was changed.
+    pub fn read(snapshot: &[u8]) -> Result<Self, Broken> {
+        let rest = snapshot.strip_prefix(MAGIC).ok_or(Broken("it begins otherwise"))?;
+        let (expected, payload) = rest.split_first_chunk().ok_or(Broken("it is cut off"))?;
+        if *expected != sum(payload) {
+            return Err(Broken("it was cut off, changed, or made by another version"));
+        }
+        let mut from = Reader(payload);
+        let rows = from.size()?;
+        let dictionary = Dictionary::from_bytes(from.bytes()?.to_vec());
+        let packed = from.bytes()?.to_vec();
+        let mut ends = Vec::new();
+        for _ in 0..rows {
+            ends.push(from.u64()?);
+        }
+        ends.shrink_to_fit();
+        let listings = Listings::of(dictionary, packed, ends);
+        let listings = listings.ok_or(Broken("listings end where they cannot"))?;
+        let index = read_index(rows, &mut from)?;
+        let (count, mut units) = (from.size()?, Vec::new());
+        for _ in 0..count {
+            units.push(read_unit(&mut from)?);
+        }
+        if !from.0.is_empty() {
+            return Err(Broken("there is something behind its end"));
+        }
+        Ok(Self::of(listings, index, Graveyard::new(units)))
+    }
+}
+
+fn write_index(index: &Index, out: &mut Writer) {
+    out.texts(&index.ids);
+    out.u32s(&index.by_id);
+    for column in [
+        &index.make,
+        &index.model,
+        &index.trim,
+        &index.condition,
+        &index.status,
+        &index.transmission,
+        &index.fuel,
+        &index.driveline,
+        &index.body,
+        &index.exterior_color,
+        &index.interior_color,
+        &index.rooftop,
+        &index.vin,
+        &index.stock,
+        &index.engine,
+    ] {
+        out.texts(column.keys());
+        out.texts(column.spellings());
+        out.codes(column.rows().codes());
+    }
+    for column in [
+        &index.year,
+        &index.price,
+        &index.list_price,
+        &index.msrp,
+        &index.mileage,
+        &index.seats,
+        &index.rows_of_seats,
+    ] {
+        out.u32s(column.keys());
+        out.codes(column.rows.codes());
+    }
+    out.u32(index.updated_at.distinct());
+    out.codes(index.updated_at.codes());
+    out.texts(index.features.texts());
+    for (id, _) in index.features.names() {
+        let mut rows = Vec::new();
+        index.features.rows(id).append_to(&mut rows);
+        write_rows(&rows, index.by_id.len(), out);
+    }
+    out.u32s(&index.order.stocks);
+    out.u32s(&index.order.backwards);
+}
+
+/// A list, or the words of a set where that is shorter.
+fn write_rows(rows: &[u32], all: usize, out: &mut Writer) {
+    if super::codes::is_dense(rows.len(), all) {
+        let mut set = Bitmap::empty(all);
+        rows.iter().for_each(|row| set.insert(*row));
+        out.0.push(1);
+        set.words().iter().for_each(|word| out.u64(*word));
+    } else {
+        out.0.push(0);
+        out.u32s(rows);
+    }
+}
+
+fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
+    let ids = ascending(from)?;
+    let by_id = from.u32s()?;
+    let mut seen = Bitmap::empty(by_id.len());
+    by_id.iter().for_each(|row| seen.insert(*row));
+    if [ids.len(), by_id.len(), seen.len()] != [rows; 3] {
+        return Err(Broken("its rows are not those of its ids"));
+    }
+    let mut text = |field| {
+        let (keys, spellings) = (ascending(from)?, from.texts()?);
+        let codes = from.codes(rows, keys.len())?;
+        let codes = Codes::of(codes, keys.len(), &by_id);
+        Ok(TextColumn::of(field, keys, spellings, codes))
+    };
+    let (make, model) = (text(Field::Make)?, text(Field::Plain)?);
+    let mut filtered = |field| text(field).map(TextColumn::for_filters);
+    let (trim, condition) = (filtered(Field::Plain)?, filtered(Field::Condition)?);
+    let (status, transmission) = (filtered(Field::Plain)?, filtered(Field::Transmission)?);
+    let (fuel, driveline) = (filtered(Field::Fuel)?, filtered(Field::Driveline)?);
+    let (body, exterior_color) = (filtered(Field::Body)?, filtered(Field::Colour)?);
+    let (interior_color, rooftop) = (filtered(Field::Colour)?, filtered(Field::Plain)?);
+    let (vin, stock) = (text(Field::Identifier)?, text(Field::Identifier)?);
+    let engine = text(Field::Plain)?.for_filters();
+    let mut number = || {
+        let keys = from.u32s()?;
+        let codes = Codes::of(from.codes(rows, keys.len())?, keys.len(), &by_id);
+        match keys.is_sorted() {
+            true => Ok(Column::of(keys, codes)),
+            false => Err(Broken("the values of a number are in disorder")),
+        }
+    };
+    let (year, price) = (number()?.for_ranges(), number()?.for_ranges());
+    let (list_price, msrp, mileage) = (number()?, number()?, number()?.for_ranges());
+    let (seats, rows_of_seats) = (number()?.for_filters(), number()?.for_filters());
+    let moments = from.u32()? as usize;
+    let updated_at = Codes::of(from.codes(rows, moments)?, moments, &by_id);
+    let features = read_features(rows, from)?;
+    let within = |codes: Vec<u32>, column: &TextColumn| {
+        let last = codes.iter().max().is_none_or(|code| (*code as usize) < column.keys().len());
+        if last { Ok(codes) } else { Err(Broken("an order has something that is not there")) }
+    };
+    let order = identifiers::Order {
+        stocks: within(from.u32s()?, &stock)?,
+        backwards: within(from.u32s()?, &vin)?,
+    };
+    let id_ranks = ranks(&by_id);
+    let index = Index {
+        ids,
+        by_id,
+        id_ranks,
+        make,
+        model,
+        trim,
+        condition,
+        status,
+        transmission,
+        fuel,
+        driveline,
+        body,
+        exterior_color,
+        interior_color,
+        rooftop,
+        vin,
+        stock,
+        year,
+        price,
+        list_price,
+        msrp,
+        mileage,
+        seats,
+        rows_of_seats,
+        updated_at,
+        engine,
+        features,
+        order,
+        lexicon: Lexicon::default(),
+    };
+    Ok(Index { lexicon: index.words(), ..index })
+}
+
+fn ascending(from: &mut Reader<'_>) -> Result<super::texts::Texts, Broken> {
+    let texts = from.texts()?;
+    if texts.is_ascending() { Ok(texts) } else { Err(Broken("texts are in disorder")) }
+}
+
+fn read_features(all: usize, from: &mut Reader<'_>) -> Result<Features, Broken> {
+    let names = from.texts()?;
+    let mut features = Vec::new();
+    for _ in 0..names.len() {
+        let rows = match from.kind()? {
+            0 => from.u32s()?,
+            _ => {
+                let mut words = Vec::new();
+                for _ in 0..all.div_ceil(64) {
+                    words.push(from.u64()?);
+                }
+                Bitmap::of(words).rows().collect()
+            }
+        };
+        if !rows.is_sorted() || rows.last().is_some_and(|row| *row as usize >= all) {
+            return Err(Broken("a feature is that of rows that are not there"));
+        }
+        features.push(rows);
+    }
+    Ok(Features::of(names, features.into_iter(), all))
+}
+
+fn write_unit(unit: &Tombstone, out: &mut Writer) {
+    out.text(&unit.vehicle_id);
+    out.maybe_text(unit.vin.as_deref());
+    out.maybe_text(unit.stock.as_deref());
+    out.maybe_text(unit.make_model.as_ref().map(|(make, _)| make.as_str()));
+    out.maybe_text(unit.make_model.as_ref().map(|(_, model)| model.as_str()));
+    out.text(&unit.last_status);
+    out.0.extend_from_slice(&unit.removed_at.as_second().to_le_bytes());
+    out.0.extend_from_slice(&unit.removed_at.subsec_nanosecond().to_le_bytes());
+}
+
+fn read_unit(from: &mut Reader<'_>) -> Result<Tombstone, Broken> {
+    let vehicle_id = from.text()?.to_owned();
+    let (vin, stock) = (from.maybe_text()?, from.maybe_text()?);
+    let (make, model) = (from.maybe_text()?, from.maybe_text()?);
+    let last_status = from.text()?.to_owned();
+    let (second, nanosecond) = (from.i64()?, from.u32()?);
+    let removed_at = Timestamp::new(second, nanosecond.cast_signed());
+    Ok(Tombstone {
+        vehicle_id,
+        vin: vin.map(str::to_owned),
+        stock: stock.map(str::to_owned),
+        make_model: make.map(str::to_owned).zip(model.map(str::to_owned)),
+        last_status,
+        removed_at: removed_at.map_err(|_| Broken("a moment is none"))?,
+    })
+}

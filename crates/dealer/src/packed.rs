@@ -1,0 +1,223 @@
+//! JSON that is kept packed. Listings of one dealer say much the same, so that a dictionary of what
+//! they have in common makes each of them small by itself, and one is unpacked without its neighbours.
+
+use std::fmt;
+
+use zstd_safe::{CCtx, CDict, CParameter, DCtx, DDict};
+
+/// How much effort goes into packing: a tenth less room would take five times as long.
+const LEVEL: i32 = 3;
+
+/// How large a dictionary may be, in bytes. A larger one is hardly better and is part of what a dealer
+/// costs.
+const DICTIONARY: usize = 8 * 1024;
+
+/// Of fewer texts nothing is to be learned.
+const FEWEST: usize = 64;
+
+/// From how many texts is learned: more make it slower and no better.
+const SAMPLES: usize = 256;
+
+/// A text may be so long when it is unpacked, in bytes. What says that it is longer is broken.
+const LONGEST: usize = 64 * 1024 * 1024;
+
+/// Why something could not be packed or unpacked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unpackable(pub(crate) &'static str);
+
+impl fmt::Display for Unpackable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Unpackable {}
+
+/// What texts have in common.
+#[derive(Clone, Default)]
+pub struct Dictionary(Vec<u8>);
+
+impl Dictionary {
+    /// Learns from texts. Of a few it is empty, which is a dictionary, too.
+    #[must_use]
+    pub fn of(texts: &[&str]) -> Self {
+        if texts.len() < FEWEST {
+            return Self::default();
+        }
+        let (mut samples, mut sizes) = (Vec::new(), Vec::with_capacity(SAMPLES));
+        for text in texts.iter().step_by(texts.len().div_ceil(SAMPLES)) {
+            samples.extend_from_slice(text.as_bytes());
+            sizes.push(text.len());
+        }
+        let mut learned = Vec::with_capacity(DICTIONARY.min(samples.len() / 8));
+        match zstd_safe::train_from_buffer(&mut learned, &samples, &sizes) {
+            Ok(_) => Self(learned),
+            // Texts that have nothing in common.
+            Err(_) => Self::default(),
+        }
+    }
+
+    /// One that was learned before.
+    #[must_use]
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// It as it is kept.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dictionary({} bytes)", self.0.len())
+    }
+}
+
+/// Packs texts with a dictionary.
+pub struct Packer {
+    context: CCtx<'static>,
+    dictionary: CDict<'static>,
+}
+
+impl Packer {
+    /// Packs with this dictionary.
+    #[must_use]
+    pub fn new(dictionary: &Dictionary) -> Self {
+        Self { context: CCtx::create(), dictionary: CDict::create(&dictionary.0, LEVEL) }
+    }
+
+    /// Packs a text.
+    ///
+    /// # Errors
+    /// That there is no memory for it.
+    pub fn pack(&mut self, text: &str) -> Result<Vec<u8>, Unpackable> {
+        let mut packed = Vec::with_capacity(zstd_safe::compress_bound(text.len()));
+        let Self { context, dictionary } = self;
+        // Which dictionary it is takes four bytes, and is known.
+        context
+            .set_parameter(CParameter::DictIdFlag(false))
+            .and_then(|_| context.ref_cdict(dictionary))
+            .and_then(|_| context.compress2(&mut packed, text.as_bytes()))
+            .map_err(|_| Unpackable("it cannot be packed"))?;
+        Ok(packed)
+    }
+}
+
+impl fmt::Debug for Packer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Packer")
+    }
+}
+
+/// Unpacks what was packed with a dictionary. Cheap to share.
+pub struct Unpacker(DDict<'static>);
+
+impl Unpacker {
+    /// Unpacks with this dictionary.
+    ///
+    /// # Errors
+    /// That it is none.
+    pub fn new(dictionary: &Dictionary) -> Result<Self, Unpackable> {
+        DDict::try_create(&dictionary.0).map(Self).ok_or(Unpackable("the dictionary is broken"))
+    }
+
+    /// Unpacks a text.
+    ///
+    /// # Errors
+    /// That it was not packed so.
+    pub fn unpack(&self, bench: &mut Bench, packed: &[u8]) -> Result<String, Unpackable> {
+        let size = zstd_safe::get_frame_content_size(packed).ok().flatten();
+        let size = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= LONGEST);
+        let Some(size) = size else { return Err(Unpackable("it does not say how long it is")) };
+        let mut text = Vec::with_capacity(size);
+        bench
+            .0
+            .decompress_using_ddict(&mut text, packed, &self.0)
+            .map_err(|_| Unpackable("it cannot be unpacked"))?;
+        String::from_utf8(text).map_err(|_| Unpackable("it is no text"))
+    }
+
+    /// How many bytes it takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.sizeof()
+    }
+}
+
+impl fmt::Debug for Unpacker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Unpacker")
+    }
+}
+
+/// Where unpacking is done: worth keeping, because making one takes longer than unpacking a text.
+pub struct Bench(DCtx<'static>);
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self(DCtx::create())
+    }
+}
+
+impl fmt::Debug for Bench {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bench")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(count: usize) -> Vec<String> {
+        let text = |n| {
+            format!(
+                r#"{{"vehicle_id":"v{n}","make":"Honda","model":"Civic","mileage":{},"photos":["https://photos.dealer.example/{n}/1.jpg"],"description":"Equipped with Alloy Wheels, {} and a fine radio."}}"#,
+                n * 7919 % 100_000,
+                ["Android Auto", "Heated Seats", "Remote Start"][n % 3],
+            )
+        };
+        (0..count).map(text).collect()
+    }
+
+    #[test]
+    fn what_was_packed_is_unpacked_and_small() {
+        for count in [1, 63, 64, 500] {
+            let texts = texts(count);
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let dictionary = Dictionary::of(&texts);
+            assert_eq!(dictionary.as_bytes().is_empty(), count < FEWEST);
+            let dictionary = Dictionary::from_bytes(dictionary.as_bytes().to_vec());
+            let (mut packer, mut bench) = (Packer::new(&dictionary), Bench::default());
+            let unpacker = Unpacker::new(&dictionary).unwrap();
+            let (mut before, mut after) = (0, 0);
+            for text in texts.iter().chain(&["", "é"]) {
+                let packed = packer.pack(text).unwrap();
+                assert_eq!(unpacker.unpack(&mut bench, &packed).unwrap(), **text);
+                before += text.len();
+                after += packed.len();
+            }
+            assert!(count < FEWEST || after * 3 < before, "{count}: {before} to {after}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_packed_so_is_refused() {
+        let texts = texts(100);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let dictionary = Dictionary::of(&texts);
+        let packed = Packer::new(&dictionary).pack(texts[0]).unwrap();
+        let (unpacker, mut bench) = (Unpacker::new(&dictionary).unwrap(), Bench::default());
+        assert!(unpacker.unpack(&mut bench, b"").is_err());
+        assert!(unpacker.unpack(&mut bench, texts[0].as_bytes()).is_err());
+        for end in 0..packed.len() {
+            assert!(unpacker.unpack(&mut bench, &packed[..end]).is_err());
+        }
+        // A size of nearly 2^64 is not believed.
+        let claim = [0x28, 0xb5, 0x2f, 0xfd, 0xe0, 255, 255, 255, 255, 255, 255, 255, 127];
+        assert!(unpacker.unpack(&mut bench, &claim).is_err());
+    }
+}

@@ -1,0 +1,131 @@
+//! Snapshots of inventories: files beside the database, each named by whose it is and by its content.
+//! They can be made again from the rows at any time, so that nothing waits for them to be on disk, and
+//! one that cannot be read is made again.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+use tradepost_dealer::inventory::{Inventory, Snapshot};
+use tradepost_wire::fault::Fault;
+
+/// The folder's name in the data folder.
+const FOLDER: &str = "inventories";
+
+/// The folder with the snapshots.
+#[derive(Debug)]
+pub(super) struct Snapshots(PathBuf);
+
+impl Snapshots {
+    pub(super) fn of(data: &Path) -> Self {
+        Self(data.join(FOLDER))
+    }
+
+    /// Reads a snapshot.
+    ///
+    /// # Errors
+    /// That it is not there, or broken.
+    pub(super) fn read(&self, name: &str) -> Result<Inventory, Fault> {
+        let bytes = fs::read(self.path(name)?).map_err(Fault::on("opening a snapshot"))?;
+        Inventory::read(&bytes).map_err(Fault::on("reading a snapshot"))
+    }
+
+    /// Keeps a snapshot; its name.
+    ///
+    /// # Errors
+    /// That it cannot be written.
+    pub(super) fn keep(&self, dealer_id: &str, snapshot: &Snapshot) -> Result<String, Fault> {
+        let whose = Sha256::digest(dealer_id);
+        let whose: String = whose.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let name = format!("{whose}-{}", snapshot.name());
+        let path = self.path(&name)?;
+        let write = || {
+            super::create_private(&self.0)?;
+            // Whoever reads sees the whole file or none. Two processes may write the same at once.
+            let half = self.0.join(format!("{name}.{}", std::process::id()));
+            let mut file =
+                File::options().write(true).create(true).truncate(true).mode(0o600).open(&half)?;
+            let written = snapshot.parts().into_iter().try_for_each(|part| file.write_all(part));
+            written.and_then(|()| fs::rename(&half, &path)).inspect_err(|_| {
+                // What is left of it is of no use to anybody.
+                let _ = fs::remove_file(&half);
+            })
+        };
+        write().map_err(Fault::on::<io::Error>("writing a snapshot"))?;
+        Ok(name)
+    }
+
+    /// Removes a snapshot that is no longer needed. Whoever is reading it reads to its end.
+    pub(super) fn remove(&self, name: &str) {
+        if let Ok(path) = self.path(name) {
+            // One that stays takes room and is never read.
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    fn path(&self, name: &str) -> Result<PathBuf, Fault> {
+        if name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+            Ok(self.0.join(name))
+        } else {
+            Err(Fault::new("looking for a snapshot", "it has a name that we do not give"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+    use tradepost_dealer::demo;
+
+    use crate::Store;
+
+    /// How many bytes the files of a folder have, those of its folders included.
+    fn size(folder: &std::path::Path) -> u64 {
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap());
+        let size = |file: std::fs::DirEntry| {
+            let metadata = file.metadata().unwrap();
+            if metadata.is_dir() { size(&file.path()) } else { metadata.len() }
+        };
+        files.map(size).sum()
+    }
+
+    #[test]
+    fn a_vehicle_takes_little_room_on_disk_and_its_listing_is_the_same_when_it_comes_back() {
+        const VEHICLES: usize = 1_000;
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
+        let lifetime = SignedDuration::from_hours(24);
+        let units = demo::units(VEHICLES, 7, now);
+        let added = store.replace_inventory("one", &units, now, false).unwrap();
+        assert_eq!((added.before, added.added), (0, VEHICLES));
+        let (first, generation) = store.load_inventory("one", now, lifetime).unwrap();
+        store.cut_log().unwrap();
+        assert_eq!((first.len(), generation), (VEHICLES, 1));
+        // What there is without any vehicle: tables, and the index of the log.
+        let empty = tempfile::tempdir().unwrap();
+        let _other = Store::open(empty.path()).unwrap();
+        let each = (size(folder.path()) - size(empty.path())) / VEHICLES as u64;
+        assert!(each <= 1_500, "{each} bytes a vehicle");
+
+        let (mut listed, gone) = store.inventory("one", now, lifetime).unwrap();
+        listed.sort_by(|one, other| one.vehicle_id.cmp(&other.vehicle_id));
+        let mut sent: Vec<_> =
+            units.iter().filter(|unit| !unit.sold).map(|unit| unit.vehicle.clone()).collect();
+        sent.sort_by(|one, other| one.vehicle_id.cmp(&other.vehicle_id));
+        assert_eq!(listed.len(), sent.len());
+        for (listed, sent) in listed.iter().zip(&sent) {
+            let json = |vehicle| tradepost_wire::json::to_string(vehicle).unwrap();
+            assert_eq!(json(listed), json(sent));
+        }
+        assert_eq!(gone.len(), units.len() - VEHICLES, "those that the feed says are sold");
+
+        let half = units.get(..VEHICLES / 2).unwrap();
+        let again = store.replace_inventory("one", half, now, false).unwrap();
+        assert_eq!((again.before, again.unchanged + again.removed), (VEHICLES, VEHICLES));
+        let (second, generation) = store.load_inventory("one", now, lifetime).unwrap();
+        assert_eq!((second.len(), generation), (again.unchanged, 2));
+    }
+}
