@@ -1,8 +1,10 @@
 //! What is on offer, searched as a buyer searches it, with what is amiss.
 
 use askama::Template;
+use tradepost_dealer::inventory::Lookup;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
+use tradepost_server::fault::Fault;
 use tradepost_wire::aap::inventory::{Filters, Search, SearchPage};
 use tradepost_wire::aap::{Raw, ReplyData, VehicleQuery};
 use tradepost_wire::json::Value;
@@ -14,6 +16,9 @@ use super::super::request::Asked;
 use super::super::{Console, PATH, Stop};
 use super::{Frame, counted, plain, thousands};
 use crate::aap::seller::Seller;
+
+/// What is being done when an inventory cannot be read.
+const WHAT: &str = "reading an inventory";
 
 /// How many are on a page.
 const ON_A_PAGE: u32 = 24;
@@ -80,7 +85,7 @@ impl Console {
             amiss: asked.asked_for("amiss").map(|what| what == "price"),
             skip: asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0),
         };
-        let (total, found, said) = find(seller, &summary, &wanted);
+        let (total, found, said) = find(seller, &summary, &wanted)?;
         let cars: Vec<Car> = found.iter().map(|raw| car(raw, &summary)).collect();
         let photos: Vec<_> = cars.iter().filter_map(|car| car.photo.clone()).collect();
         let link = |skip: u32| address(seller, &wanted, skip);
@@ -113,8 +118,8 @@ fn find(
     seller: &Seller,
     summary: &Summary,
     wanted: &Wanted<'_>,
-) -> (usize, Vec<Raw>, Option<String>) {
-    let inventory = seller.inventory();
+) -> Result<(usize, Vec<Raw>, Option<String>), Fault> {
+    let inventory = seller.inventory().load()?;
     if let Some(only_prices) = wanted.amiss {
         let is_meant = |all: &Vec<_>| {
             all.iter().any(|one: &super::super::offer::Warning| !only_prices || one.is_price())
@@ -125,19 +130,20 @@ fn find(
         let oldest = jiff::Timestamp::MAX;
         let listed = |id: &&String| {
             let query = VehicleQuery { vehicle_id: Some((*id).clone()), ..VehicleQuery::default() };
-            match inventory.find(&query, oldest) {
-                tradepost_dealer::inventory::Lookup::Listed(found) => Some(found.json),
-                tradepost_dealer::inventory::Lookup::Gone(_)
-                | tradepost_dealer::inventory::Lookup::Unknown => None,
+            match inventory.find(&query, oldest).map_err(Fault::on(WHAT)) {
+                Ok(Lookup::Listed(found)) => Some(Ok(found.json)),
+                Ok(Lookup::Gone(_) | Lookup::Unknown) => None,
+                Err(fault) => Some(Err(fault)),
             }
         };
         let page = ids.iter().skip(wanted.skip as usize).take(ON_A_PAGE as usize);
-        return (ids.len(), page.filter_map(listed).collect(), None);
+        let page = page.filter_map(listed).collect::<Result<_, Fault>>()?;
+        return Ok((ids.len(), page, None));
     }
     let filters = Filters { query: wanted.query.map(str::to_owned), ..Filters::default() };
     let search = Search { filters, skip: wanted.skip, limit: Some(ON_A_PAGE), sort: None };
     let policy = SearchPolicy { default_limit: ON_A_PAGE, max_limit: ON_A_PAGE };
-    let reply = skills::search(&inventory, &search, policy);
+    let reply = skills::search(&inventory, &search, policy).map_err(Fault::on(WHAT))?;
     let page = match reply.data {
         ReplyData::Page(page) => page,
         ReplyData::Dealer(_)
@@ -145,7 +151,7 @@ fn find(
         | ReplyData::Vehicle(_)
         | ReplyData::Lead(_) => SearchPage { total: 0, skip: 0, limit: 0, vehicles: Vec::new() },
     };
-    (page.total, page.vehicles, reply.message.filter(|_| wanted.query.is_some()))
+    Ok((page.total, page.vehicles, reply.message.filter(|_| wanted.query.is_some())))
 }
 
 fn address(seller: &Seller, wanted: &Wanted<'_>, skip: u32) -> String {
