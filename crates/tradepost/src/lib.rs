@@ -6,6 +6,7 @@ pub mod adcp;
 pub mod cli;
 pub mod config;
 pub mod delivery;
+pub mod feeds;
 pub mod gate;
 pub mod log;
 pub mod wiring;

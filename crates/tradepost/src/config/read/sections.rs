@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::SignedDuration;
+use tradepost_dealer::import::PriceTruth;
 use tradepost_dealer::settings::{Dealer as Terms, SearchPolicy};
 use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::{Skill, Version};
@@ -155,6 +156,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         optional "leads" => leads: leads::leads,
         optional "rate_limit" => rate_limit: read_rate_limit,
         optional "tombstone_lifetime" => tombstone_lifetime: duration(NOTHING, TEN_YEARS),
+        optional "price_truth" => price_truth: parse::word::<PriceTruth>,
         optional "require_version" => require_version: parse::boolean,
         optional "http_json" => http_json: parse::boolean,
         optional "strict_output_modes" => strict_output_modes: parse::boolean,
@@ -183,6 +185,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
             leads: leads.unwrap_or_default(),
             // C-23
             tombstone_lifetime: tombstone_lifetime.unwrap_or(SignedDuration::from_hours(90 * DAY)),
+            price_truth: price_truth.unwrap_or(PriceTruth::Warn),
         },
         hosts: hosts.unwrap_or_default(),
         public_url,

@@ -1,0 +1,3 @@
+//! Inventories that arrive by themselves.
+
+pub mod guard;
