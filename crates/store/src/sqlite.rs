@@ -35,6 +35,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::consents::SCHEMA,
     tables::signatures::SCHEMA,
     tables::leads::deliveries::SCHEMA,
+    tables::feeds::SCHEMA,
 ];
 
 const DEALER_SCHEMA: &str = "

@@ -16,6 +16,7 @@ mod course;
 pub mod dealers;
 pub mod discover;
 pub mod explain;
+pub mod feeds;
 pub mod import;
 pub mod init;
 pub mod keys;
@@ -55,6 +56,8 @@ enum Command {
     CheckConfig(check_config::Arguments),
     /// Replace a dealer's inventory with a feed.
     Import(import::Arguments),
+    /// List, show and run the feeds that bring inventories by themselves.
+    Feeds(feeds::Arguments),
     /// Read, show and export the leads received.
     Leads(leads::Arguments),
     /// Create, list and revoke the keys with which callers say who they are.
@@ -123,6 +126,7 @@ pub fn run(
         Command::Init(arguments) => init::run(arguments, &context),
         Command::CheckConfig(arguments) => check_config::run(arguments, &context),
         Command::Import(arguments) => import::run(arguments, &context),
+        Command::Feeds(arguments) => feeds::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Publisher(arguments) => publisher::run(arguments, &context),

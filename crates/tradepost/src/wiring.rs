@@ -23,6 +23,7 @@ use crate::adcp;
 use crate::adcp::notices::Notices;
 use crate::config::{Config, Dealer, Origin, Server};
 use crate::delivery::Deliveries;
+use crate::feeds::{self, Feeds};
 
 pub mod demo;
 
@@ -35,6 +36,8 @@ pub struct Wiring {
     pub notices: Vec<Arc<Notices>>,
     /// What delivers the leads of its dealers, once somebody runs it.
     pub deliveries: Arc<Deliveries>,
+    /// What brings the inventories of its dealers, once somebody runs it.
+    pub feeds: Arc<Feeds>,
     publishers: Vec<SharedAgent>,
     store: Arc<Store>,
     means: Means,
@@ -67,10 +70,19 @@ impl Wiring {
         let deliveries =
             Deliveries::open(&dealers, Arc::clone(&store), clock.clone(), Edge::system())?;
         let deliveries = Arc::new(deliveries);
+        let feeds = Arc::new(Feeds::open(&dealers, Arc::clone(&store), clock.clone())?);
         let ground = Ground { store: &store, means: &means, origin, deliveries: &deliveries };
         let agents = agents(dealers, &publishers, &ground)?;
         let desk = desk(&server, &store, clock, agents);
-        Ok(Self { desk, notices, deliveries, publishers, store, means, origin })
+        Ok(Self { desk, notices, deliveries, feeds, publishers, store, means, origin })
+    }
+
+    /// Everything that can be asked of it.
+    #[must_use]
+    pub fn site(&self) -> Site {
+        let mut routes = adcp::http::routes();
+        routes.router = routes.router.merge(feeds::routes(Arc::clone(&self.feeds)));
+        http::site(Arc::clone(&self.desk), routes)
     }
 
     /// Puts other dealers in the place of those there are; what they have begun they finish.
@@ -81,9 +93,10 @@ impl Wiring {
     pub fn replace_dealers(&self, dealers: Vec<Dealer>) -> Result<(), Fault> {
         let (store, means, deliveries) = (&self.store, &self.means, &self.deliveries);
         let ground = Ground { store, means, origin: self.origin, deliveries };
-        let destinations = dealers.clone();
+        let settings = dealers.clone();
         let agents = agents(dealers, &self.publishers, &ground)?;
-        deliveries.replace(&destinations)?;
+        deliveries.replace(&settings)?;
+        self.feeds.replace(&settings)?;
         self.desk.replace(agents);
         Ok(())
     }

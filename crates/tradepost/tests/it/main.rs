@@ -29,6 +29,7 @@ mod decisions;
 mod delivery;
 mod examples;
 mod fairness;
+mod feeds;
 mod grpc;
 mod hostile;
 mod http2;

@@ -13,7 +13,7 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, prose, reject, whole, words};
-use super::{auth, delivery, leads, rooftop};
+use super::{auth, delivery, feeds, leads, rooftop};
 use crate::config::{CardSigning, Dealer, RateLimit, Server, Tls, WebOrigin};
 
 const DAY: i64 = 24;
@@ -163,8 +163,10 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         optional "auth" => auth: auth::auth,
         optional "card_signing" => card_signing: read_card_signing,
         optional "deliveries" => deliveries: delivery::deliveries,
+        optional "feeds" => feeds: feeds::feeds,
     });
     delivery::check_rooftops(value, at, problems);
+    feeds::check_uploads(value, at, problems);
     let speaks = |version| versions.as_ref().is_none_or(|versions| versions.contains(&version));
     if http_json == Some(true) && !speaks(Version::V1_0) {
         let message = "needs \"1.0\" among the versions; later ones have no HTTP+JSON binding";
@@ -200,6 +202,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         auth: auth.unwrap_or_default(),
         card_signing,
         deliveries: deliveries.unwrap_or_default(),
+        feeds: feeds.unwrap_or_default(),
     })
 }
 

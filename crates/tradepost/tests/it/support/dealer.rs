@@ -79,6 +79,7 @@ pub fn config() -> Config {
             auth: Auth::default(),
             card_signing: None,
             deliveries: Vec::new(),
+            feeds: Vec::new(),
         }],
     }
 }
