@@ -8,7 +8,7 @@ use tradepost_wire::aap::Vehicle;
 use tradepost_wire::aap::vehicle::{AnyCondition, Status};
 use tradepost_wire::format;
 
-use crate::import::{Rooftop, Target, Unit};
+use crate::import::{PriceTruth, Rooftop, Target, Unit};
 
 pub mod feed;
 mod models;
@@ -38,6 +38,7 @@ pub fn target() -> Target {
             .zip(FEES)
             .map(|(name, fees)| Rooftop { name: name.to_owned(), feed_names: Vec::new(), fees })
             .collect(),
+        price_truth: PriceTruth::Warn,
     }
 }
 

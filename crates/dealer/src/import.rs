@@ -1,32 +1,41 @@
 //! Reading inventory feeds: files become [`Unit`]s and a report of every row that did not.
 //!
-//! A feed is the whole inventory: what is not in it is no longer on offer. Two formats are read,
-//! each told apart by its content: AAP JSON, and tables in the manner of HomeNet's export. Both
-//! become `columns::Cells` row by row, `whose` says which dealer a row belongs to, and `map` alone
-//! decides what it means. A feed is hostile until proven otherwise: it is read as a stream, a row
+//! A feed is the whole inventory: what is not in it is no longer on offer. Tables, XML and JSON are
+//! read, packed or plain, each told apart by its content. A [`Mapping`] says what its columns are
+//! about, most often that of a [`Preset`]; all become `columns::Cells` row by row, `whose` says which
+//! dealer a row belongs to, and `map` alone decides what it means. A feed is hostile until proven otherwise: it is read as a stream, a row
 //! has a greatest size, and nothing in it stops the program.
 
 use std::io::{BufReader, Read, Seek};
 
 use jiff::Timestamp;
 use tradepost_wire::aap::Vehicle;
+use tradepost_wire::words;
 
 use crate::settings::Dealer;
 
 mod collect;
 mod columns;
+mod container;
 mod decode;
 mod fields;
 mod json;
 mod map;
+pub mod mapping;
 mod numbers;
+pub mod preset;
 pub mod report;
 mod table;
 mod vin;
 mod whose;
 mod words;
+mod xml;
 
 use collect::Sorter;
+use container::Packed;
+use decode::Kind;
+pub use mapping::Mapping;
+pub use preset::Preset;
 pub use report::{Reason, Report, Skip, Warning};
 
 /// The largest cell in bytes. A larger one is most often an opening quote without a closing one.
@@ -53,6 +62,18 @@ pub struct Target {
     pub name: String,
     /// Its rooftops; at least one.
     pub rooftops: Vec<Rooftop>,
+    /// What becomes of a unit whose price is not the whole truth.
+    pub price_truth: PriceTruth,
+}
+
+words! {
+    /// What becomes of a unit whose price breaks a rule of price truth (`R-PR-01`).
+    pub enum PriceTruth {
+        /// It is offered, and the report says so.
+        Warn = "warn",
+        /// It is not offered.
+        Block = "block",
+    }
 }
 
 /// A rooftop, as far as reading a feed needs to know.
@@ -79,6 +100,7 @@ impl Target {
             dealer_id: dealer.id.clone(),
             name: dealer.name.clone(),
             rooftops: rooftops.collect(),
+            price_truth: dealer.price_truth,
         }
     }
 }
@@ -100,6 +122,8 @@ pub struct Sorted {
     pub feeds: Vec<Feed>,
     /// What became of rows of which it is not known which of several dealers they belong to.
     pub unplaced: Report,
+    /// How its headings were understood, each of them spelled out.
+    pub mapping: Mapping,
 }
 
 /// Why a file is no feed at all.
@@ -125,9 +149,7 @@ impl std::fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// Reads a feed, in two passes: one finds out the encoding, the other reads the rows. Every row
-/// that the feed confirms is as fresh as `now` (`R-IS-04`). With one target, a row that names
-/// nobody is the target's; with several, each row has to name one of them.
+/// Reads a feed by what its headings look like, as [`read_as`] does.
 ///
 /// # Errors
 /// When the file as a whole is no feed. A bad row is no error: it is in the report.
@@ -136,20 +158,36 @@ pub fn read(
     targets: &[Target],
     now: Timestamp,
 ) -> Result<Sorted, Unreadable> {
-    let mut source = BufReader::with_capacity(decode::CHUNK, source);
-    let survey = decode::survey(&mut source)?;
-    source.rewind().map_err(|error| decode::unreadable(&error))?;
-    let mut sorter = Sorter::new(targets, now, survey.encoding.name());
+    read_as(source, targets, None, now)
+}
+
+/// Reads a feed, in two passes: one finds out the encoding, the other reads the rows. Every row
+/// that the feed confirms is as fresh as `now` (`R-IS-04`). With one target, a row that names
+/// nobody is the target's; with several, each row has to name one of them. Without a `mapping`, the
+/// headings tell which preset it is.
+///
+/// # Errors
+/// When the file as a whole is no feed. A bad row is no error: it is in the report.
+pub fn read_as(
+    source: impl Read + Seek,
+    targets: &[Target],
+    mapping: Option<&Mapping>,
+    now: Timestamp,
+) -> Result<Sorted, Unreadable> {
+    let mut packed = Packed::open(source)?;
+    let survey = decode::survey(&mut BufReader::with_capacity(decode::CHUNK, packed.unpack()?))?;
+    let mut sorter = Sorter::new(targets, mapping, now, survey.encoding.name());
     if survey.replaced > 0 {
         let message =
             format!("{} byte sequences are not {}", survey.replaced, survey.encoding.name());
         sorter.warn_of_file(Warning::ReplacedCharacters, &message);
     }
+    let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
     let text = decode::Utf8::new(source, survey.encoding);
-    if survey.is_json {
-        json::read(text, &mut sorter)?;
-    } else {
-        table::read(text, &mut sorter)?;
+    match survey.kind {
+        Kind::Json => json::read(text, &mut sorter)?,
+        Kind::Xml => xml::read(text, &mut sorter)?,
+        Kind::Table => table::read(text, &mut sorter)?,
     }
     Ok(sorter.finish())
 }

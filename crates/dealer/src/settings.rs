@@ -6,6 +6,8 @@ use jiff::tz::TimeZone;
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::aap::{self, Skill, Version};
 
+use crate::import::PriceTruth;
+
 /// A dealer or dealer group.
 #[derive(Debug, Clone)]
 pub struct Dealer {
@@ -27,6 +29,8 @@ pub struct Dealer {
     pub leads: LeadPolicy,
     /// For how long a unit that left the offer is remembered (C-23).
     pub tombstone_lifetime: SignedDuration,
+    /// What becomes of a unit whose price is not the whole truth (`R-PR-01`).
+    pub price_truth: PriceTruth,
 }
 
 /// A physical store.

@@ -46,8 +46,11 @@ impl Health for Store {
     }
 
     fn remarks(&self) -> Vec<(&'static str, u64)> {
-        let count = self.dead_deliveries();
-        vec![("dead_deliveries", count.unwrap_or_default())]
+        let (dead, stale) = (self.dead_deliveries(), self.stale_feeds());
+        vec![
+            ("dead_deliveries", dead.unwrap_or_default()),
+            ("stale_feeds", stale.unwrap_or_default()),
+        ]
     }
 }
 

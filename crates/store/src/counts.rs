@@ -82,7 +82,7 @@ impl Collector for Kept {
                 tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");
                 fmt::Error
             })?;
-        let Rows { tasks, pending, dead } = rows;
+        let Rows { tasks, pending, dead, feeds } = rows;
         let by_state = tasks.iter().map(|(agent, state, number)| {
             ([("agent", agent.as_str()), ("state", state.as_str())], *number)
         });
@@ -94,6 +94,15 @@ impl Collector for Kept {
             let rows = rows.iter().map(|(agent, number)| ([("agent", agent.as_str())], *number));
             write(&mut encoder, name, help, rows)?;
         }
+        let by_feed = |read: fn(i64, bool) -> i64| {
+            feeds.iter().map(move |(agent, feed, at, stale)| {
+                ([("agent", agent.as_str()), ("feed", feed.as_str())], read(*at, *stale))
+            })
+        };
+        let help = "When feeds last were the inventory, in seconds since 1970; 0 for never.";
+        write(&mut encoder, "feed_taken_timestamp_seconds", help, by_feed(|at, _| at))?;
+        let help = "Whether feeds are older than they may be.";
+        write(&mut encoder, "feed_stale", help, by_feed(|_, stale| i64::from(stale)))?;
         Ok(())
     }
 }

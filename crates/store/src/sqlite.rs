@@ -38,6 +38,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::leads::desk::SCHEMA,
     tables::staff::SCHEMA,
     SNAPSHOTS,
+    tables::feeds::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "

@@ -9,6 +9,7 @@ use super::sql::{Connection, params};
 
 pub(super) mod consents;
 pub(super) mod counts;
+pub(super) mod feeds;
 pub(super) mod health;
 pub(super) mod inventory;
 pub(super) mod keys;

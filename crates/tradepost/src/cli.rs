@@ -17,6 +17,7 @@ mod course;
 pub mod dealers;
 pub mod discover;
 pub mod explain;
+pub mod feeds;
 pub mod import;
 pub mod init;
 pub mod keys;
@@ -56,6 +57,8 @@ enum Command {
     CheckConfig(check_config::Arguments),
     /// Replace a dealer's inventory with a feed.
     Import(import::Arguments),
+    /// List, show and run the feeds that bring inventories by themselves.
+    Feeds(feeds::Arguments),
     /// Read, show and export the leads received.
     Leads(leads::Arguments),
     /// Say who may come into the console, and read the record of what they did.
@@ -126,6 +129,7 @@ pub fn run(
         Command::Init(arguments) => init::run(arguments, &context),
         Command::CheckConfig(arguments) => check_config::run(arguments, &context),
         Command::Import(arguments) => import::run(arguments, &context),
+        Command::Feeds(arguments) => feeds::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),
         Command::Console(arguments) => console::run(arguments, &context),
         Command::Keys(arguments) => keys::run(arguments, &context),

@@ -22,6 +22,7 @@ use crate::adcp::seller::Front;
 use delivery::Delivery;
 
 pub mod delivery;
+pub mod feeds;
 pub mod read;
 
 /// Everything that the server needs to know.
@@ -176,6 +177,8 @@ pub struct Dealer {
     pub card_signing: Option<CardSigning>,
     /// Where its leads are delivered to; names are unique.
     pub deliveries: Vec<Delivery>,
+    /// Where its inventory comes from by itself; names are unique.
+    pub feeds: Vec<feeds::Feed>,
 }
 
 /// A publisher: one agent, one card.

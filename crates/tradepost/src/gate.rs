@@ -16,6 +16,8 @@ catalog! {
     InventoryRead = "inventory:read" {}
     /// Submit leads.
     LeadWrite = "lead:write" {}
+    /// Replace the inventory by uploading a feed.
+    FeedWrite = "feed:write" {}
     /// Read and follow one's own tasks, and their webhooks.
     TasksRead = "tasks:read" {}
     /// Cancel one's own tasks, and change their webhooks.

@@ -24,6 +24,7 @@ use crate::adcp;
 use crate::adcp::notices::Notices;
 use crate::config::{Config, Dealer, Origin, Server};
 use crate::delivery::Deliveries;
+use crate::feeds::{self, Feeds};
 
 pub mod demo;
 
@@ -43,6 +44,8 @@ pub struct Wiring {
     /// What time it is.
     pub clock: Clock,
     inventories: Arc<Inventories>,
+    /// What brings the inventories of its dealers, once somebody runs it.
+    pub feeds: Arc<Feeds>,
     publishers: Vec<SharedAgent>,
     means: Means,
     /// Where it listens, as cards name it.
@@ -87,6 +90,7 @@ impl Wiring {
             Deliveries::open(&dealers, Arc::clone(&store), clock.clone(), Edge::system())?;
         let deliveries = Arc::new(deliveries);
         let inventories = Inventories::new(&store, &clock, server.memory_budget);
+        let feeds = Arc::new(Feeds::open(&dealers, Arc::clone(&store), clock.clone())?);
         let ground = Ground {
             store: &store,
             means: &means,
@@ -101,6 +105,7 @@ impl Wiring {
             desk,
             notices,
             deliveries,
+            feeds,
             sellers,
             store,
             clock,
@@ -109,6 +114,14 @@ impl Wiring {
             means,
             origin,
         })
+    }
+
+    /// Everything that can be asked of it.
+    #[must_use]
+    pub fn site(&self) -> Site {
+        let mut routes = adcp::http::routes();
+        routes.router = routes.router.merge(feeds::routes(Arc::clone(&self.feeds)));
+        http::site(Arc::clone(&self.desk), routes)
     }
 
     /// Puts other dealers in the place of those there are; what they have begun they finish.
@@ -120,9 +133,10 @@ impl Wiring {
         let (store, means, deliveries) = (&self.store, &self.means, &self.deliveries);
         let inventories = &self.inventories;
         let ground = Ground { store, means, origin: self.origin, deliveries, inventories };
-        let destinations = dealers.clone();
+        let settings = dealers.clone();
         let sellers = sellers(dealers, &ground)?;
-        deliveries.replace(&destinations)?;
+        deliveries.replace(&settings)?;
+        self.feeds.replace(&settings)?;
         self.desk.replace(agents(&sellers, &self.publishers));
         *self.sellers.0.write().unwrap_or_else(PoisonError::into_inner) = sellers;
         Ok(())

@@ -25,6 +25,7 @@ fn dealer() -> Dealer {
         search: SearchPolicy::default(),
         leads: LeadPolicy::default(),
         tombstone_lifetime: SignedDuration::ZERO,
+        price_truth: crate::import::PriceTruth::Warn,
     }
 }
 

@@ -11,6 +11,8 @@ use tradepost_wire::json::{Value, json};
 
 use crate::import::Unit;
 
+pub mod formats;
+
 /// The columns of HomeNet's export that the writer fills, and the ones that dealers add to it.
 const COLUMNS: [&str; 28] = [
     "Type",

@@ -6,9 +6,11 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 use tradepost_wire::aap::Vehicle;
 
-use super::columns::{Cells, Column, is_silent};
-use super::map::{Mapped, Mapper, Source};
-use super::report::{ColumnUse, MAX_COLUMNS, Reason, Report, Warning, quote};
+use super::columns::{Cells, Column, Heading, is_silent};
+use super::map::{Mapped, Mapper};
+use super::mapping::{Mapping, PriceRule};
+use super::preset::{self, Preset};
+use super::report::{ColumnUse, MAX_COLUMNS, PresetUse, Reason, Report, Warning, quote};
 use super::whose::{Names, Whose};
 use super::words::fold;
 use super::{Feed, Sorted, Target, Unit, fields};
@@ -18,26 +20,104 @@ const MAX_HEADINGS: usize = 1_000;
 
 /// Takes the rows of a file, and gives each to the dealer whose it is.
 pub(super) struct Sorter<'a> {
+    targets: &'a [Target],
+    /// How the headings are understood: as the caller says, or once they are known.
+    mapping: Option<Mapping>,
     names: Names,
     collectors: Vec<Collector<'a>>,
     /// The rows of nobody. With one target they are in its report, too.
     unplaced: Report,
-    headings: Vec<(ColumnUse, Option<Column>)>,
+    headings: Vec<(ColumnUse, Heading)>,
+    /// The headings as they came, which the report shortens.
+    spelled: Vec<String>,
     places: HashMap<String, usize>,
 }
 
 impl<'a> Sorter<'a> {
-    pub(super) fn new(targets: &'a [Target], now: Timestamp, encoding: &'static str) -> Self {
+    pub(super) fn new(
+        targets: &'a [Target],
+        mapping: Option<&Mapping>,
+        now: Timestamp,
+        encoding: &'static str,
+    ) -> Self {
         let report = Report { encoding, ..Report::default() };
-        let collector =
-            |target| Collector { target, now, candidates: Vec::new(), report: report.clone() };
-        Self {
-            names: Names::of(targets),
+        let collector = |target| Collector {
+            target,
+            now,
+            price: PriceRule::default(),
+            offers_unbuilt: false,
+            candidates: Vec::new(),
+            report: report.clone(),
+        };
+        let mut sorter = Self {
+            targets,
+            mapping: None,
+            names: Names::of(targets, &[]),
             collectors: targets.iter().map(collector).collect(),
             unplaced: report.clone(),
             headings: Vec::new(),
+            spelled: Vec::new(),
             places: HashMap::new(),
+        };
+        if let Some(mapping) = mapping {
+            sorter.settle(mapping.clone());
         }
+        sorter
+    }
+
+    /// The mapping that the caller named, or that was found out.
+    pub(super) fn mapping(&self) -> Option<&Mapping> {
+        self.mapping.as_ref()
+    }
+
+    /// Unless the caller has named a mapping, takes the one of the format that has such headings.
+    pub(super) fn guess<'h>(&mut self, headings: impl Iterator<Item = &'h str> + Clone) {
+        if self.mapping.is_none() {
+            let guessed = preset::guess(headings.clone());
+            self.note_preset(guessed.as_ref(), true, headings);
+            self.settle(guessed.unwrap_or_default());
+        } else {
+            let mapping = self.mapping.clone();
+            self.note_preset(mapping.as_ref(), false, headings);
+        }
+    }
+
+    /// Unless the caller has named a mapping, takes that of a preset.
+    pub(super) fn assume(&mut self, preset: Preset) {
+        if self.mapping.is_none() {
+            self.settle(Mapping::of(preset));
+        }
+    }
+
+    fn note_preset<'h>(
+        &mut self,
+        mapping: Option<&Mapping>,
+        guessed: bool,
+        headings: impl Iterator<Item = &'h str> + Clone,
+    ) {
+        let Some((preset, mapping)) = mapping.and_then(|m| Some((m.preset()?, m))) else { return };
+        let known = headings.clone().filter(|heading| mapping.rule(heading).is_some()).count();
+        let preset = PresetUse { name: preset, guessed, known, of: headings.count() };
+        self.each(|report| report.preset = Some(preset));
+    }
+
+    fn settle(&mut self, mapping: Mapping) {
+        self.names = Names::of(self.targets, mapping.names());
+        let lost: Vec<String> = mapping
+            .names()
+            .iter()
+            .filter(|(_, ours)| !self.names.has(ours))
+            .map(|(_, ours)| quote(ours))
+            .collect();
+        for ours in lost {
+            let message = format!("\"{ours}\" is neither a dealer nor a rooftop here");
+            self.warn_of_file(Warning::UnknownName, &message);
+        }
+        for collector in &mut self.collectors {
+            collector.price = mapping.price;
+            collector.offers_unbuilt = mapping.offers_unbuilt();
+        }
+        self.mapping = Some(mapping);
     }
 
     /// Says what kind of file it is.
@@ -60,25 +140,32 @@ impl<'a> Sorter<'a> {
         self.collectors.iter().any(|collector| !collector.candidates.is_empty())
     }
 
-    /// The place of a heading, and what its column is about. Beyond all measure they share one.
-    pub(super) fn heading(&mut self, name: &str) -> (usize, Option<Column>) {
-        if let Some(place) = self.places.get(name) {
-            return (*place, self.headings.get(*place).and_then(|(_, column)| *column));
+    /// A heading as it is understood. Beyond all measure they share a place.
+    pub(super) fn heading(&mut self, name: &str) -> Heading {
+        if let Some((_, heading)) = self.places.get(name).and_then(|at| self.headings.get(*at)) {
+            return heading.clone();
         }
-        let column = Column::named(name);
-        if column.is_none() && !is_silent(name) {
+        let known = self.mapping.as_ref().and_then(|mapping| mapping.rule(name)).cloned();
+        let is_ruled = known.is_some();
+        let rule = known.unwrap_or_else(|| Mapping::default().understand(name));
+        if rule.column.is_none() && !is_ruled && !is_silent(name) {
             self.each(|report| report.ignore(name));
         }
         let place = self.headings.len().min(MAX_HEADINGS);
+        let heading = Heading { place, column: rule.column, transform: rule.transform };
         if place < MAX_HEADINGS {
-            self.headings.push((ColumnUse { column: quote(name), filled: 0 }, column));
+            self.headings.push((ColumnUse { column: quote(name), filled: 0 }, heading.clone()));
+            self.spelled.push(name.to_owned());
             self.places.insert(name.to_owned(), place);
         }
-        (place, column)
+        heading
     }
 
     /// Takes a row.
-    pub(super) fn take(&mut self, line: usize, cells: &Cells, source: Source) {
+    pub(super) fn take(&mut self, line: usize, cells: &mut Cells) {
+        for (column, text) in self.mapping.iter().flat_map(|mapping| mapping.constants()) {
+            cells.fill_constant(*column, text);
+        }
         for place in cells.filled() {
             if let Some((column, _)) = self.headings.get_mut(*place) {
                 column.filled += 1;
@@ -93,7 +180,7 @@ impl<'a> Sorter<'a> {
                     let message = format!("\"{odd}\" is not configured");
                     collector.report.warn(Warning::AlsoAnother, Some(line), message);
                 }
-                collector.take(line, cells, source, rooftop);
+                collector.take(line, cells, rooftop);
             }
             Whose::Nobodys(reason, message) => self.skip(line, reason, message),
         }
@@ -122,9 +209,11 @@ impl<'a> Sorter<'a> {
     /// Settles what only all rows together can tell.
     pub(super) fn finish(mut self) -> Sorted {
         self.unplaced.sort();
-        let headings = &self.headings;
-        let feeds = self.collectors.into_iter().map(|collector| collector.finish(headings));
-        Sorted { feeds: feeds.collect(), unplaced: self.unplaced }
+        let columns = self.headings.into_iter().map(|(used, heading)| (used, heading.column));
+        let columns: Vec<_> = columns.collect();
+        let feeds = self.collectors.into_iter().map(|collector| collector.finish(&columns));
+        let mapping = self.mapping.unwrap_or_default().spelled_out(self.spelled);
+        Sorted { feeds: feeds.collect(), unplaced: self.unplaced, mapping }
     }
 
     fn each(&mut self, mut note: impl FnMut(&mut Report)) {
@@ -148,22 +237,30 @@ struct Candidate {
 struct Collector<'a> {
     target: &'a Target,
     now: Timestamp,
+    price: PriceRule,
+    offers_unbuilt: bool,
     candidates: Vec<Candidate>,
     report: Report,
 }
 
 impl Collector<'_> {
-    fn take(&mut self, line: usize, cells: &Cells, source: Source, rooftop: Option<usize>) {
+    fn take(&mut self, line: usize, cells: &Cells, rooftop: Option<usize>) {
         if cells.is_blank() {
             let message = "nothing in the row is understood".to_owned();
             self.skip(line, Reason::NoIdentifier, message);
+            return;
+        }
+        if let Some(field) = cells.formula() {
+            let message = format!("the {field} begins like a formula of a spreadsheet");
+            self.skip(line, Reason::Formula, message);
             return;
         }
         let mapper = Mapper {
             target: self.target,
             rooftop,
             now: self.now,
-            source,
+            price: self.price,
+            offers_unbuilt: self.offers_unbuilt,
             line,
             cells,
             report: &mut self.report,
@@ -175,7 +272,10 @@ impl Collector<'_> {
         };
         self.report.rows += 1;
         let is_price_withheld = vehicle.price.is_none() && {
-            let text = cells.first(Column::PRICES);
+            let text = match cells.get(Column::OutTheDoor) {
+                "" => cells.first(Column::PRICES),
+                text => text,
+            };
             !text.is_empty() && !text.bytes().any(|byte| byte.is_ascii_digit())
         };
         self.candidates.push(Candidate { line, unit: Unit { vehicle, sold }, is_price_withheld });

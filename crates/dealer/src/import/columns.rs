@@ -1,6 +1,11 @@
 //! Which column means what. Headings are compared folded: lower case, and every run of other
 //! characters than letters and digits is one `_`.
 
+use std::sync::Arc;
+
+use tradepost_wire::json::Value;
+
+use super::mapping::Transform;
 use super::words::fold;
 
 macro_rules! columns {
@@ -11,6 +16,22 @@ macro_rules! columns {
 
         impl Column {
             const COUNT: usize = [$($first),*].len();
+
+            /// What mapping files call them, in the order of the table.
+            pub(super) const NAMES: &'static [&'static str] = &[$($first),*];
+
+            /// What mapping files call it.
+            pub(super) const fn name(self) -> &'static str {
+                match self { $( Self::$variant => $first, )* }
+            }
+
+            /// The one that mapping files call so.
+            pub(super) fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $( $first => Some(Self::$variant), )*
+                    _ => None,
+                }
+            }
 
             fn folded(name: &str) -> Option<Self> {
                 match name {
@@ -48,7 +69,7 @@ columns! {
     /// The body style.
     Body = "body" | "body_style" | "bodystyle" | "body_type" | "bodytype",
     /// New, used or certified.
-    Type = "type" | "condition" | "new_used" | "newused" | "vehicle_condition" | "state_of_vehicle"
+    Type = "condition" | "type" | "new_used" | "newused" | "vehicle_condition" | "state_of_vehicle"
         | "new_or_used" | "inventory_type" | "stock_type",
     /// Whether it is new, as yes or no.
     IsNew = "is_new" | "isnew",
@@ -63,11 +84,20 @@ columns! {
     InternetPrice = "internet_price" | "internetprice" | "web_price" | "online_price" | "sale_price"
         | "saleprice" | "special_price" | "final_price",
     /// The price asked.
-    SellingPrice = "sellingprice" | "selling_price" | "asking_price" | "asking",
+    SellingPrice = "selling_price" | "sellingprice" | "asking_price" | "asking",
     /// AAP's price out of the door; in a table just a price.
     Price = "price" | "vehicle_price" | "current_price" | "price_current",
     /// AAP's advertised price.
     ListPrice = "list_price" | "listprice",
+    /// AAP's price where the feed has it: out of the door, with every mandatory amount.
+    OutTheDoor = "out_the_door_price" | "out_the_door" | "otd_price" | "vehicle_all_in_price"
+        | "all_in_price",
+    /// The unit's own mandatory fees.
+    Fees = "fees" | "mandatory_fees",
+    /// What the dealer has added to the unit and cannot be left out.
+    AddOns = "add_ons" | "required_add_ons",
+    /// What every buyer gets off the price.
+    Rebates = "rebates" | "total_rebates",
     /// The currency of the prices, when it has a column of its own.
     Currency = "currency" | "price_currency" | "currency_code",
     /// The odometer.
@@ -81,14 +111,14 @@ columns! {
     TransmissionDescription = "transmission_description" | "transmission_desc"
         | "transmissiondescription",
     /// The driven wheels.
-    Drivetrain = "drivetrain" | "driveline" | "drive_train" | "drive_type" | "drivetrain_desc"
+    Drivetrain = "driveline" | "drivetrain" | "drive_train" | "drive_type" | "drivetrain_desc"
         | "drive" | "drivetype" | "wheel_drive",
     /// The engine.
     Engine = "engine" | "engine_description" | "enginedescription" | "engine_type" | "engine_desc",
     /// Its cylinders.
-    Cylinders = "enginecylinders" | "engine_cylinders" | "engine_cylinder_ct" | "cylinders",
+    Cylinders = "cylinders" | "enginecylinders" | "engine_cylinders" | "engine_cylinder_ct",
     /// Its displacement in litres.
-    Displacement = "enginedisplacement" | "engine_displacement",
+    Displacement = "displacement" | "enginedisplacement" | "engine_displacement",
     /// The arrangement of its cylinders.
     Block = "engine_block_type",
     /// How it breathes.
@@ -96,9 +126,9 @@ columns! {
     /// The fuel.
     Fuel = "fuel" | "fuel_type" | "fueltype",
     /// Miles per gallon in town.
-    CityMpg = "citympg" | "city_mpg" | "mpg_city" | "epacity" | "epa_city",
+    CityMpg = "city_mpg" | "citympg" | "mpg_city" | "epacity" | "epa_city",
     /// Miles per gallon on the road.
-    HighwayMpg = "highwaympg" | "highway_mpg" | "hwympg" | "hwy_mpg" | "mpg_highway" | "mpg_hwy"
+    HighwayMpg = "highway_mpg" | "highwaympg" | "hwympg" | "hwy_mpg" | "mpg_highway" | "mpg_hwy"
         | "epahighway" | "epa_highway",
     /// Electric range in miles.
     ElectricRange = "electric_range_mi" | "electric_range" | "ev_range",
@@ -106,12 +136,12 @@ columns! {
     ExteriorColor = "exterior_color" | "exteriorcolor" | "ext_color" | "color" | "colour" | "exterior"
         | "exterior_colour" | "ext_colour",
     /// The colour outside in a plain word.
-    ExteriorGeneric = "ext_color_generic" | "exterior_base_color",
+    ExteriorGeneric = "exterior_color_generic" | "ext_color_generic" | "exterior_base_color",
     /// The colour inside.
     InteriorColor = "interior_color" | "interiorcolor" | "int_color" | "interior" | "interior_colour"
         | "int_colour",
     /// The colour inside in a plain word.
-    InteriorGeneric = "int_color_generic",
+    InteriorGeneric = "interior_color_generic" | "int_color_generic",
     /// Equipment.
     Features = "features" | "options" | "equipment" | "packages" | "car_features"
         | "vehicle_features" | "installed_options" | "option_descriptions",
@@ -119,7 +149,7 @@ columns! {
     CategorizedOptions = "categorized_options",
     /// Pictures.
     Photos = "photos" | "imagelist" | "image_list" | "photo_url_list" | "photo_urls" | "images"
-        | "image_link" | "additional_image_link" | "image_urls" | "imageurls" | "photourls"
+        | "image_link" | "image_url" | "photo_url" | "picture_url" | "additional_image_link" | "image_urls" | "imageurls" | "photourls"
         | "pictures" | "gallery",
     /// The vehicle's page.
     Link = "vdp_url" | "vehicle_detail_link" | "listing_url" | "vehicle_url" | "url" | "link"
@@ -188,6 +218,16 @@ impl Column {
         Self::folded(&folded).or_else(|| is_numbered_photo(&folded).then_some(Self::Photos))
     }
 
+    /// Whether several columns of it make one list.
+    const fn is_list(self) -> bool {
+        matches!(self, Self::Photos | Self::Features)
+    }
+
+    /// Whether the amounts of several columns of it are added up.
+    const fn is_sum(self) -> bool {
+        matches!(self, Self::Fees | Self::AddOns | Self::Rebates)
+    }
+
     /// Whether a unit can be told by it.
     pub(super) fn identifies(self) -> bool {
         [Self::VehicleId, Self::Vin, Self::Stock].contains(&self)
@@ -227,6 +267,61 @@ pub(super) fn items(text: &str) -> impl Iterator<Item = &str> {
 /// How databases write that there is nothing.
 const NOTHING: &[&str] = &["null", "(null)", "nan", "n/a", "#n/a", "nil", "undefined", "\\n"];
 
+/// `="0123"` is how spreadsheets are kept from taking a text for a number.
+fn shielded(text: &str) -> &str {
+    let inner = text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"'));
+    inner.filter(|inner| !inner.contains('"')).unwrap_or(text)
+}
+
+/// Whether a spreadsheet would run it: whatever begins with `=`, and calls behind the other signs that
+/// begin formulas. A dash in front of words is none.
+fn is_formula(text: &str) -> bool {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some('=') => characters.any(|c| !matches!(c, '=' | ' ')),
+        Some('+' | '-' | '@') => {
+            let rest = characters.as_str();
+            let name = rest.chars().take_while(char::is_ascii_alphabetic).count();
+            let calls = name > 0 && rest.get(name..).is_some_and(|rest| rest.starts_with('('));
+            calls || rest.contains("|'") || rest.contains("cmd|")
+        }
+        Some(_) | None => false,
+    }
+}
+
+fn is_nothing(text: &str) -> bool {
+    text.is_empty() || NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing))
+}
+
+/// The addresses in a JSON array of texts, or of objects with a `url`: so some catalogues put many
+/// photos into one cell.
+fn addresses(text: &str) -> Vec<String> {
+    let Ok(Value::Array(items)) = tradepost_wire::json::read(text) else {
+        return Vec::new();
+    };
+    let address =
+        |item: &Value| item.as_str().or_else(|| item.get("url")?.as_str()).map(str::to_owned);
+    items.iter().filter_map(address).collect()
+}
+
+/// A heading as it is understood.
+#[derive(Debug, Clone)]
+pub(super) struct Heading {
+    /// Its place among all that the file has.
+    pub(super) place: usize,
+    /// What its column is about.
+    pub(super) column: Option<Column>,
+    /// What is done to its cells first.
+    pub(super) transform: Option<Arc<Transform>>,
+}
+
+impl Heading {
+    /// Whether several values of it make one list.
+    pub(super) fn is_list(&self) -> bool {
+        self.column.is_some_and(|column| column.is_list() || column.is_sum())
+    }
+}
+
 /// The cells of a row by what they are about.
 #[derive(Debug)]
 pub(super) struct Cells {
@@ -247,24 +342,49 @@ impl Cells {
     }
 
     /// Fills a cell from the column of a heading, unless another one of the same meaning already
-    /// has; photos of several columns come together.
-    pub(super) fn fill(&mut self, place: usize, column: Option<Column>, text: &str) {
-        let text = text.trim();
-        if text.is_empty() || NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing)) {
+    /// has; lists and sums of several columns come together.
+    pub(super) fn fill(&mut self, heading: &Heading, text: &str) {
+        let text = shielded(text.trim());
+        if is_nothing(text) {
             return;
         }
-        self.filled.push(place);
-        let Some(column) = column else {
+        self.filled.push(heading.place);
+        let Some(column) = heading.column else {
             return;
         };
+        match &heading.transform {
+            Some(transform) => self.put(column, transform.apply(text).trim()),
+            None => self.put(column, text),
+        }
+    }
+
+    /// Fills a cell that no column of the row has filled.
+    pub(super) fn fill_constant(&mut self, column: Column, text: &str) {
+        if self.get(column).is_empty() {
+            self.put(column, text);
+        }
+    }
+
+    fn put(&mut self, column: Column, text: &str) {
+        if is_nothing(text) {
+            return;
+        }
         let Some(cell) = self.texts.get_mut(column as usize) else {
             return;
         };
-        if column == Column::Photos {
+        if column == Column::Photos && text.starts_with('[') {
+            for item in addresses(text) {
+                cell.push_str(&item);
+                cell.push(ITEM);
+            }
+        } else if column.is_list() {
             for item in items(text) {
                 cell.push_str(item);
                 cell.push(ITEM);
             }
+        } else if column.is_sum() {
+            cell.push_str(text);
+            cell.push(ITEM);
         } else if cell.is_empty() {
             cell.push_str(text);
         }
@@ -287,6 +407,12 @@ impl Cells {
             .map(|column| self.get(*column))
             .find(|text| !text.is_empty())
             .unwrap_or_default()
+    }
+
+    /// What a cell is about that a spreadsheet would take for a formula.
+    pub(super) fn formula(&self) -> Option<&'static str> {
+        let cells = self.texts.iter().zip(Column::NAMES);
+        cells.filter(|(text, _)| text.split(ITEM).any(is_formula)).map(|(_, name)| *name).next()
     }
 
     /// Whether nothing is known about the unit.

@@ -15,8 +15,16 @@ pub(super) struct Survey {
     pub(super) encoding: &'static Encoding,
     /// How many byte sequences cannot be read.
     pub(super) replaced: usize,
-    /// Whether it is JSON rather than a table.
-    pub(super) is_json: bool,
+    /// What it is.
+    pub(super) kind: Kind,
+}
+
+/// What kind of text a feed is, by its first character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Json,
+    Xml,
+    Table,
 }
 
 /// Finds out the encoding. Without a byte order mark it is UTF-8, or Windows-1252 when what looks
@@ -52,17 +60,17 @@ pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
             break;
         }
     }
-    const HINT: &str = "give a HomeNet-style table with a heading, or AAP JSON";
-    match first {
+    const HINT: &str = "give a table with a heading, AAP JSON, or XML of a format that is known";
+    let kind = match first {
         None if bad == 0 => return Err(Unreadable::new("the feed is empty", HINT)),
-        Some(b'<') => return Err(Unreadable::new("the file is HTML or XML, not a feed", HINT)),
-        Some(_) | None => {}
-    }
-    let is_json = matches!(first, Some(b'[' | b'{'));
+        Some(b'<') => Kind::Xml,
+        Some(b'[' | b'{') => Kind::Json,
+        Some(_) | None => Kind::Table,
+    };
     if marked.is_some() || bad == 0 || good > bad {
-        Ok(Survey { encoding, replaced: bad, is_json })
+        Ok(Survey { encoding, replaced: bad, kind })
     } else {
-        Ok(Survey { encoding: WINDOWS_1252, replaced: 0, is_json })
+        Ok(Survey { encoding: WINDOWS_1252, replaced: 0, kind })
     }
 }
 
@@ -75,8 +83,8 @@ fn refuse_containers(start: &[u8]) -> Result<(), Unreadable> {
     let zip = start.starts_with(b"PK\x03\x04");
     if zip || start.starts_with(b"\x1f\x8b") {
         return Err(Unreadable::new(
-            "the file is compressed, or a spreadsheet",
-            "unpack it, or export the sheet as CSV",
+            "the file is packed more than once, or a spreadsheet",
+            "pack it once, or export the sheet as CSV",
         ));
     }
     Ok(())

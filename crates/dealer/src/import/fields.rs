@@ -43,8 +43,8 @@ fields! {
     "body" = [Body], |v| v.body.is_some();
     "condition" = [Type, Certified, IsNew], |v| v.condition.is_some(), key "condition";
     "status" = [Status], |v| v.status.is_some();
-    "price" = [InternetPrice, SellingPrice, Price, ListPrice, Currency], |v| v.price.is_some(),
-        key "price";
+    "price" = [OutTheDoor, InternetPrice, SellingPrice, Price, ListPrice, Fees, AddOns, Rebates, Currency],
+        |v| v.price.is_some(), key "price";
     "msrp" = [Msrp], |v| v.msrp.is_some();
     "mileage" = [Mileage, MileageUnit], |v| v.mileage.is_some();
     "transmission" = [Transmission, TransmissionDescription], |v| v.transmission.is_some();

@@ -10,12 +10,12 @@ use tradepost_wire::json::Value;
 
 use super::collect::Sorter;
 use super::columns::{Cells, ITEM};
-use super::map::Source;
+use super::preset::Preset;
 use super::report::Reason;
 use super::{MAX_CELL, Unreadable};
 
 /// The format's name in a report.
-pub(super) const FORMAT: &str = "aap-json";
+const FORMAT: &str = "aap-json";
 
 /// What exports call the list of vehicles.
 const LISTS: &[&str] = &["vehicles", "inventory", "listings", "results"];
@@ -26,6 +26,7 @@ const HINT: &str = "give an array of vehicles, {\"vehicles\": [...]}, or the pay
 /// Reads AAP JSON, one vehicle at a time.
 pub(super) fn read(text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unreadable> {
     sorter.format(FORMAT, None);
+    sorter.assume(Preset::AapJson);
     let mut taker = Taker { sorter, cells: Cells::new(), items: 0 };
     let mut found = Found::default();
     let mut reader = tradepost_wire::json::Deserializer::from_reader(BufReader::new(text));
@@ -71,11 +72,11 @@ impl Taker<'_, '_> {
                 self.cells.clear();
                 for (key, value) in &members {
                     if !value.is_null() {
-                        let (place, column) = self.sorter.heading(key);
-                        self.cells.fill(place, column, &plain(value));
+                        let heading = self.sorter.heading(key);
+                        self.cells.fill(&heading, &plain(value));
                     }
                 }
-                self.sorter.take(item, &self.cells, Source::Aap);
+                self.sorter.take(item, &mut self.cells);
             }
             Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))
             | Ok(Value::Array(_)) => {

@@ -6,10 +6,13 @@ use tradepost_wire::aap::vehicle::{AnyCondition, Condition, Status};
 use tradepost_wire::format;
 
 use super::columns::{Cells, Column, items};
+use super::mapping::PriceRule;
 use super::numbers::{self, Amount};
 use super::report::{Reason, Report, Warning, quote};
 use super::words::{self, Availability, Word};
-use super::{Target, vin};
+use super::{PriceTruth, Target, vin};
+
+mod price;
 
 /// How long names, colours and the like may be, in characters.
 const MAX_TEXT: usize = 200;
@@ -22,15 +25,6 @@ const MAX_ITEMS: usize = 200;
 
 /// How long an address may be, in bytes.
 const MAX_ADDRESS: usize = 2_000;
-
-/// Where a row comes from: `price` means something else in each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    /// A table: prices are advertised ones, without the mandatory fees.
-    Table,
-    /// AAP JSON: `price` is the one out of the door, `list_price` the advertised one.
-    Aap,
-}
 
 /// What became of a row.
 #[derive(Debug)]
@@ -49,7 +43,9 @@ pub(super) struct Mapper<'a> {
     /// The rooftop that the row names, if it does.
     pub(super) rooftop: Option<usize>,
     pub(super) now: Timestamp,
-    pub(super) source: Source,
+    pub(super) price: PriceRule,
+    /// Whether units that are not built yet count as on their way.
+    pub(super) offers_unbuilt: bool,
     pub(super) line: usize,
     pub(super) cells: &'a Cells,
     pub(super) report: &'a mut Report,
@@ -62,6 +58,7 @@ impl Mapper<'_> {
             Availability::Offered(status) => (status, false),
             // A sold unit had a deal before: that is the nearest of AAP's words.
             Availability::Sold => (Status::Pending, true),
+            Availability::InProduction if self.offers_unbuilt => (Status::InTransit, false),
             Availability::InProduction => {
                 let message = format!(
                     "\"{}\" is not on its way to the dealer yet, so it may not be offered",
@@ -107,7 +104,12 @@ impl Mapper<'_> {
             ..Vehicle::default()
         };
         self.what_it_is(&mut vehicle);
-        self.what_it_costs(&mut vehicle, fees, sold);
+        if let Err(message) = self.what_it_costs(&mut vehicle, fees, sold)
+            && self.target.price_truth == PriceTruth::Block
+            && !sold
+        {
+            return Mapped::Skipped(Reason::PriceTruth, message);
+        }
         self.what_is_shown(&mut vehicle);
         if sold { Mapped::Sold(vehicle) } else { Mapped::Offered(vehicle) }
     }
@@ -141,34 +143,6 @@ impl Mapper<'_> {
         vehicle.city_mpg = self.plain(Column::CityMpg, 1_000);
         vehicle.highway_mpg = self.plain(Column::HighwayMpg, 1_000);
         vehicle.electric_range_mi = self.plain(Column::ElectricRange, 2_000).map(f64::from);
-    }
-
-    fn what_it_costs(&mut self, vehicle: &mut Vehicle, fees: u32, sold: bool) {
-        vehicle.msrp = self.price(&[Column::Msrp]).number();
-        let out_the_door = match self.source {
-            Source::Table => Amount::Empty,
-            Source::Aap => self.price(&[Column::Price]),
-        };
-        let advertised = match self.source {
-            Source::Table => self.price(Column::PRICES),
-            Source::Aap => self.price(&[Column::ListPrice]),
-        };
-        vehicle.list_price = advertised.number();
-        // A word such as `Call` in the place of the price is the dealer's decision not to name
-        // one; only an empty place is filled from the advertised price.
-        vehicle.price = match out_the_door {
-            Amount::Empty => vehicle.list_price.map(|price| price.saturating_add(fees)),
-            Amount::Is(price) => Some(price),
-            Amount::Withheld | Amount::Unreadable | Amount::FarOff => None,
-        };
-        let is_left_out = [advertised, out_the_door]
-            .iter()
-            .any(|amount| matches!(amount, Amount::Unreadable | Amount::FarOff));
-        if self.prices_disagree(vehicle) {
-            (vehicle.msrp, vehicle.list_price, vehicle.price) = (None, None, None);
-        } else if vehicle.price.is_none() && !sold && !is_left_out {
-            self.warn(Warning::NotPriced, "buyers who filter by price do not find it");
-        }
     }
 
     /// Whether price and MSRP are so far apart that one of them is wrong, such as cents taken for

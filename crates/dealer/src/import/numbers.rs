@@ -61,6 +61,25 @@ pub(super) fn price(text: &str) -> Amount {
     }
 }
 
+/// A fee, an add-on or a rebate in US dollars, of any size; rounded up as prices are. A sign says
+/// only what the column says already.
+pub(super) fn amount(text: &str) -> Amount {
+    let upper = text.to_uppercase();
+    let bare = strip_unit(upper.trim().trim_start_matches(['-', '+']), &["USD", "US$", "$"]);
+    let bare = bare.trim_start_matches(['-', '+']);
+    if !bare.chars().any(|c| c.is_ascii_digit()) {
+        return if bare.is_empty() { Amount::Empty } else { Amount::Withheld };
+    }
+    match decimal(bare) {
+        Some((0, false)) => Amount::Empty,
+        Some((whole, fraction)) if whole <= GREATEST_PRICE => {
+            Amount::Is(whole + u32::from(fraction))
+        }
+        Some(_) => Amount::FarOff,
+        None => Amount::Unreadable,
+    }
+}
+
 /// Whether a number is one that people type where they have none.
 fn is_filler(number: u32) -> bool {
     let digits = number.to_string();

@@ -4,6 +4,9 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use tradepost_wire::catalog::Vocabulary as _;
+
+use super::preset::Preset;
 
 /// How many skipped rows are kept.
 pub const MAX_SKIPS: usize = 1_000;
@@ -82,8 +85,12 @@ kinds! {
         TooManyCells = "too_many_cells", "more cells than columns";
         /// The file ends in the middle of it.
         Truncated = "truncated", "the file ends in the middle of the row";
+        /// The price breaks a rule of price truth, and the dealer has such units held back.
+        PriceTruth = "price_truth", "its price is not the whole truth";
         /// A quotation mark that opens and never closes.
         OpenQuote = "open_quote", "a quotation mark is not closed";
+        /// A cell that a spreadsheet would run, should it ever get there.
+        Formula = "formula", "a cell is a formula";
         /// A cell beyond all measure.
         OversizedCell = "oversized_cell", "a cell is too large";
         /// Not even a row.
@@ -108,6 +115,14 @@ kinds! {
         UnreadablePrice = "unreadable_price", "a price that cannot be read, left out";
         /// A price that cannot be meant; it is left out.
         FarOffPrice = "far_off_price", "a price far off, left out";
+        /// Out of the door, yet less than the advertised price and what must be paid besides (R-PR-01).
+        PriceOmitsFees = "price_omits_fees", "a price that leaves mandatory amounts out";
+        /// An amount beside the price of which nobody says whether the price has it (R-PR-01).
+        UnsaidAmount = "unsaid_amount", "an add-on or a rebate that may be missing from the price";
+        /// More is given back than is asked (R-PR-01).
+        RebateTooLarge = "rebate_too_large", "rebates as large as the price, left out";
+        /// An amount that is no sum of US dollars.
+        UnreadableAmount = "unreadable_amount", "a fee, add-on or rebate that cannot be read";
         /// A mileage that is no number; it is left out.
         UnreadableMileage = "unreadable_mileage", "a mileage that cannot be read, left out";
         /// Converted to miles.
@@ -126,6 +141,8 @@ kinds! {
         UnusualWord = "unusual_word", "an unusual word, kept";
         /// No rooftop is named, and the dealer has several; the first one is taken.
         NoRooftop = "no_rooftop", "no rooftop is named, taken for the first one";
+        /// A mapping gives somebody a name who is not here.
+        UnknownName = "unknown_name", "the mapping names nobody that is configured";
         /// Besides the rooftop something is named that the configuration does not have.
         AlsoAnother = "also_another", "another name of dealer or rooftop, which is not configured";
         /// Make or model is missing.
@@ -148,7 +165,7 @@ kinds! {
 /// A row that is not on offer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skip {
-    /// The line in a table where the row starts, or the number of the item in JSON; from 1.
+    /// The line in a table where the row starts, or the number of the item in JSON or XML; from 1.
     pub line: usize,
     /// Why.
     pub reason: Reason,
@@ -198,11 +215,40 @@ pub struct FieldUse {
     pub columns: Vec<ColumnUse>,
 }
 
+/// How a preset was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PresetUse {
+    /// Which.
+    #[serde(serialize_with = "name_of")]
+    pub name: Preset,
+    /// Whether it was guessed from the headings.
+    pub guessed: bool,
+    /// How many of the headings it knows.
+    pub known: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+fn name_of<S: Serializer>(preset: &Preset, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(preset.name())
+}
+
+impl fmt::Display for PresetUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, guessed, known, of } = self;
+        let how = if *guessed { "by its headings this is" } else { "read as" };
+        write!(f, "{how} {}, which knows {known} of {of}", name.name())
+    }
+}
+
 /// What became of a feed's rows: `rows` is the sum of `accepted`, `sold` and `skipped`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// `aap-json` or `table`.
+    /// `aap-json`, `table` or `xml`.
     pub format: &'static str,
+    /// The preset by which its columns are understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<PresetUse>,
     /// Such as `UTF-8`.
     pub encoding: &'static str,
     /// What separates the cells of a table.
@@ -246,10 +292,10 @@ impl Report {
         count(&self.warnings, kind)
     }
 
-    /// What [`Skip::line`] counts: `line` of a table, or `item` of JSON.
+    /// What [`Skip::line`] counts: `line` of a table, or `item` of JSON and XML.
     #[must_use]
     pub fn place(&self) -> &'static str {
-        if self.format == super::json::FORMAT { "item" } else { "line" }
+        if self.format == super::table::FORMAT { "line" } else { "item" }
     }
 
     /// How many warnings there are in all.

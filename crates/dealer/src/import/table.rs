@@ -8,13 +8,13 @@ use std::rc::Rc;
 use csv::StringRecord;
 
 use super::collect::Sorter;
-use super::columns::{Cells, Column};
-use super::map::Source;
+use super::columns::{Cells, Column, Heading};
+use super::mapping::Mapping;
 use super::report::{Reason, Warning, quote};
 use super::{MAX_CELL, MAX_ROW, Unreadable};
 
 /// The format's name in a report.
-const FORMAT: &str = "table";
+pub(super) const FORMAT: &str = "table";
 
 const DELIMITERS: [(u8, &str); 4] =
     [(b',', "comma"), (b'|', "pipe"), (b'\t', "tab"), (b';', "semicolon")];
@@ -33,10 +33,11 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
         .read_to_end(&mut head)
         .map_err(|error| super::decode::unreadable(&error))?;
     let preamble = separator_line(&head);
-    let (delimiter, name, heading) = heading(head.get(preamble..).unwrap_or_default())?;
+    let first = heading(head.get(preamble..).unwrap_or_default(), sorter.mapping())?;
+    let First { delimiter, name, headings, is_heading } = first;
     sorter.format(FORMAT, Some(name));
-    let columns: Vec<(usize, Option<Column>)> =
-        heading.iter().map(|heading| sorter.heading(heading)).collect();
+    sorter.guess(headings.iter().map(String::as_str));
+    let columns: Vec<Heading> = headings.iter().map(|heading| sorter.heading(heading)).collect();
 
     let lines = Rc::new(RefCell::new(Lines::new(usize::from(preamble > 0))));
     let mut head = Cursor::new(head);
@@ -50,7 +51,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
     let mut cells = Cells::new();
     // A row is judged when it is known whether another one follows.
     let mut waiting: Option<(usize, StringRecord)> = None;
-    let mut is_heading = true;
+    let mut is_heading = is_heading;
     let mut record = StringRecord::new();
     loop {
         lines.borrow_mut().row_starts();
@@ -98,7 +99,7 @@ fn judge(
     line: usize,
     record: &StringRecord,
     is_cut_off: bool,
-    columns: &[(usize, Option<Column>)],
+    columns: &[Heading],
     cells: &mut Cells,
     sorter: &mut Sorter<'_>,
 ) {
@@ -113,10 +114,10 @@ fn judge(
         sorter.warn(Warning::FewCells, line, message);
     }
     cells.clear();
-    for ((place, column), cell) in columns.iter().zip(record) {
-        cells.fill(*place, *column, cell);
+    for (heading, cell) in columns.iter().zip(record) {
+        cells.fill(heading, cell);
     }
-    sorter.take(line, cells, Source::Table);
+    sorter.take(line, cells);
 }
 
 /// Whether a row's cells can be trusted to stand under their headings.
@@ -237,10 +238,25 @@ fn separator_line(text: &[u8]) -> usize {
     if is_one { end } else { 0 }
 }
 
-/// The delimiter with which most headings are understood, its name, and the headings.
-fn heading(text: &[u8]) -> Result<(u8, &'static str, Vec<String>), Unreadable> {
-    const HINT: &str = "start the table with a heading such as Type,Stock,VIN,Year,Make,Model";
-    let mut best: Option<(usize, usize, u8, &'static str, Vec<String>)> = None;
+/// What the first row of a table tells.
+struct First {
+    delimiter: u8,
+    /// The delimiter's name.
+    name: &'static str,
+    headings: Vec<String>,
+    /// Whether the row has them; otherwise the mapping does, and the row is one like the others.
+    is_heading: bool,
+}
+
+/// The delimiter with which most headings are understood, and the headings.
+fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<First, Unreadable> {
+    const HINT: &str = "start the table with a heading such as Type,Stock,VIN,Year,Make,Model, or \
+                        name its columns in the headings of a mapping file";
+    let column = |heading: &String| match mapping {
+        Some(mapping) => mapping.understand(heading).column,
+        None => Column::named(heading),
+    };
+    let mut best: Option<(usize, First)> = None;
     for (delimiter, name) in DELIMITERS {
         let mut record = StringRecord::new();
         let mut reader = csv::ReaderBuilder::new()
@@ -252,19 +268,25 @@ fn heading(text: &[u8]) -> Result<(u8, &'static str, Vec<String>), Unreadable> {
             continue;
         }
         let headings: Vec<String> = record.iter().map(str::to_owned).collect();
-        let known = headings.iter().filter_map(|h| Column::named(h)).count();
-        let better = best.as_ref().is_none_or(|(k, n, ..)| (known, headings.len()) > (*k, *n));
+        let known = headings.iter().filter_map(column).count();
+        let better = best
+            .as_ref()
+            .is_none_or(|(most, first)| (known, headings.len()) > (*most, first.headings.len()));
         if better {
-            best = Some((known, headings.len(), delimiter, name, headings));
+            best = Some((known, First { delimiter, name, headings, is_heading: true }));
         }
     }
-    let Some((_, _, delimiter, name, headings)) = best else {
+    let Some((_, first)) = best else {
         return Err(Unreadable::new("the table has no heading", HINT));
     };
-    if headings.iter().filter_map(|h| Column::named(h)).any(Column::identifies) {
-        return Ok((delimiter, name, headings));
+    if first.headings.iter().filter_map(column).any(Column::identifies) {
+        return Ok(first);
     }
-    let found: Vec<String> = headings.iter().take(8).map(|h| quote(h)).collect();
+    let positions = mapping.map(|mapping| mapping.positions.clone()).unwrap_or_default();
+    if !positions.is_empty() {
+        return Ok(First { headings: positions, is_heading: false, ..first });
+    }
+    let found: Vec<String> = first.headings.iter().take(8).map(|h| quote(h)).collect();
     let message = format!(
         "the heading has no column VIN, Stock or vehicle_id; it begins with: {}",
         found.join(", ")

@@ -18,6 +18,7 @@ fn target() -> Target {
         dealer_id: "acme".into(),
         name: "Acme Group".into(),
         rooftops: vec![rooftop("Acme North", "MP-1", 500), rooftop("Acme South", "MP-2", 700)],
+        price_truth: PriceTruth::Warn,
     }
 }
 
@@ -220,8 +221,8 @@ fn files_that_are_no_feeds_are_refused_with_what_to_do() {
     for (text, expected) in [
         ("", "the feed is empty"),
         (" \n", "the feed is empty"),
-        ("PK\u{3}\u{4}....", "compressed"),
-        ("<html><body>Login</body></html>", "HTML or XML"),
+        ("PK\u{3}\u{4}....", "the archive cannot be read"),
+        ("<html><body>Login</body></html>", "HTML, not a feed"),
         ("{\"a\":1}", "no vehicles"),
         ("[1,", "line 1"),
         ("Make,Model\nHonda,Accord\n", "no column VIN, Stock or vehicle_id"),
@@ -418,6 +419,7 @@ fn a_file_of_several_dealers_is_split_by_what_its_rows_name() {
         dealer_id: "beta".into(),
         name: "Beta Motors".into(),
         rooftops: vec![Rooftop { name: "Main".into(), feed_names: Vec::new(), fees: 0 }],
+        price_truth: PriceTruth::Warn,
     };
     let mut gamma = beta.clone();
     (gamma.dealer_id, gamma.name) = ("gamma".into(), "Gamma Cars".into());

@@ -42,7 +42,8 @@ const LABELS: [(Column, bool); 3] =
     [(Column::Rooftop, true), (Column::DealerName, true), (Column::DealerId, false)];
 
 impl Names {
-    pub(super) fn of(targets: &[Target]) -> Self {
+    /// With what a mapping says that feeds call them besides.
+    pub(super) fn of(targets: &[Target], aliases: &[(String, String)]) -> Self {
         let mut claims: HashMap<String, Vec<Claim>> = HashMap::new();
         for (target, dealer) in targets.iter().enumerate() {
             let own = [&dealer.dealer_id, &dealer.name].map(|name| (name, None));
@@ -59,7 +60,16 @@ impl Names {
                 }
             }
         }
+        for (theirs, ours) in aliases {
+            let meant = claims.get(&fold(ours)).cloned().unwrap_or_default();
+            claims.entry(fold(theirs)).or_default().extend(meant);
+        }
         Self { claims, targets: targets.len() }
+    }
+
+    /// Whether it is the name of a target or of one of its rooftops.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.claims.contains_key(&fold(name))
     }
 
     /// Whose row it is.

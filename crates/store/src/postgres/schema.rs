@@ -6,7 +6,7 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -318,5 +318,34 @@ const STAFF: &str = r#"
         detail    TEXT,
         hash      BYTEA NOT NULL,           -- of all this and the hash before it
         PRIMARY KEY (chain, seq)
+    );
+"#;
+
+const FEEDS: &str = r#"
+    CREATE TABLE feeds (
+        dealer_id   TEXT NOT NULL,
+        feed        TEXT COLLATE "C" NOT NULL,
+        mark        TEXT,               -- what was looked at last, in the words of its source
+        looked_at   BIGINT,
+        taken_at    BIGINT,             -- when it last was the inventory
+        stale_since BIGINT,
+        PRIMARY KEY (dealer_id, feed)
+    );
+    CREATE TABLE feed_runs (
+        run_id      TEXT COLLATE "C" PRIMARY KEY,
+        dealer_id   TEXT NOT NULL,
+        feed        TEXT NOT NULL,
+        began_at    BIGINT NOT NULL,
+        ended_at    BIGINT NOT NULL,
+        source      TEXT NOT NULL,      -- a file's name, or where it came from
+        outcome     TEXT NOT NULL,
+        message     TEXT,
+        report      TEXT NOT NULL       -- JSON
+    );
+    CREATE INDEX feed_runs_by_feed ON feed_runs (dealer_id, feed, began_at);
+    CREATE TABLE feed_leases (
+        dealer_id   TEXT PRIMARY KEY,
+        holder      TEXT NOT NULL,
+        until       BIGINT NOT NULL
     );
 "#;

@@ -16,6 +16,8 @@ pub(crate) struct Rows {
     pub(crate) pending: Vec<(String, i64)>,
     /// Those that were given up.
     pub(crate) dead: Vec<(String, i64)>,
+    /// Feeds: when they last were the inventory, in seconds since 1970, and whether they are stale.
+    pub(crate) feeds: Vec<(String, String, i64, bool)>,
 }
 
 impl Database {
@@ -49,6 +51,8 @@ impl Database {
                 params![agent, Kind::Notice.name(), Notice::DUE, Notice::DEAD],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
+            let feeds = self.feed_ages(agent)?.into_iter();
+            counted.feeds.extend(feeds.map(|(feed, at, stale)| (agent.clone(), feed, at, stale)));
             counted.pending.push((agent.clone(), pending));
             counted.dead.push((agent.clone(), dead));
         }

@@ -13,9 +13,11 @@ use tradepost_wire::toml::Mistake;
 
 use super::output::Failure;
 use super::{Context, Outcome};
+
 use crate::config::delivery::Delivery;
 use crate::config::{Config, Dealer, Publisher, Tls, read};
 use crate::delivery::carrier;
+use crate::feeds::Source;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
@@ -128,12 +130,28 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Fai
     read::read(&text, environment).map_err(|mistakes| failure(path, &mistakes))
 }
 
+/// The mapping files of feeds have to be usable.
+fn check_feeds(config: &Config) -> Result<(), Failure> {
+    let why_not = |dealer: &Dealer| {
+        let why = Source::of(dealer).err()?;
+        Some(format!("dealer {}: {why}", dealer.terms.id))
+    };
+    let lines: Vec<String> = config.dealers.iter().filter_map(why_not).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::usage("the mapping of a feed cannot be used")
+        .hint("correct what is named; paths begin at the working directory");
+    Err(Failure { lines, ..failure })
+}
+
 /// Checks that the files of TLS can be used, the keys with which cards are signed, and what ways to
 /// destinations of leads need.
 ///
 /// # Errors
 /// Every file that cannot be used.
 pub fn check_keys(config: &Config) -> Result<(), Failure> {
+    check_feeds(config)?;
     let why_not = |dealer: &Dealer| {
         let signing = dealer.card_signing.as_ref()?;
         let why = SigningKey::load(&signing.key_file, signing.kid.as_deref()).err()?;

@@ -4,34 +4,43 @@
 //! plausible one is stored. A truncated upload must not empty the shop window.
 
 use std::fs::File;
-use std::io::{self, Cursor, IsTerminal as _, Read, Seek};
+use std::io::{self, Cursor, IsTerminal as _, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
-use tradepost_dealer::import::{self, Feed, Report, Sorted, Target};
+use tradepost_dealer::import::{self, Feed, Mapping, Preset, Report, Sorted, Target};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_store::{Replacement, Store};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
+use tradepost_wire::toml::Mistake;
 
 use super::output::table::{Column, Fit, rows};
 use super::output::{Failure, Output};
 use super::place::Place;
 use super::{Context, Outcome, dealers};
 use crate::config::{Config, Dealer};
+use crate::feeds::guard::{Guard, reasons};
 
 /// How many skipped rows people are shown; programs get all that the report keeps.
 const SHOWN: usize = 20;
 
-/// How many skipped rows a refusal mentions.
-const MENTIONED: usize = 5;
-
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The feed: AAP JSON, or a table with HomeNet's columns; `-` reads standard input.
+    /// The feed: a table, XML or JSON, plain or packed by gzip or zip; `-` reads standard input.
     file: PathBuf,
+    /// The format that it comes in; without it the headings tell.
+    #[arg(long, value_name = "NAME", value_parser = preset, conflicts_with = "mapping")]
+    preset: Option<Preset>,
+    /// A file that says what its columns are about.
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+    /// Write down how its columns were understood, as a file for --mapping.
+    #[arg(long, value_name = "FILE")]
+    save_mapping: Option<PathBuf>,
     /// Whose inventory it is; not needed when the configuration has one dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
@@ -77,7 +86,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     };
     let targets: Vec<Target> =
         dealers.into_iter().map(|dealer| Target::of(&dealer.terms)).collect();
-    let Sorted { feeds, unplaced } = parse(&arguments.file, &targets)?;
+    let mapping = match (&arguments.mapping, arguments.preset) {
+        (Some(path), _) => Some(load_mapping(path)?),
+        (None, preset) => preset.map(Mapping::of),
+    };
+    let Sorted { feeds, unplaced, mapping } = parse(&arguments.file, &targets, mapping.as_ref())?;
+    if let Some(path) = &arguments.save_mapping {
+        save_mapping(path, &mapping)?;
+        context.output.talk(format!("the mapping was written to {}", path.display()));
+    }
     // In a file of many dealers, those without a row keep what they have.
     let named = targets
         .iter()
@@ -184,62 +201,12 @@ fn prepare<'a>(
 
 /// Why a feed must not be stored, if so.
 fn refusal(planned: &Replacement, arguments: &Arguments, report: &Report) -> Option<Failure> {
-    let max_drop = arguments.max_drop;
-    let mut failure = if report.rows == 0 {
-        Failure::usage("the feed has no rows; nothing was changed")
-            .hint("look whether the right file was uploaded, and whether it was complete")
-    } else if report.accepted == 0 {
-        let message = "none of the feed's rows can be offered; nothing was changed";
-        Failure::usage(message)
-            .hint("correct the rows as described, or look whether the right file was uploaded")
-    } else if !arguments.force && !report.doubts.is_empty() {
-        Failure::usage("the feed looks incomplete; nothing was changed").hint(
-            "look whether the right file was uploaded to its end and see with --explain which \
-             columns were understood; take it as it is with --force",
-        )
-    } else if is_too_much(planned, max_drop) {
-        Failure::usage(format!(
-            "{} of the {} units on offer would vanish, more than {max_drop} percent; nothing was \
-             changed",
-            planned.removed, planned.before
-        ))
-        .hint("check whether the feed is complete, or permit the loss with --max-drop PERCENT")
-    } else {
-        return None;
-    };
-    let sold = (report.accepted == 0 && report.sold > 0)
-        .then(|| format!("{} marked as sold", count(report.sold)));
-    failure.lines = report
-        .doubts
-        .iter()
-        .cloned()
-        .chain(sold)
-        .chain(reasons(report))
-        .chain(
-            report
-                .skips
-                .iter()
-                .take(MENTIONED)
-                .map(|skip| format!("{} {}: {}", report.place(), skip.line, skip.message)),
-        )
-        .collect();
-    Some(failure)
-}
-
-fn count(rows: usize) -> String {
-    if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") }
-}
-
-fn reasons(report: &Report) -> Vec<String> {
-    let line = |entry: &import::report::Count<import::Reason>| {
-        format!("{} skipped: {}", count(entry.count), entry.kind.summary())
-    };
-    report.reasons.iter().map(line).collect()
-}
-
-/// Whether more than `max_drop` percent of the units on offer would vanish.
-fn is_too_much(planned: &Replacement, max_drop: u8) -> bool {
-    planned.removed.saturating_mul(100) > planned.before.saturating_mul(usize::from(max_drop))
+    let guard = Guard { max_drop: arguments.max_drop, force: arguments.force };
+    let objection = guard.objection(planned, report)?;
+    Some(Failure {
+        lines: objection.lines,
+        ..Failure::usage(format!("{}; nothing was changed", objection.message)).hint(objection.hint)
+    })
 }
 
 pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Dealer, Failure> {
@@ -258,7 +225,42 @@ pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Deale
     })
 }
 
-fn parse(path: &Path, targets: &[Target]) -> Result<Sorted, Failure> {
+/// A preset by its name.
+fn preset(name: &str) -> Result<Preset, String> {
+    Preset::from_name(name).ok_or_else(|| format!("must be one of {}", Preset::NAMES.join(", ")))
+}
+
+/// Reads a mapping file.
+///
+/// # Errors
+/// Every mistake in it.
+pub(super) fn load_mapping(path: &Path) -> Result<Mapping, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!("cannot read the mapping {}: {error}", path.display()))
+    })?;
+    Mapping::parse(&text).map_err(|mistakes| {
+        let at = |mistake: &Mistake| match mistake.line {
+            Some(line) => format!("{}:{line}: {mistake}", path.display()),
+            None => format!("{}: {mistake}", path.display()),
+        };
+        let lines = mistakes.iter().map(at).collect();
+        let failure = Failure::usage("the mapping has mistakes").hint(
+            "write one with tradepost import FEED --dry-run --save-mapping FILE and change it",
+        );
+        Failure { lines, ..failure }
+    })
+}
+
+/// Writes a mapping where no file is yet.
+fn save_mapping(path: &Path, mapping: &Mapping) -> Result<(), Failure> {
+    let mut file = File::options().write(true).create_new(true).open(path).map_err(|error| {
+        Failure::usage(format!("cannot write the mapping {}: {error}", path.display()))
+            .hint("name a file that does not exist yet")
+    })?;
+    file.write_all(mapping.to_toml().as_bytes()).map_err(|error| Failure::fault(&error))
+}
+
+fn parse(path: &Path, targets: &[Target], mapping: Option<&Mapping>) -> Result<Sorted, Failure> {
     let failed = |error: io::Error| {
         Failure::usage(format!("cannot read the feed {}: {error}", path.display()))
             .hint("name a readable file, or - for standard input")
@@ -267,7 +269,7 @@ fn parse(path: &Path, targets: &[Target]) -> Result<Sorted, Failure> {
         // What flows cannot be read a second time, so it is kept.
         let mut bytes = Vec::new();
         io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
-        return read(Cursor::new(bytes), targets);
+        return read(Cursor::new(bytes), targets, mapping);
     }
     let file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
@@ -277,13 +279,17 @@ fn parse(path: &Path, targets: &[Target]) -> Result<Sorted, Failure> {
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     bar.set_message("reading");
-    let sorted = read(bar.wrap_read(file), targets);
+    let sorted = read(bar.wrap_read(file), targets, mapping);
     bar.finish_and_clear();
     sorted
 }
 
-fn read(source: impl Read + Seek, targets: &[Target]) -> Result<Sorted, Failure> {
-    import::read(source, targets, Clock::system().now())
+fn read(
+    source: impl Read + Seek,
+    targets: &[Target],
+    mapping: Option<&Mapping>,
+) -> Result<Sorted, Failure> {
+    import::read_as(source, targets, mapping, Clock::system().now())
         .map_err(|unreadable| Failure::usage(unreadable.message).hint(unreadable.hint))
 }
 
@@ -331,6 +337,10 @@ fn print(output: Output, changes: &[Change<'_>], unplaced: &Report, arguments: &
         }
         if !report.ignored_columns.is_empty() {
             output.talk(format!("ignored columns: {}", report.ignored_columns.join(", ")));
+        }
+        if let Some(preset) = report.preset {
+            let choice = if preset.guessed { "; --preset names another" } else { "" };
+            output.talk(format!("{preset} of its headings{choice}"));
         }
         for doubt in &report.doubts {
             output.talk(format!("taken by --force: {doubt}"));
@@ -445,153 +455,4 @@ fn tables(fit: Fit, replacement: Replacement, report: &Report) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn planned(before: usize, removed: usize) -> Replacement {
-        Replacement { before, removed, ..Replacement::default() }
-    }
-
-    fn report(rows: usize, accepted: usize) -> Report {
-        Report { rows, accepted, ..Report::default() }
-    }
-
-    /// The arguments with which a feed is imported, after those that name it.
-    fn arguments(more: &[&str]) -> Arguments {
-        #[derive(clap::Parser)]
-        struct Line {
-            #[command(flatten)]
-            arguments: Arguments,
-        }
-        let line = ["import", "feed.csv"].iter().chain(more);
-        <Line as clap::Parser>::try_parse_from(line).unwrap().arguments
-    }
-
-    fn target() -> Target {
-        let rooftop = import::Rooftop { name: "Acme".into(), feed_names: Vec::new(), fees: 0 };
-        Target { dealer_id: "acme".into(), name: "Acme".into(), rooftops: vec![rooftop] }
-    }
-
-    fn feed(text: &str) -> Feed {
-        let now = "2026-11-20T17:00:00Z".parse().unwrap();
-        let sorted = import::read(Cursor::new(text), &[target()], now).unwrap();
-        sorted.feeds.into_iter().next().unwrap()
-    }
-
-    #[test]
-    fn a_feed_is_refused_only_when_more_than_the_permitted_share_vanishes() {
-        for (before, removed, max_drop, refused) in [
-            (0, 0, Some(0), false),
-            (100, 25, None, false),
-            (100, 26, None, true),
-            (100, 50, Some(50), false),
-            (100, 51, Some(50), true),
-            (3, 2, Some(50), true),
-            (100, 1, Some(0), true),
-            (100, 100, Some(100), false),
-        ] {
-            let planned = planned(before, removed);
-            let option = max_drop.map(|percent: u8| format!("--max-drop={percent}"));
-            let arguments = arguments(&option.iter().map(String::as_str).collect::<Vec<_>>());
-            let failure = refusal(&planned, &arguments, &report(9, 9));
-            assert_eq!(failure.is_some(), refused, "{planned:?} {max_drop:?}");
-            if let Some(failure) = failure {
-                assert_eq!(failure.exit, 2);
-                assert!(failure.hint.unwrap().contains("--max-drop"));
-            }
-        }
-    }
-
-    #[test]
-    fn a_feed_without_an_offer_is_refused_whatever_may_vanish() {
-        let arguments = arguments(&["--max-drop=100", "--force"]);
-        let failure = refusal(&planned(0, 0), &arguments, &report(9, 0)).unwrap();
-        assert_eq!(failure.exit, 2);
-        assert!(failure.message.contains("none of the feed's rows"));
-        let sold = Report { sold: 9, ..report(9, 0) };
-        let failure = refusal(&planned(0, 0), &arguments, &sold).unwrap();
-        assert_eq!(failure.lines, ["9 rows marked as sold"]);
-        let failure = refusal(&planned(0, 0), &arguments, &report(0, 0)).unwrap();
-        assert_eq!(failure.message, "the feed has no rows; nothing was changed");
-    }
-
-    #[test]
-    fn a_feed_that_looks_incomplete_is_refused_with_what_was_found_and_taken_by_force() {
-        const HEADING: &str = "Stock,VIN,Make,Model,Type,Price\n";
-        const ROW: &str = "A1,1HGCV1F33NA000003,Honda,Accord,Used,20000\n";
-        const OTHER: &str = "A2,1HGCV1F35NA000004,Honda,Accord,Used,20000\n";
-        for (text, found) in [
-            (format!("{HEADING}{ROW}"), ""),
-            (format!("{HEADING}{ROW}A2,1HGCV1F35NA000004,Hon"), "ends in the middle of line 3"),
-            (
-                format!("{HEADING}{ROW}A2,,Honda,\"Accord,Used,1\n"),
-                "opens in line 3 is never closed",
-            ),
-            (format!("{}{}", HEADING.replace("Type", "Kind"), ROW), "understood as the condition"),
-            (format!("{}{}", HEADING.replace("VIN", "Frame"), ROW), "understood as the VIN"),
-            (
-                format!("{HEADING}{}{}", ROW.replace("Honda", ""), OTHER.replace("Honda", "")),
-                "2 of 2 units have no make, from \"Make\"",
-            ),
-            (format!("{HEADING}{}{OTHER}", ROW.replace("Honda", "")), ""),
-            (format!("{HEADING}{}", ROW.replace("Accord", " - ")), "1 of 1 units have no model"),
-            (format!("{HEADING}{}", ROW.replace("20000", "0")), "1 of 1 units have no price"),
-            (format!("{HEADING}{}", ROW.replace("20000", "20000 EUR")), "have no price"),
-            (format!("{HEADING}{}", ROW.replace("20000", "Call us")), ""),
-            (
-                r#"[{"stock":"A1","vin":"1HGCV1F33NA000003","make":"Honda","model":"Accord",
-                    "condition":"used","price":1000},{"stock":"A2""#
-                    .to_owned(),
-                "middle of the JSON, at line 2",
-            ),
-        ] {
-            let feed = feed(&text);
-            let failure = refusal(&planned(0, 0), &arguments(&[]), &feed.report);
-            let lines = failure.map(|failure| failure.lines).unwrap_or_default();
-            assert_eq!(lines.is_empty(), found.is_empty(), "{text}: {lines:?}");
-            let first = lines.first().cloned().unwrap_or_default();
-            assert!(first.contains(found), "{text}: {first}");
-            let forced = refusal(&planned(0, 0), &arguments(&["--force"]), &feed.report);
-            assert!(forced.is_none(), "{text}");
-        }
-    }
-
-    #[test]
-    fn people_read_the_counts_the_first_skipped_rows_and_every_kind_of_warning() {
-        let mut text = String::from("Stock,Status,Year,Price\nA1,,soon,20000\n");
-        for index in 0..SHOWN + 5 {
-            text.push_str(&format!("B{index},In Production,,\n"));
-        }
-        let text = tables(Fit::Unbounded, planned(7, 3), &feed(&text).report);
-        let [summary, changes, skips, warnings] = text.as_slice() else { panic!("{text:?}") };
-        assert!(summary.contains("26") && summary.contains("25"), "{summary}");
-        assert!(changes.contains('7') && changes.contains('3'), "{changes}");
-        assert_eq!(skips.matches("in_production").count(), SHOWN, "{skips}");
-        assert!(warnings.contains("line 2") && warnings.contains("model year"), "{warnings}");
-    }
-
-    #[test]
-    fn an_explanation_shows_what_fed_each_field_and_what_fed_nothing() {
-        let feed = feed(
-            "Stock,Type,Internet_Price,SellingPrice,Invoice,Paint,Image[0].URL,Photo 2\n\
-             A1,Used,,20000,1,Red,https://a.example/1.jpg,https://a.example/2.jpg\n\
-             A2,N/A,NULL,21000,2,,,\n",
-        );
-        assert_eq!(feed.units[0].vehicle.photos.len(), 2);
-        let text = explanation(Fit::Unbounded, &feed.report).join("\n\n");
-        expect_test::expect![[r#"
-            FIELD       FULL  UNITS  FROM COLUMN (ROWS)
-            stock       100%      2  Stock (2)
-            vehicle_id  100%      2
-            rooftop     100%      2
-            condition    50%      1  Type (1)
-            status      100%      2
-            price       100%      2  Internet_Price (0), SellingPrice (2)
-            photos       50%      1  Image[0].URL (1), Photo 2 (1)
-
-            ROWS  COLUMN THAT FED NOTHING
-               2  Invoice
-               1  Paint"#]]
-        .assert_eq(&text);
-    }
-}
+mod tests;

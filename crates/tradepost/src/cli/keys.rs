@@ -60,7 +60,8 @@ struct Create {
     /// The caller's name: its limits, leads and idempotency keys are kept under it.
     #[arg(long, value_parser = name)]
     name: String,
-    /// What the key permits: dealer:read, inventory:read, lead:write, tasks:read, tasks:write.
+    /// What the key permits: dealer:read, inventory:read, lead:write, feed:write, tasks:read,
+    /// tasks:write.
     /// Repeat it for more; without it the key permits everything.
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope)]
     scopes: Vec<Scope>,

@@ -21,8 +21,9 @@ use super::output::Failure;
 use super::place::Place;
 use super::{Context, Outcome, check_config, dealers};
 use crate::config::{Config, Server};
+use crate::feeds::Feeds;
 use crate::log::Log;
-use crate::wiring::{self, Wiring};
+use crate::wiring::Wiring;
 
 mod demo;
 mod desk;
@@ -148,7 +149,7 @@ async fn serve(
     let wiring = Arc::new(wiring);
     let stop = stop_signal().map_err(|error| Failure::fault(&error))?;
     let tls = reload.tls.clone();
-    tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone()));
+    tokio::spawn(keep_fresh(Arc::clone(&desk), tls.clone(), Arc::clone(&wiring.feeds)));
     tokio::spawn(reload::follow(hangups, Arc::new(reload), Arc::clone(&wiring)));
     // Dropped when deliveries are to stop.
     let (stop_deliveries, deliveries_stopped) = tokio::sync::watch::channel(());
@@ -164,6 +165,11 @@ async fn serve(
     deliveries.spawn({
         let stopped = stopped.clone();
         keep_going("leads", move || Arc::clone(&leads).run(stopped(), grace))
+    });
+    let feeds = Arc::clone(&wiring.feeds);
+    deliveries.spawn({
+        let stopped = stopped.clone();
+        keep_going("feeds", move || Arc::clone(&feeds).run(stopped()))
     });
     for notices in &wiring.notices {
         let notices = Arc::clone(notices);
@@ -195,7 +201,7 @@ async fn serve(
             http::server::serve(listener, router, &server.http(), std::future::pending()).await;
         })
     });
-    http::server::serve(listener, wiring::site(desk), &server.http(), stop).await;
+    http::server::serve(listener, wiring.site(), &server.http(), stop).await;
     for watched in watched.into_iter().chain(console) {
         watched.abort();
     }
@@ -211,10 +217,13 @@ pub(super) fn for_operators(server: &Server) -> Server {
     Server { max_connections: CONNECTIONS, connections_per_address: CONNECTIONS, ..server.clone() }
 }
 
-async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>) {
+async fn keep_fresh(desk: Arc<Desk>, tls: Option<Arc<Identity>>, feeds: Arc<Feeds>) {
     keep_going("what comes due by itself", || async {
         loop {
-            tokio::time::sleep(REFRESH).await;
+            tokio::select! {
+                () = tokio::time::sleep(REFRESH) => {}
+                () = feeds.taken() => {}
+            }
             let (fresh, tls) = (Arc::clone(&desk), tls.clone());
             // Building an index takes a while; requests must not wait for it.
             let refreshed = piece("taking over inventories", move || {

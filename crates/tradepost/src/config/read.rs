@@ -14,6 +14,7 @@ use super::Config;
 
 mod auth;
 mod delivery;
+mod feeds;
 mod leads;
 mod publisher;
 mod rooftop;
@@ -164,6 +165,7 @@ rate_limit = { zz = 0 }
 auth = { zz = 0, jwt = { zz = 0 }, certificates = [{ zz = 0 }] }
 card_signing = { zz = 0 }
 deliveries = [{ zz = 0, adf = { zz = 0 } }]
+feeds = [{ zz = 0 }]
 [[dealers.rooftops]]
 zz = 0
 geo = { zz = 0 }
@@ -184,7 +186,7 @@ scope = { zz = 0 }
         let known = known_keys(planted);
         // Every table of the plant has answered, and none has been forgotten: a key whose value
         // is a table must be among the planted ones.
-        assert_eq!(planted.matches("zz").count(), 32);
+        assert_eq!(planted.matches("zz").count(), 33);
         assert!(known.len() > 70, "{}", known.len());
         let documented: BTreeSet<_> = TEMPLATE.lines().flat_map(keys_of).collect();
         let missing: Vec<_> = known.iter().filter(|key| !documented.contains(*key)).collect();

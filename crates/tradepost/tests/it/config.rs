@@ -500,7 +500,7 @@ fn certificates_are_meant_by_one_thing_and_need_an_authority() {
             9: dealers[0].auth.certificates[2].fingerprint: must be the SHA-256 of the certificate: sha256: and 64 hexadecimal digits
             10: dealers[0].auth.certificates[3].dns: must be a host name without scheme and port, such as cars.example.com
             11: dealers[0].auth.certificates[4].uri: must be an absolute URI such as spiffe://example.com/agent
-            11: dealers[0].auth.certificates[4].scopes[0]: must be one of dealer:read, inventory:read, lead:write, tasks:read, tasks:write
+            11: dealers[0].auth.certificates[4].scopes[0]: must be one of dealer:read, inventory:read, lead:write, feed:write, tasks:read, tasks:write
             13: dealers[0].auth.certificates[6].scopes: must have at least 1 item
         "#]],
     );

@@ -30,6 +30,7 @@ mod decisions;
 mod delivery;
 mod examples;
 mod fairness;
+mod feeds;
 mod grpc;
 mod hostile;
 mod http2;

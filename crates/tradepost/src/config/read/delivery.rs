@@ -266,7 +266,7 @@ fn check_keys(value: &Value, way: Option<Way>, at: &At<'_>, problems: &mut Probl
 }
 
 /// A secret that stands in one of two places.
-fn one(
+pub(super) fn one(
     value: &Value,
     (key, text): (&str, Option<String>),
     (file_key, file): (&str, Option<String>),

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::SignedDuration;
+use tradepost_dealer::import::PriceTruth;
 use tradepost_dealer::settings::{Dealer as Terms, SearchPolicy};
 use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::{Skill, Version};
@@ -12,7 +13,7 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{self, duration, line, prose, reject, whole, words};
-use super::{auth, delivery, leads, rooftop};
+use super::{auth, delivery, feeds, leads, rooftop};
 use crate::config::{CardSigning, Console, Dealer, RateLimit, Server, Tls, WebOrigin};
 
 const DAY: i64 = 24;
@@ -187,14 +188,17 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         optional "leads" => leads: leads::leads,
         optional "rate_limit" => rate_limit: read_rate_limit,
         optional "tombstone_lifetime" => tombstone_lifetime: duration(NOTHING, TEN_YEARS),
+        optional "price_truth" => price_truth: parse::word::<PriceTruth>,
         optional "require_version" => require_version: parse::boolean,
         optional "http_json" => http_json: parse::boolean,
         optional "strict_output_modes" => strict_output_modes: parse::boolean,
         optional "auth" => auth: auth::auth,
         optional "card_signing" => card_signing: read_card_signing,
         optional "deliveries" => deliveries: delivery::deliveries,
+        optional "feeds" => feeds: feeds::feeds,
     });
     delivery::check_rooftops(value, at, problems);
+    feeds::check_uploads(value, at, problems);
     let speaks = |version| versions.as_ref().is_none_or(|versions| versions.contains(&version));
     if http_json == Some(true) && !speaks(Version::V1_0) {
         let message = "needs \"1.0\" among the versions; later ones have no HTTP+JSON binding";
@@ -215,6 +219,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
             leads: leads.unwrap_or_default(),
             // C-23
             tombstone_lifetime: tombstone_lifetime.unwrap_or(SignedDuration::from_hours(90 * DAY)),
+            price_truth: price_truth.unwrap_or(PriceTruth::Warn),
         },
         hosts: hosts.unwrap_or_default(),
         public_url,
@@ -229,6 +234,7 @@ fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer>
         auth: auth.unwrap_or_default(),
         card_signing,
         deliveries: deliveries.unwrap_or_default(),
+        feeds: feeds.unwrap_or_default(),
     })
 }
 

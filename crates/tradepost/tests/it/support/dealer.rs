@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use tradepost::config::{Auth, Config, Dealer, RateLimit, Server};
-use tradepost_dealer::import::Unit;
+use tradepost_dealer::import::{PriceTruth, Unit};
 use tradepost_dealer::settings::{
     Appointments, Dealer as Terms, LeadPolicy, Rooftop, SearchPolicy,
 };
@@ -64,6 +64,7 @@ pub fn config() -> Config {
                     ..LeadPolicy::default()
                 },
                 tombstone_lifetime: hours(24 * 90),
+                price_truth: PriceTruth::Warn,
             },
             hosts: Vec::new(),
             public_url: Some("https://demo-toyota.example.com".to_owned()),
@@ -78,6 +79,7 @@ pub fn config() -> Config {
             auth: Auth::default(),
             card_signing: None,
             deliveries: Vec::new(),
+            feeds: Vec::new(),
         }],
     }
 }

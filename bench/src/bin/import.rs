@@ -1,0 +1,65 @@
+//! How long reading a feed takes beside a bare `csv` reader on the same file, in turns in one run, and
+//! how much memory it needs beside the listings that come of it. Prints Markdown.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tradepost_dealer::demo::{self, feed::formats::Format};
+use tradepost_dealer::import;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or("usage: import FILE ROWS ROUNDS")?;
+    let rows: usize = arguments.next().ok_or("how many rows?")?.parse()?;
+    let rounds: usize = arguments.next().ok_or("how many rounds?")?.parse()?;
+    let path = Path::new(&path);
+    let now = "2026-11-20T17:00:00Z".parse()?;
+    // Sold units are rows, too: about one for each twelve on offer.
+    let units = demo::units(rows * 12 / 13, 1, now);
+    std::fs::write(path, Format::HomeNet.write(&units)?)?;
+    let rows = units.len();
+    drop(units);
+    let (mut bare, mut feed) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let begun = Instant::now();
+        let mut reader = csv::Reader::from_reader(File::open(path)?);
+        let mut record = csv::StringRecord::new();
+        let mut count = 0;
+        while reader.read_record(&mut record)? {
+            count += 1;
+        }
+        bare.push(begun.elapsed());
+        let begun = Instant::now();
+        let sorted = import::read(File::open(path)?, &[demo::target()], now)?;
+        feed.push(begun.elapsed());
+        let taken: usize = sorted.feeds.iter().map(|feed| feed.units.len()).sum();
+        if (count, taken) != (rows, rows) {
+            return Err(format!("{count} rows, {taken} units, and not {rows}").into());
+        }
+    }
+    let (bare, feed) = (median(bare), median(feed));
+    let mut out = io::stdout().lock();
+    writeln!(out, "| reader | rows | file MB | median ms | ratio |\n|---|---:|---:|---:|---:|")?;
+    let size = std::fs::metadata(path)?.len() as f64 / 1e6;
+    let ratio = feed.as_secs_f64() / bare.as_secs_f64();
+    for (name, time, ratio) in [("bare csv", bare, 1.0), ("tradepost", feed, ratio)] {
+        let milliseconds = time.as_secs_f64() * 1e3;
+        writeln!(out, "| {name} | {rows} | {size:.1} | {milliseconds:.1} | {ratio:.2} |")?;
+    }
+    writeln!(out, "\n{} resident at most.", resident()?)?;
+    Ok(())
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// The most memory that the process has had, as Linux says it.
+fn resident() -> io::Result<String> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    Ok(line.unwrap_or("unknown").trim().to_owned())
+}

@@ -1,0 +1,433 @@
+//! The inventory in each of the formats of the field, as those who export it write it.
+
+use std::fmt::Write as _;
+use std::io;
+
+use quick_xml::escape::escape;
+use tradepost_wire::aap::Vehicle;
+use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::words;
+
+use super::{aap_json, homenet};
+use crate::import::{Preset, Unit};
+
+words! {
+    /// A format, and how it is written.
+    pub enum Format {
+        /// HomeNet's table, between commas.
+        HomeNet = "homenet",
+        /// vAuto's table, between commas.
+        VAuto = "vauto",
+        /// Google vehicle listings between commas.
+        GoogleListings = "google-listings",
+        /// Google vehicle listings between tabs.
+        GoogleListingsTsv = "google-listings-tsv",
+        /// Google vehicle ads between tabs.
+        GoogleAds = "google-ads",
+        /// Google vehicle ads as RSS.
+        GoogleAdsXml = "google-ads-xml",
+        /// Meta's catalogue between commas.
+        Meta = "meta",
+        /// Meta's catalogue between tabs.
+        MetaTsv = "meta-tsv",
+        /// Meta's catalogue as XML.
+        MetaXml = "meta-xml",
+        /// AutoTrader's table between bars, without a heading.
+        AutoTrader = "autotrader",
+        /// The vehicles of AAP.
+        AapJson = "aap-json",
+    }
+}
+
+impl Format {
+    /// What reads it.
+    #[must_use]
+    pub const fn preset(self) -> Preset {
+        match self {
+            Self::HomeNet => Preset::HomeNet,
+            Self::VAuto => Preset::VAuto,
+            Self::GoogleListings | Self::GoogleListingsTsv => Preset::GoogleListings,
+            Self::GoogleAds | Self::GoogleAdsXml => Preset::GoogleAds,
+            Self::Meta | Self::MetaTsv | Self::MetaXml => Preset::Meta,
+            Self::AutoTrader => Preset::AutoTrader,
+            Self::AapJson => Preset::AapJson,
+        }
+    }
+
+    /// Writes the units. Sold ones are left out where the format has no word for them.
+    ///
+    /// # Errors
+    /// Never in practice: writing to memory does not fail.
+    pub fn write(self, units: &[Unit]) -> io::Result<Vec<u8>> {
+        match self {
+            Self::HomeNet => homenet(units, b','),
+            Self::AapJson => Ok(aap_json(units)?),
+            Self::VAuto => table(units, VAUTO, b',', true),
+            Self::GoogleListings => table(&on_offer(units), GOOGLE_LISTINGS, b',', true),
+            Self::GoogleListingsTsv => table(&on_offer(units), GOOGLE_LISTINGS, b'\t', true),
+            Self::GoogleAds => table(&on_offer(units), GOOGLE_ADS, b'\t', true),
+            Self::GoogleAdsXml => Ok(rss(&on_offer(units))),
+            Self::Meta => table(&on_offer(units), META, b',', true),
+            Self::MetaTsv => table(&on_offer(units), META, b'\t', true),
+            Self::MetaXml => Ok(listings(&on_offer(units))),
+            Self::AutoTrader => table(&on_offer(units), AUTOTRADER, b'|', false),
+        }
+    }
+}
+
+fn on_offer(units: &[Unit]) -> Vec<Unit> {
+    units.iter().filter(|unit| !unit.sold).cloned().collect()
+}
+
+/// A column: what it is called, and what is in it.
+type Column = (&'static str, Cell);
+
+/// What is in a column.
+#[derive(Clone, Copy)]
+enum Cell {
+    /// What this makes of the unit.
+    Of(fn(&Unit) -> String),
+    /// The photo with this number, from 0.
+    Photo(usize),
+    /// What nobody here can say.
+    Nothing,
+}
+
+impl Cell {
+    fn of(self, unit: &Unit) -> String {
+        match self {
+            Self::Of(write) => write(unit),
+            Self::Photo(place) => unit.vehicle.photos.get(place).cloned().unwrap_or_default(),
+            Self::Nothing => String::new(),
+        }
+    }
+}
+
+fn table(
+    units: &[Unit],
+    columns: &[Column],
+    delimiter: u8,
+    has_heading: bool,
+) -> io::Result<Vec<u8>> {
+    let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
+    if has_heading {
+        writer.write_record(columns.iter().map(|(name, _)| name))?;
+    }
+    for unit in units {
+        writer.write_record(columns.iter().map(|(_, cell)| cell.of(unit)))?;
+    }
+    writer.into_inner().map_err(|error| error.into_error())
+}
+
+fn rss(units: &[Unit]) -> Vec<u8> {
+    let mut out = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <rss version=\"2.0\" xmlns:g=\"http://base.google.com/ns/1.0\">\n<channel>\n\
+         <title>Larkspur Motors</title>\n<link>https://www.larkspur-motors.example/</link>\n",
+    );
+    for unit in units {
+        out.push_str("<item>\n");
+        for (name, cell) in GOOGLE_ADS {
+            match *name {
+                "additional_image_link" => {
+                    for photo in unit.vehicle.photos.iter().skip(1) {
+                        element(&mut out, "g:additional_image_link", photo);
+                    }
+                }
+                "vehicle_option" => {
+                    for feature in &unit.vehicle.features {
+                        element(&mut out, "g:vehicle_option", feature);
+                    }
+                }
+                "description" | "title" | "link" => element(&mut out, name, &cell.of(unit)),
+                _ => element(&mut out, &format!("g:{name}"), &cell.of(unit)),
+            }
+        }
+        out.push_str("</item>\n");
+    }
+    out.push_str("</channel>\n</rss>\n");
+    out.into_bytes()
+}
+
+fn listings(units: &[Unit]) -> Vec<u8> {
+    let mut out = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<listings>\n<title>Larkspur Motors</title>\n",
+    );
+    for unit in units {
+        out.push_str("<listing>\n");
+        for (name, cell) in META {
+            let text = cell.of(unit);
+            match name.split_once('.') {
+                Some((around, inner)) if !text.is_empty() => {
+                    let bare = |name: &'static str| name.split('[').next().unwrap_or_default();
+                    let (around, inner) = (bare(around), bare(inner));
+                    let _ = write!(out, "<{around}>");
+                    element(&mut out, inner, &text);
+                    let _ = writeln!(out, "</{around}>");
+                }
+                Some(_) => {}
+                None => element(&mut out, name, &text),
+            }
+        }
+        out.push_str("</listing>\n");
+    }
+    out.push_str("</listings>\n");
+    out.into_bytes()
+}
+
+fn element(out: &mut String, name: &str, text: &str) {
+    if !text.is_empty() {
+        let _ = writeln!(out, "<{name}>{}</{name}>", escape(text));
+    }
+}
+
+fn text(value: Option<&String>) -> String {
+    value.cloned().unwrap_or_default()
+}
+
+fn number(value: Option<u32>) -> String {
+    value.map(|number| number.to_string()).unwrap_or_default()
+}
+
+fn dollars(value: Option<u32>) -> String {
+    value.map(|number| format!("{number} USD")).unwrap_or_default()
+}
+
+fn year(v: &Vehicle) -> String {
+    v.year.map(|year| year.to_string()).unwrap_or_default()
+}
+
+fn is_new(v: &Vehicle) -> bool {
+    v.condition == Some(AnyCondition::New)
+}
+
+fn is_certified(v: &Vehicle) -> bool {
+    v.condition == Some(AnyCondition::Cpo)
+}
+
+fn either(truth: bool, yes: &str, no: &str) -> String {
+    if truth { yes } else { no }.to_owned()
+}
+
+fn upper(value: Option<&String>) -> String {
+    text(value).to_uppercase()
+}
+
+const VAUTO: &[Column] = &[
+    ("DealerId", Cell::Nothing),
+    ("VIN", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("Stock #", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("New/Used", Cell::Of(|u| either(is_new(&u.vehicle), "N", "U"))),
+    ("Year", Cell::Of(|u| year(&u.vehicle))),
+    ("Make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("Model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("Model Number", Cell::Nothing),
+    ("Series", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("Body", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
+    ("Transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
+    ("Odometer", Cell::Of(|u| number(u.vehicle.mileage))),
+    ("Engine", Cell::Of(|u| text(u.vehicle.engine.as_ref()))),
+    ("Engine Displacement", Cell::Nothing),
+    ("Engine Cylinder Ct", Cell::Nothing),
+    ("Drivetrain Desc", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("Fuel", Cell::Of(|u| text(u.vehicle.fuel.as_ref()))),
+    ("City MPG", Cell::Of(|u| number(u.vehicle.city_mpg))),
+    ("Highway MPG", Cell::Of(|u| number(u.vehicle.highway_mpg))),
+    ("Color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("Interior Color", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("Invoice", Cell::Nothing),
+    ("MSRP", Cell::Of(|u| number(u.vehicle.msrp))),
+    ("Book Value", Cell::Nothing),
+    ("Price", Cell::Of(|u| number(u.vehicle.list_price))),
+    ("Other Price", Cell::Nothing),
+    ("Internet Price", Cell::Nothing),
+    ("Inventory Date", Cell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
+    ("Certified", Cell::Of(|u| either(is_certified(&u.vehicle), "True", "False"))),
+    ("Certification", Cell::Nothing),
+    ("Status", Cell::Of(status)),
+    ("Description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("Features", Cell::Of(|u| u.vehicle.features.join("|"))),
+    ("Photo Url List", Cell::Of(|u| u.vehicle.photos.join("|"))),
+    ("Vehicle Detail Link", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+    ("Dealer Name", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+];
+
+const GOOGLE_LISTINGS: &[Column] = &[
+    ("vin", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("id", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("store_code", Cell::Of(|u| text(u.vehicle.dealer_id.as_ref()))),
+    ("dealership_name", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    ("dealership_address", Cell::Of(|_| "1 Main Street, Fairview, CA 94000, US".to_owned())),
+    ("image_link", Cell::Photo(0)),
+    ("additional_image_link", Cell::Of(more_photos)),
+    ("link", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+    ("date_in_stock", Cell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
+    ("price", Cell::Of(|u| dollars(u.vehicle.list_price))),
+    ("vehicle_msrp", Cell::Of(|u| dollars(u.vehicle.msrp))),
+    ("condition", Cell::Of(|u| either(is_new(&u.vehicle), "new", "used"))),
+    ("certified_pre_owned", Cell::Of(|u| either(is_certified(&u.vehicle), "yes", "no"))),
+    ("make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("year", Cell::Of(|u| year(&u.vehicle))),
+    ("mileage", Cell::Of(miles)),
+    ("exterior_color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("interior_color", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("body_style", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
+    ("engine", Cell::Of(|u| text(u.vehicle.engine.as_ref()))),
+    ("transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
+    ("drivetrain", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("fuel_type", Cell::Of(|u| text(u.vehicle.fuel.as_ref()))),
+    ("options", Cell::Of(|u| u.vehicle.features.join(","))),
+    ("description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
+];
+
+const GOOGLE_ADS: &[Column] = &[
+    ("id", Cell::Of(|u| text(u.vehicle.vehicle_id.as_ref()))),
+    ("title", Cell::Of(|u| u.vehicle.title())),
+    ("description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("google_product_category", Cell::Of(|_| "916".to_owned())),
+    ("vin", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("condition", Cell::Of(|u| either(is_new(&u.vehicle), "new", "used"))),
+    ("certified_pre-owned", Cell::Of(|u| either(is_certified(&u.vehicle), "yes", "no"))),
+    // Where a feed is of several stores, the code is a rooftop's; feed_names say which.
+    ("store_code", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    ("vehicle_fulfillment", Cell::Of(|u| format!("in_store:{}", text(u.vehicle.rooftop.as_ref())))),
+    ("brand", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("year", Cell::Of(|u| year(&u.vehicle))),
+    ("color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("mileage", Cell::Of(miles)),
+    ("body_style", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
+    ("engine", Cell::Of(fuel)),
+    ("vehicle_option", Cell::Of(|u| u.vehicle.features.join(","))),
+    ("price", Cell::Of(|u| dollars(u.vehicle.list_price))),
+    ("vehicle_msrp", Cell::Of(|u| dollars(u.vehicle.msrp))),
+    ("vehicle_all_in_price", Cell::Of(|u| dollars(u.vehicle.price))),
+    ("image_link", Cell::Photo(0)),
+    ("additional_image_link", Cell::Of(more_photos)),
+    ("link", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+    (
+        "link_template",
+        Cell::Of(|u| format!("{}?store={{store_code}}", text(u.vehicle.vdp_url.as_ref()))),
+    ),
+];
+
+const META: &[Column] = &[
+    ("vehicle_id", Cell::Of(|u| text(u.vehicle.vehicle_id.as_ref()))),
+    ("title", Cell::Of(|u| u.vehicle.title())),
+    ("description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("url", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+    ("make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("year", Cell::Of(|u| year(&u.vehicle))),
+    ("trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("mileage.value", Cell::Of(|u| number(u.vehicle.mileage))),
+    ("mileage.unit", Cell::Of(|_| "MI".to_owned())),
+    ("image[0].url", Cell::Photo(0)),
+    ("image[0].tag[0]", Cell::Of(|_| "Exterior".to_owned())),
+    ("image[1].url", Cell::Photo(1)),
+    ("image[2].url", Cell::Photo(2)),
+    ("image[3].url", Cell::Photo(3)),
+    ("image[4].url", Cell::Photo(4)),
+    ("image[5].url", Cell::Photo(5)),
+    ("image[6].url", Cell::Photo(6)),
+    ("image[7].url", Cell::Photo(7)),
+    ("transmission", Cell::Of(|u| upper(u.vehicle.transmission.as_ref()))),
+    ("fuel_type", Cell::Of(fuel)),
+    ("body_style", Cell::Of(|u| upper(u.vehicle.body.as_ref()))),
+    ("drivetrain", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("vin", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("stock_number", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("condition", Cell::Of(|_| "EXCELLENT".to_owned())),
+    ("price", Cell::Of(|u| dollars(u.vehicle.list_price))),
+    ("exterior_color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("interior_color", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("availability", Cell::Of(availability)),
+    ("date_first_on_lot", Cell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
+    (
+        "state_of_vehicle",
+        Cell::Of(|u| u.vehicle.condition.map(|c| c.to_string().to_uppercase()).unwrap_or_default()),
+    ),
+    ("dealer_name", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    (
+        "address",
+        Cell::Of(|_| {
+            "{addr1: '1 Main Street', city: 'Fairview', region: 'CA', postal_code: '94000', country: 'US'}".to_owned()
+        }),
+    ),
+];
+
+const AUTOTRADER: &[Column] = &[
+    // An id of AutoTrader's own; a rooftop's feed_names say whose it is.
+    ("DealerId", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    ("StockNumber", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("Year", Cell::Of(|u| year(&u.vehicle))),
+    ("Make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("Model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("Trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("VIN", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("Mileage", Cell::Of(|u| number(u.vehicle.mileage))),
+    ("Price", Cell::Of(|u| number(u.vehicle.list_price))),
+    ("ExteriorColor", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("InteriorColor", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("Transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
+    ("PhysicalImages", Cell::Nothing),
+    ("Descriptions", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("BodyType", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
+    ("EngineType", Cell::Of(|u| text(u.vehicle.engine.as_ref()))),
+    ("DriveType", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("FuelType", Cell::Of(|u| text(u.vehicle.fuel.as_ref()))),
+    ("Options", Cell::Of(|u| u.vehicle.features.join(","))),
+    ("ImageURL", Cell::Of(|u| u.vehicle.photos.join(","))),
+    ("VideoURL", Cell::Nothing),
+    ("VideoSource", Cell::Nothing),
+    ("NewUsed", Cell::Of(|u| either(is_new(&u.vehicle), "New", "Used"))),
+    ("Certified", Cell::Of(|u| either(is_certified(&u.vehicle), "Yes", "No"))),
+    ("MSRP", Cell::Of(|u| number(u.vehicle.msrp))),
+];
+
+fn more_photos(unit: &Unit) -> String {
+    unit.vehicle.photos.iter().skip(1).map(String::as_str).collect::<Vec<_>>().join(",")
+}
+
+fn miles(unit: &Unit) -> String {
+    unit.vehicle
+        .mileage
+        .map(|miles| format!("{} miles", super::with_commas(miles)))
+        .unwrap_or_default()
+}
+
+fn fuel(unit: &Unit) -> String {
+    match unit.vehicle.fuel.as_deref() {
+        Some("gas") => "GASOLINE",
+        Some("bev") => "ELECTRIC",
+        Some("phev") => "PLUGIN_HYBRID",
+        Some(other) => return other.to_uppercase(),
+        None => "",
+    }
+    .to_owned()
+}
+
+fn status(unit: &Unit) -> String {
+    match (unit.sold, unit.vehicle.status) {
+        (true, _) => "Sold",
+        (false, Some(Status::Available) | None) => "In Stock",
+        (false, Some(Status::InTransit)) => "In Transit",
+        (false, Some(Status::Pending)) => "Sale Pending",
+    }
+    .to_owned()
+}
+
+fn availability(unit: &Unit) -> String {
+    match unit.vehicle.status {
+        Some(Status::Available) | None => "AVAILABLE",
+        Some(Status::InTransit) => "IN_TRANSIT",
+        Some(Status::Pending) => "PENDING",
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests;

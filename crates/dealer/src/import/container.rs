@@ -1,0 +1,143 @@
+//! What a feed arrives in: as it is, or packed by gzip or zip. It is unpacked as it is read, once
+//! for each pass, and never as a whole.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use flate2::read::MultiGzDecoder;
+use zip::ZipArchive;
+
+use super::Unreadable;
+
+/// How much may come out of a small package, in bytes.
+const FREE: u64 = 64 * 1024 * 1024;
+
+/// How many times its size may come out of a larger one. Tables shrink to a tenth, and hardly any
+/// to a fiftieth; what shrinks further is made to fill a disk or a memory.
+const GREATEST_RATIO: u64 = 200;
+
+/// How much may come out at all, in bytes.
+const GREATEST: u64 = 4 * 1024 * 1024 * 1024;
+
+/// How many entries of an archive are looked at for the one that is the feed.
+const MOST_ENTRIES: usize = 1_000;
+
+const HINT: &str = "pack one file with gzip or zip, or none";
+
+/// A file, and how it is packed.
+pub(super) struct Packed<R> {
+    form: Form<R>,
+    /// How many bytes may come out.
+    most: u64,
+}
+
+enum Form<R> {
+    Plain(R),
+    Gzip(R),
+    /// With the place of the one entry that is the feed.
+    Zip(Box<ZipArchive<R>>, usize),
+}
+
+impl<R: Read + Seek> Packed<R> {
+    pub(super) fn open(mut source: R) -> Result<Self, Unreadable> {
+        let failed = |error: io::Error| super::decode::unreadable(&error);
+        let mut magic = [0; 4];
+        let count = fill(&mut source, &mut magic).map_err(failed)?;
+        source.rewind().map_err(failed)?;
+        let magic = magic.get(..count).unwrap_or_default();
+        let is_gzip = magic.starts_with(b"\x1f\x8b");
+        if !is_gzip && !magic.starts_with(b"PK\x03\x04") && !magic.starts_with(b"PK\x05\x06") {
+            return Ok(Self { form: Form::Plain(source), most: u64::MAX });
+        }
+        let size = source.seek(SeekFrom::End(0)).map_err(failed)?;
+        let most = FREE.max(size.saturating_mul(GREATEST_RATIO)).min(GREATEST);
+        if is_gzip {
+            return Ok(Self { form: Form::Gzip(source), most });
+        }
+        let mut archive = ZipArchive::new(source).map_err(|error| damaged(&error))?;
+        let place = the_feed(&mut archive)?;
+        Ok(Self { form: Form::Zip(Box::new(archive), place), most })
+    }
+
+    /// What is in it, from the beginning.
+    pub(super) fn unpack(&mut self) -> Result<Bounded<'_>, Unreadable> {
+        let text: Box<dyn Read + '_> = match &mut self.form {
+            Form::Plain(source) => {
+                source.rewind().map_err(|error| super::decode::unreadable(&error))?;
+                Box::new(source)
+            }
+            Form::Gzip(source) => {
+                source.rewind().map_err(|error| super::decode::unreadable(&error))?;
+                Box::new(MultiGzDecoder::new(source))
+            }
+            Form::Zip(archive, place) => {
+                Box::new(archive.by_index(*place).map_err(|error| damaged(&error))?)
+            }
+        };
+        Ok(Bounded { text, left: self.most })
+    }
+}
+
+fn fill(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    let mut found = Vec::new();
+    source.take(into.len() as u64).read_to_end(&mut found)?;
+    for (slot, byte) in into.iter_mut().zip(&found) {
+        *slot = *byte;
+    }
+    Ok(found.len())
+}
+
+fn damaged(error: &zip::result::ZipError) -> Unreadable {
+    Unreadable::new(format!("the archive cannot be read: {error}"), HINT)
+}
+
+/// The place of the one file that is not a packer's own.
+fn the_feed<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<usize, Unreadable> {
+    let names = archive.file_names().take(MOST_ENTRIES + 1);
+    let names: Vec<String> = names
+        .map(|name| name.map(Into::into))
+        .collect::<Result<_, _>>()
+        .map_err(|error| damaged(&error))?;
+    if names.len() > MOST_ENTRIES {
+        return Err(Unreadable::new("the archive holds too many files", HINT));
+    }
+    if names.iter().any(|name| name == "[Content_Types].xml") {
+        let hint = "export the sheet as CSV";
+        return Err(Unreadable::new("the file is a spreadsheet", hint));
+    }
+    let feeds: Vec<&String> = names
+        .iter()
+        .filter(|name| {
+            let own = name.rsplit('/').next().unwrap_or_default();
+            !own.is_empty() && !own.starts_with('.') && !name.starts_with("__MACOSX/")
+        })
+        .collect();
+    match feeds.as_slice() {
+        [name] => archive
+            .index_for_name(name)
+            .ok_or_else(|| Unreadable::new("the archive cannot be read", HINT)),
+        [] => Err(Unreadable::new("the archive holds no file", HINT)),
+        several => {
+            let message = format!("the archive holds {} files", several.len());
+            Err(Unreadable::new(message, HINT))
+        }
+    }
+}
+
+/// A text of which not more comes than can be meant.
+pub(super) struct Bounded<'p> {
+    text: Box<dyn Read + 'p>,
+    left: u64,
+}
+
+impl Read for Bounded<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.text.read(out)?;
+        self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
+            io::Error::other("it unpacks to more than such a file can hold of vehicles")
+        })?;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! A mapping as the text that it is read from.
+
+use std::fmt::Write as _;
+
+use super::{IGNORE, Mapping, Rule, Transform};
+use tradepost_wire::catalog::Vocabulary as _;
+
+impl Mapping {
+    /// The text that is read as this mapping again.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut out = String::from(
+            "# How the columns of a feed are understood; see docs/feeds.md. A heading counts by its\n\
+             # letters and digits, and \"ignore\" leaves a column alone.\n",
+        );
+        if let Some(preset) = self.preset {
+            line(&mut out, "preset", &quoted(preset.name()));
+        }
+        if !self.positions.is_empty() {
+            line(&mut out, "headings", &list(&self.positions));
+        }
+        if let Some(unbuilt) = self.unbuilt {
+            line(&mut out, "in_production", &quoted(unbuilt.name()));
+        }
+        if !self.columns.is_empty() {
+            out.push_str("\n[columns]\n");
+        }
+        for (heading, rule) in self.columns.values() {
+            line(&mut out, &quoted(heading), &written(rule));
+        }
+        if !self.constants.is_empty() {
+            out.push_str("\n[constants]\n");
+        }
+        for (column, text) in &self.constants {
+            line(&mut out, column.name(), &quoted(text));
+        }
+        if !self.names.is_empty() {
+            out.push_str("\n[names]\n");
+        }
+        for (theirs, ours) in &self.names {
+            line(&mut out, &quoted(theirs), &quoted(ours));
+        }
+        let parts = [
+            ("fees", self.price.fees),
+            ("add_ons", self.price.add_ons),
+            ("rebates", self.price.rebates),
+        ];
+        if parts.iter().any(|(_, part)| part.is_some()) {
+            out.push_str("\n[price]\n");
+        }
+        for (name, part) in parts {
+            if let Some(part) = part {
+                line(&mut out, name, &quoted(part.name()));
+            }
+        }
+        out
+    }
+}
+
+fn line(out: &mut String, key: &str, value: &str) {
+    let _ = writeln!(out, "{key} = {value}");
+}
+
+fn written(rule: &Rule) -> String {
+    let field = quoted(rule.column.map_or(IGNORE, |column| column.name()));
+    let Some(transform) = &rule.transform else {
+        return field;
+    };
+    let Transform { words, split, remove, prepend, append } = transform.as_ref();
+    let mut parts = vec![format!("field = {field}")];
+    if !words.is_empty() {
+        let words =
+            words.iter().map(|(said, meant)| format!("{} = {}", quoted(said), quoted(meant)));
+        parts.push(format!("words = {{ {} }}", words.collect::<Vec<_>>().join(", ")));
+    }
+    if !remove.is_empty() {
+        parts.push(format!("remove = {}", list(remove)));
+    }
+    for (key, text) in [("split", split), ("prepend", prepend), ("append", append)] {
+        parts.extend(text.as_ref().map(|text| format!("{key} = {}", quoted(text))));
+    }
+    format!("{{ {} }}", parts.join(", "))
+}
+
+fn list(texts: &[String]) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+/// A basic string (TOML 1.0, "String").
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            _ if character.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(character));
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+    out
+}
+
+impl Mapping {
+    /// Whether two say the same, in whatever order their headings are written.
+    #[cfg(test)]
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        let rules = |mapping: &Self| -> Vec<(String, Rule)> {
+            mapping.columns.iter().map(|(key, (_, rule))| (key.clone(), rule.clone())).collect()
+        };
+        rules(self) == rules(other)
+            && (&self.constants, &self.names, self.price, self.preset)
+                == (&other.constants, &other.names, other.price, other.preset)
+    }
+}

@@ -1,0 +1,226 @@
+//! XML: RSS, and whatever has an element for each vehicle. What stands in such an element becomes a
+//! cell under the names that lead to it: `mileage.value`. There are no entities but those of XML
+//! itself, and no document type.
+
+use std::cell::Cell;
+use std::io::{self, BufReader, Read};
+use std::rc::Rc;
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+
+use super::collect::Sorter;
+use super::columns::{Cells, ITEM};
+use super::report::Reason;
+use super::{MAX_CELL, MAX_ROW, Unreadable};
+
+/// The format's name in a report.
+const FORMAT: &str = "xml";
+
+/// What exports call the element of a vehicle.
+const ROWS: &[&str] =
+    &["item", "entry", "listing", "vehicle", "car", "auto", "unit", "record", "row"];
+
+/// How deep elements may stand in each other.
+const MAX_DEPTH: usize = 32;
+
+/// How many values a vehicle may have.
+const MAX_VALUES: usize = 2_000;
+
+const HINT: &str = "give RSS with an <item> for each vehicle, or XML with a <listing> or <vehicle> for \
+                    each";
+
+/// Reads XML, one vehicle at a time.
+pub(super) fn read(text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unreadable> {
+    sorter.format(FORMAT, None);
+    let since = Rc::new(Cell::new(0));
+    let guarded = Guarded { text, since: Rc::clone(&since) };
+    let mut reader = Reader::from_reader(BufReader::new(guarded));
+    let mut walk = Walk { sorter, path: Vec::new(), row: None, cells: Cells::new(), items: 0 };
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        let event = reader.read_event_into(&mut buffer).map_err(|error| {
+            let message = format!("the XML cannot be read after item {}: {error}", walk.items);
+            Unreadable::new(message, HINT)
+        })?;
+        if matches!(event, Event::Eof) {
+            return walk.end();
+        }
+        if walk.event(event)? {
+            since.set(0);
+        }
+    }
+}
+
+/// A text whose items have a greatest size.
+struct Guarded<R> {
+    text: R,
+    /// How many bytes have come since an item ended.
+    since: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Guarded<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.since.get() > MAX_ROW {
+            let message = format!("an item has more than {} MiB", MAX_ROW >> 20);
+            return Err(io::Error::other(message));
+        }
+        let count = self.text.read(out)?;
+        self.since.set(self.since.get() + count as u64);
+        Ok(count)
+    }
+}
+
+/// The element of a vehicle, as far as it has been read.
+struct Row {
+    /// How many elements are around it.
+    depth: usize,
+    /// Names and values in the order of the file.
+    values: Vec<(String, String)>,
+    /// Why it is no vehicle, if so.
+    trouble: Option<(Reason, String)>,
+}
+
+struct Walk<'s, 'a> {
+    sorter: &'s mut Sorter<'a>,
+    /// The elements that are open: the name, and its text so far.
+    path: Vec<(String, String)>,
+    row: Option<Row>,
+    cells: Cells,
+    items: usize,
+}
+
+impl Walk<'_, '_> {
+    /// Whether it was the end of a vehicle.
+    fn event(&mut self, event: Event<'_>) -> Result<bool, Unreadable> {
+        match event {
+            Event::Start(start) => self.start(&start)?,
+            Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::Eof => {}
+            Event::End(_) => return Ok(self.element_ends()),
+            Event::Text(text) => self.text(&text),
+            Event::CData(text) => self.text(&text),
+            Event::GeneralRef(reference) => {
+                let text = resolve(&reference).ok_or_else(|| {
+                    let message = format!("item {} has an entity of its own", self.items + 1);
+                    Unreadable::new(message, "write characters as they are, or as &#8364;")
+                })?;
+                self.text(&text);
+            }
+            Event::DocType(name) => {
+                let is_html = name.to_ascii_lowercase().starts_with("html");
+                let what = if is_html { "HTML, not a feed" } else { "XML with a document type" };
+                return Err(Unreadable::new(format!("the file is {what}"), HINT));
+            }
+        }
+        Ok(false)
+    }
+
+    fn start(&mut self, start: &BytesStart<'_>) -> Result<(), Unreadable> {
+        if self.path.len() >= MAX_DEPTH {
+            let message = format!("item {} has elements too deep", self.items + 1);
+            return Err(Unreadable::new(message, HINT));
+        }
+        let name = start.local_name().as_ref().to_lowercase();
+        if self.path.is_empty() && name == "html" {
+            return Err(Unreadable::new("the file is HTML, not a feed", HINT));
+        }
+        if self.row.is_none() && ROWS.contains(&name.as_str()) {
+            let row = Row { depth: self.path.len(), values: Vec::new(), trouble: None };
+            self.row = Some(row);
+        }
+        self.path.push((name, String::new()));
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) {
+        let Some(row) = &mut self.row else { return };
+        let Some((_, so_far)) = self.path.last_mut() else { return };
+        if so_far.len() + text.len() > MAX_CELL {
+            let message = format!("a value has more than {} KiB", MAX_CELL >> 10);
+            row.trouble.get_or_insert((Reason::OversizedCell, message));
+            return;
+        }
+        so_far.push_str(text);
+    }
+
+    fn element_ends(&mut self) -> bool {
+        let Some((name, text)) = self.path.pop() else { return false };
+        let Some(row) = &mut self.row else { return false };
+        if self.path.len() == row.depth {
+            self.take();
+            return true;
+        }
+        let text = text.trim();
+        if text.is_empty() {
+            return false;
+        }
+        if row.values.len() == MAX_VALUES {
+            let message = format!("it has more than {MAX_VALUES} values");
+            row.trouble.get_or_insert((Reason::OversizedCell, message));
+            return false;
+        }
+        let around = self.path.get(row.depth + 1..).unwrap_or_default();
+        let mut names: Vec<&str> = around.iter().map(|(name, _)| name.as_str()).collect();
+        names.push(&name);
+        row.values.push((names.join("."), text.to_owned()));
+        false
+    }
+
+    /// Takes the vehicle that has just ended.
+    fn take(&mut self) {
+        self.items += 1;
+        let Some(row) = self.row.take() else { return };
+        if let Some((reason, message)) = row.trouble {
+            return self.sorter.skip(self.items, reason, message);
+        }
+        let mut values: Vec<(&str, String)> = Vec::new();
+        for (name, text) in &row.values {
+            match values.iter_mut().find(|(other, _)| other == name) {
+                // What stands there several times is a list, whatever is in its items.
+                Some((_, texts)) => {
+                    if !texts.ends_with(ITEM) {
+                        texts.push(ITEM);
+                    }
+                    texts.push_str(text);
+                    texts.push(ITEM);
+                }
+                None => values.push((name, text.clone())),
+            }
+        }
+        if self.items == 1 {
+            self.sorter.guess(values.iter().map(|(name, _)| *name));
+        }
+        self.cells.clear();
+        for (name, text) in &values {
+            let heading = self.sorter.heading(name);
+            let text = if heading.is_list() { text } else { text.split(ITEM).next().unwrap_or("") };
+            self.cells.fill(&heading, text);
+        }
+        self.sorter.take(self.items, &mut self.cells);
+    }
+
+    fn end(self) -> Result<(), Unreadable> {
+        if !self.path.is_empty() {
+            let seen = format!("the file ends in the middle of the XML, after item {}", self.items);
+            if !self.sorter.has_units() {
+                return Err(Unreadable::new(seen, HINT));
+            }
+            self.sorter.truncated(seen);
+        } else if self.items == 0 {
+            return Err(Unreadable::new("the XML has no vehicles", HINT));
+        }
+        Ok(())
+    }
+}
+
+/// A character by its number, or one of XML's own five entities.
+fn resolve(reference: &BytesRef<'_>) -> Option<String> {
+    if reference.is_char_ref() {
+        return reference.resolve_char_ref().ok().flatten().map(String::from);
+    }
+    quick_xml::escape::resolve_xml_entity(reference).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests;

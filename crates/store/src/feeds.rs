@@ -1,0 +1,37 @@
+//! What those who bring inventories ask of the store.
+
+use tradepost_wire::fault::Fault;
+
+use super::Store;
+use super::tables::feeds::{FeedRun, FeedState};
+
+impl Store {
+    /// Where a feed is.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn feed_state(&self, dealer_id: &str, feed: &str) -> Result<FeedState, Fault> {
+        self.read(|db| db.feed_state(dealer_id, feed))
+    }
+
+    /// The last runs of a feed, the latest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn feed_runs(
+        &self,
+        dealer_id: &str,
+        feed: &str,
+        limit: u32,
+    ) -> Result<Vec<FeedRun>, Fault> {
+        self.read(|db| db.feed_runs(dealer_id, feed, limit))
+    }
+
+    /// How many feeds are stale.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn stale_feeds(&self) -> Result<u64, Fault> {
+        self.read(|db| db.stale_feeds())
+    }
+}

@@ -1,0 +1,289 @@
+//! Feeds that arrive by themselves: where each of them is, what became of its runs, and who is at work
+//! on a dealer's inventory.
+
+use jiff::Timestamp;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::words;
+
+use super::{Database, Transaction};
+use crate::sql::{Read, Row, params};
+
+/// The tables, as a migration.
+pub(crate) const SCHEMA: &str = "
+    CREATE TABLE feeds (
+        dealer_id   TEXT NOT NULL,
+        feed        TEXT NOT NULL,
+        mark        TEXT,               -- what was looked at last, in the words of its source
+        looked_at   INTEGER,
+        taken_at    INTEGER,            -- when it last was the inventory
+        stale_since INTEGER,
+        PRIMARY KEY (dealer_id, feed)
+    ) WITHOUT ROWID;
+    CREATE TABLE feed_runs (
+        run_id      TEXT PRIMARY KEY,
+        dealer_id   TEXT NOT NULL,
+        feed        TEXT NOT NULL,
+        began_at    INTEGER NOT NULL,
+        ended_at    INTEGER NOT NULL,
+        source      TEXT NOT NULL,      -- a file's name, or where it came from
+        outcome     TEXT NOT NULL,
+        message     TEXT,
+        report      TEXT NOT NULL       -- JSON
+    ) WITHOUT ROWID;
+    CREATE INDEX feed_runs_by_feed ON feed_runs (dealer_id, feed, began_at);
+    CREATE TABLE feed_leases (
+        dealer_id   TEXT PRIMARY KEY,
+        holder      TEXT NOT NULL,
+        until       INTEGER NOT NULL
+    ) WITHOUT ROWID;
+";
+
+/// How many runs of a feed are remembered.
+const REMEMBERED: u32 = 50;
+
+words! {
+    /// What became of a run.
+    pub enum FeedOutcome {
+        /// It is the inventory.
+        Taken = "taken",
+        /// It looks like an accident, and a person decides.
+        Held = "held",
+        /// It is no feed.
+        Unreadable = "unreadable",
+        /// It could not be had.
+        Failed = "failed",
+    }
+}
+
+/// A run of a feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedRun {
+    /// Its id.
+    pub run_id: String,
+    /// Whose feed.
+    pub dealer_id: String,
+    /// Its name.
+    pub feed: String,
+    /// When it began.
+    pub began_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// A file's name, or where it came from.
+    pub source: String,
+    /// What became of it.
+    pub outcome: FeedOutcome,
+    /// Why, unless it was taken.
+    pub message: Option<String>,
+    /// What changed and what became of each row, as JSON; `null` when it was not read.
+    pub report: String,
+}
+
+/// Where a feed is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FeedState {
+    /// What was looked at last, in the words of its source.
+    pub mark: Option<String>,
+    /// When somebody last looked.
+    pub looked_at: Option<Timestamp>,
+    /// When it last was the inventory.
+    pub taken_at: Option<Timestamp>,
+    /// Since when it is stale; it is not when `None`.
+    pub stale_since: Option<Timestamp>,
+}
+
+const COLUMNS: &str =
+    "run_id, dealer_id, feed, began_at, ended_at, source, outcome, message, report";
+
+impl Transaction<'_> {
+    /// Lets one at a time work on a dealer's inventory. Returns whether it is this one.
+    ///
+    /// # Errors
+    /// When the database fails, here as everywhere.
+    pub fn lease_feeds(
+        &self,
+        dealer_id: &str,
+        holder: &str,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, Fault> {
+        self.0.lock(dealer_id)?;
+        let changed = self.0.execute(
+            "leasing the feeds",
+            "INSERT INTO feed_leases (dealer_id, holder, until) VALUES ($1, $2, $4)
+             ON CONFLICT (dealer_id) DO UPDATE SET holder = excluded.holder, until = excluded.until
+             WHERE feed_leases.until <= $3 OR feed_leases.holder = $2",
+            params![dealer_id, holder, now, until],
+        )?;
+        Ok(changed > 0)
+    }
+
+    /// Lets the next one work.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn release_feeds(&self, dealer_id: &str, holder: &str) -> Result<(), Fault> {
+        self.0.execute(
+            "releasing the feeds",
+            "DELETE FROM feed_leases WHERE dealer_id = $1 AND holder = $2",
+            params![dealer_id, holder],
+        )?;
+        Ok(())
+    }
+
+    /// Notes what was looked at.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn mark_feed(
+        &self,
+        dealer_id: &str,
+        feed: &str,
+        mark: Option<&str>,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        self.0.execute(
+            "marking a feed",
+            "INSERT INTO feeds (dealer_id, feed, mark, looked_at) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (dealer_id, feed) DO UPDATE SET mark = coalesce(excluded.mark, feeds.mark),
+                 looked_at = excluded.looked_at",
+            params![dealer_id, feed, mark, now],
+        )?;
+        Ok(())
+    }
+
+    /// Notes that what there is was confirmed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn feed_is_fresh(&self, dealer_id: &str, feed: &str, at: Timestamp) -> Result<(), Fault> {
+        self.0.execute(
+            "confirming a feed",
+            "INSERT INTO feeds (dealer_id, feed, taken_at) VALUES ($1, $2, $3)
+             ON CONFLICT (dealer_id, feed) DO UPDATE SET taken_at = excluded.taken_at,
+                 stale_since = NULL",
+            params![dealer_id, feed, at],
+        )?;
+        Ok(())
+    }
+
+    /// Notes that a feed is stale, or no more.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn feed_is_stale(
+        &self,
+        dealer_id: &str,
+        feed: &str,
+        since: Option<Timestamp>,
+    ) -> Result<(), Fault> {
+        self.0.execute(
+            "noting a stale feed",
+            "INSERT INTO feeds (dealer_id, feed, stale_since) VALUES ($1, $2, $3)
+             ON CONFLICT (dealer_id, feed) DO UPDATE SET stale_since = excluded.stale_since",
+            params![dealer_id, feed, since],
+        )?;
+        Ok(())
+    }
+
+    /// Keeps a run, and forgets the oldest ones of its feed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn end_feed_run(&self, run: &FeedRun) -> Result<(), Fault> {
+        self.0.execute(
+            "keeping a feed's run",
+            "INSERT INTO feed_runs (run_id, dealer_id, feed, began_at, ended_at, source, outcome,
+                                    message, report)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            params![
+                run.run_id,
+                run.dealer_id,
+                run.feed,
+                run.began_at,
+                run.ended_at,
+                run.source,
+                run.outcome.name(),
+                run.message,
+                run.report
+            ],
+        )?;
+        self.0.execute(
+            "forgetting a feed's runs",
+            "DELETE FROM feed_runs WHERE dealer_id = $1 AND feed = $2 AND run_id NOT IN (
+                 SELECT run_id FROM feed_runs WHERE dealer_id = $1 AND feed = $2
+                 ORDER BY began_at DESC, run_id DESC LIMIT $3)",
+            params![run.dealer_id, run.feed, REMEMBERED],
+        )?;
+        Ok(())
+    }
+}
+
+impl Database {
+    pub(crate) fn feed_state(&self, dealer_id: &str, feed: &str) -> Result<FeedState, Fault> {
+        let found = self.0.first(
+            "reading a feed",
+            "SELECT mark, looked_at, taken_at, stale_since FROM feeds
+             WHERE dealer_id = $1 AND feed = $2",
+            params![dealer_id, feed],
+            |row| {
+                Ok(FeedState {
+                    mark: row.get(0)?,
+                    looked_at: row.get(1)?,
+                    taken_at: row.get(2)?,
+                    stale_since: row.get(3)?,
+                })
+            },
+        )?;
+        Ok(found.unwrap_or_default())
+    }
+
+    pub(crate) fn feed_runs(
+        &self,
+        dealer_id: &str,
+        feed: &str,
+        limit: u32,
+    ) -> Result<Vec<FeedRun>, Fault> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM feed_runs WHERE dealer_id = $1 AND feed = $2
+             ORDER BY began_at DESC, run_id DESC LIMIT $3"
+        );
+        self.0.all("reading a feed's runs", &sql, params![dealer_id, feed, limit], read)
+    }
+
+    pub(crate) fn stale_feeds(&self) -> Result<u64, Fault> {
+        let counted = self.0.one(
+            "counting stale feeds",
+            "SELECT count(*) FROM feeds WHERE stale_since IS NOT NULL",
+            params![],
+            |row| row.get::<i64>(0),
+        )?;
+        Ok(u64::try_from(counted).unwrap_or_default())
+    }
+
+    /// When each feed of a dealer last was the inventory, in seconds, and whether it is stale.
+    pub(crate) fn feed_ages(&self, dealer_id: &str) -> Result<Vec<(String, i64, bool)>, Fault> {
+        self.0.all(
+            "reading the ages of feeds",
+            "SELECT feed, coalesce(taken_at, 0), stale_since IS NOT NULL FROM feeds
+             WHERE dealer_id = $1 ORDER BY feed",
+            params![dealer_id],
+            |row| Ok((row.get(0)?, row.get::<i64>(1)? / 1_000, row.get(2)?)),
+        )
+    }
+}
+
+fn read(row: &Row<'_>) -> Read<FeedRun> {
+    let outcome: String = row.get(6)?;
+    Ok(FeedRun {
+        run_id: row.get(0)?,
+        dealer_id: row.get(1)?,
+        feed: row.get(2)?,
+        began_at: row.get(3)?,
+        ended_at: row.get(4)?,
+        source: row.get(5)?,
+        outcome: FeedOutcome::from_name(&outcome).ok_or("an outcome that nobody knows")?,
+        message: row.get(7)?,
+        report: row.get(8)?,
+    })
+}

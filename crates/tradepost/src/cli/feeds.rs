@@ -1,0 +1,357 @@
+//! `tradepost feeds`: inventories that arrive by themselves, what became of them, and running one now. A
+//! running server takes notice within a second.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use jiff::Timestamp;
+use tradepost_dealer::demo;
+use tradepost_dealer::demo::feed::formats::Format;
+use tradepost_server::clock::Clock;
+use tradepost_store::{FeedRun, FeedState, Store};
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::{Value, json};
+
+use super::output::Failure;
+use super::output::table::{self, Column, Fit};
+use super::place::Place;
+use super::{Context, Outcome, dealers};
+use crate::config::feeds::From;
+use crate::feeds::guard::Guard;
+use crate::feeds::{Source, folder, pull, run};
+
+/// How many runs are shown.
+const RUNS: u32 = 10;
+
+/// How many skipped rows people are shown.
+const SHOWN: usize = 20;
+
+/// The inventories that are written are the same everywhere.
+const SEED: u64 = 20_260_401;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// A dealer's feed.
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// The feed's name.
+    name: String,
+    /// Whose feed it is; not needed when only one dealer has one of this name.
+    #[arg(long, value_name = "ID")]
+    dealer: Option<String>,
+    #[command(flatten)]
+    dealers: dealers::Source,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the feeds, when each was taken last, and what became of its last run.
+    List {
+        #[command(flatten)]
+        dealers: dealers::Source,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Show the last runs of a feed, and the report of the last one.
+    Show {
+        #[command(flatten)]
+        which: Which,
+        /// The report of this run in place of the last one's.
+        #[arg(long, value_name = "ID")]
+        run: Option<String>,
+    },
+    /// Run a feed now: the latest file of its folder, what is at its address, or a file.
+    Run {
+        #[command(flatten)]
+        which: Which,
+        /// This file, wherever the feed comes from.
+        #[arg(long)]
+        file: Option<PathBuf>,
+        /// Hold it back when more than this share of the units on offer would vanish.
+        #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+        max_drop: Option<u8>,
+        /// Take it although it looks incomplete.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Write the inventory of the fictional dealer in a format of the field, to try things with.
+    Demo {
+        /// The format.
+        #[arg(long, value_name = "NAME", value_parser = format)]
+        format: Format,
+        /// How many vehicles are on offer in it.
+        #[arg(long, value_name = "N", default_value_t = 300)]
+        size: usize,
+    },
+}
+
+fn format(name: &str) -> Result<Format, String> {
+    Format::from_name(name).ok_or_else(|| format!("must be one of {}", Format::NAMES.join(", ")))
+}
+
+/// Runs it.
+///
+/// # Errors
+/// What went wrong, with the exit code.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    match arguments.command {
+        Command::List { dealers, place } => list(&dealers, &place, context),
+        Command::Show { which, run } => show(&which, run.as_deref(), context),
+        Command::Run { which, file, max_drop, force } => {
+            let (source, store) = find(&which, context)?;
+            let max_drop = max_drop.unwrap_or(source.feed.guard.max_drop);
+            let guard = Guard { max_drop, force };
+            let run = run_now(&source, &store, file, guard)?;
+            told(&run, context)
+        }
+        Command::Demo { format, size } => {
+            let units = demo::units(size, SEED, Clock::system().now());
+            let bytes = format.write(&units).map_err(|error| Failure::fault(&error))?;
+            let text = String::from_utf8(bytes).map_err(|error| Failure::fault(&error))?;
+            context.output.line(text.trim_end());
+            Ok(())
+        }
+    }
+}
+
+fn sources(dealers: &[crate::config::Dealer]) -> Result<Vec<Source>, Failure> {
+    let mut all = Vec::new();
+    for dealer in dealers {
+        let found = Source::of(dealer);
+        all.extend(found.map_err(|why| Failure::usage(format!("{}: {why}", dealer.terms.id)))?);
+    }
+    Ok(all)
+}
+
+/// The feed that is meant, and the store.
+fn find(which: &Which, context: &Context) -> Result<(Source, Store), Failure> {
+    let config = which.dealers.load(&context.environment)?;
+    let is_meant = |source: &Source| {
+        let of_dealer = which.dealer.as_ref().is_none_or(|id| *id == source.dealer.terms.id);
+        source.feed.name == which.name && of_dealer
+    };
+    let mut found = sources(&config.dealers)?;
+    found.retain(is_meant);
+    let source = match found.len() {
+        0 => Err(Failure::usage("no such feed is configured").hint("see tradepost feeds list")),
+        1 => found.pop().ok_or_else(|| Failure::usage("no such feed is configured")),
+        _ => Err(Failure::usage("several dealers have a feed of this name").hint("use --dealer")),
+    }?;
+    let store = which.place.create(Some(&config), context)?;
+    Ok((source, store))
+}
+
+fn list(dealers: &dealers::Source, place: &Place, context: &Context) -> Outcome {
+    let config = dealers.load(&context.environment)?;
+    let store = place.create(Some(&config), context)?;
+    let broken = |fault| Failure::fault(&fault);
+    let mut documents = Vec::new();
+    let mut rows = Vec::new();
+    for source in sources(&config.dealers)? {
+        let (dealer, feed) = (source.dealer.terms.id.as_str(), source.feed.name.as_str());
+        let state = store.feed_state(dealer, feed).map_err(broken)?;
+        let last = store.feed_runs(dealer, feed, 1).map_err(broken)?.into_iter().next();
+        documents.push(about(&source, &state, last.as_ref()));
+        let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+        rows.push(vec![
+            dealer.to_owned(),
+            feed.to_owned(),
+            way(&source.feed.from).to_owned(),
+            moment(state.taken_at),
+            if state.stale_since.is_some() { "stale" } else { "" }.to_owned(),
+            moment(last.as_ref().map(|run| run.ended_at)),
+            last.as_ref().map(|run| run.outcome.to_string()).unwrap_or_default(),
+        ]);
+    }
+    if context.output.is_json() {
+        context.output.document(&documents);
+    } else if rows.is_empty() {
+        context.output.talk("no feeds are configured; docs/feeds.md says how");
+    } else {
+        let headings = ["dealer", "feed", "from", "taken at", "", "last run", "outcome"];
+        let headings = headings.map(Column::Text);
+        context.output.line(table::rows(Fit::Terminal, &headings, &rows));
+    }
+    Ok(())
+}
+
+const fn way(from: &From) -> &'static str {
+    match from {
+        From::Folder(_) => "folder",
+        From::Pull(_) => "pull",
+        From::Upload { .. } => "upload",
+    }
+}
+
+fn about(source: &Source, state: &FeedState, last: Option<&FeedRun>) -> Value {
+    json!({
+        "dealer": source.dealer.terms.id,
+        "feed": source.feed.name,
+        "from": way(&source.feed.from),
+        "taken_at": state.taken_at.map(|at| at.to_string()),
+        "stale_since": state.stale_since.map(|at| at.to_string()),
+        "last_run": last.map(|run| document(run, false)),
+    })
+}
+
+/// A run for programs.
+fn document(run: &FeedRun, with_report: bool) -> Value {
+    let report: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
+    let mut document = json!({
+        "run_id": run.run_id,
+        "began_at": run.began_at.to_string(),
+        "ended_at": run.ended_at.to_string(),
+        "source": run.source,
+        "outcome": run.outcome.to_string(),
+        "message": run.message,
+        "inventory": report.get("inventory"),
+    });
+    if let Some(members) = document.as_object_mut().filter(|_| with_report) {
+        members.insert("report".to_owned(), report.get("report").cloned().unwrap_or_default());
+    }
+    document
+}
+
+fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
+    let (source, store) = find(which, context)?;
+    let (dealer, feed) = (source.dealer.terms.id.as_str(), source.feed.name.as_str());
+    // All that are remembered, so that a run that is named is found.
+    let runs = store.feed_runs(dealer, feed, u32::MAX).map_err(|fault| Failure::fault(&fault))?;
+    let shown = match wanted {
+        Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or_else(|| {
+            Failure::usage("no such run is remembered").hint("see tradepost feeds show NAME")
+        })?),
+        None => runs.first(),
+    };
+    if context.output.is_json() {
+        let listed: Vec<Value> =
+            runs.iter().take(RUNS as usize).map(|run| document(run, false)).collect();
+        let shown = shown.map(|run| document(run, true));
+        context.output.document(&json!({"runs": listed, "run": shown}));
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = runs
+        .iter()
+        .take(RUNS as usize)
+        .map(|run| {
+            let (at, outcome) = (run.ended_at.to_string(), run.outcome.to_string());
+            vec![run.run_id.clone(), at, run.source.clone(), outcome]
+        })
+        .collect();
+    if rows.is_empty() {
+        context.output.talk("it has not run yet");
+        return Ok(());
+    }
+    let headings = ["run", "ended at", "source", "outcome"].map(Column::Text);
+    context.output.line(table::rows(Fit::Terminal, &headings, &rows));
+    if let Some(run) = shown {
+        context.output.line(format!("\n{}", described(run)));
+    }
+    Ok(())
+}
+
+/// What people read of a run.
+fn described(run: &FeedRun) -> String {
+    let report: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
+    let mut lines = vec![format!("{} {}", run.run_id, run.outcome)];
+    lines.extend(run.message.clone());
+    let numbers = |place: &str, names: &[&str]| {
+        let found = report.get(place)?;
+        let parts = names.iter().filter_map(|name| Some(format!("{} {name}", found.get(name)?)));
+        Some(parts.collect::<Vec<_>>().join(", "))
+    };
+    lines.extend(numbers("report", &["rows", "accepted", "sold", "skipped"]));
+    lines.extend(numbers("inventory", &["before", "added", "changed", "unchanged", "removed"]));
+    let list = |name: &str| {
+        let found = report.get("report").and_then(|report| report.get(name)?.as_array());
+        found.cloned().unwrap_or_default()
+    };
+    for skip in list("skips").iter().take(SHOWN) {
+        let text =
+            |name: &str| skip.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let line = skip.get("line").map(ToString::to_string).unwrap_or_default();
+        lines.push(format!("row {line} skipped, {}: {}", text("reason"), text("message")));
+    }
+    for warning in list("warnings") {
+        let kind = warning.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let count = warning.get("count").map(ToString::to_string).unwrap_or_default();
+        lines.push(format!("{count} warned of: {kind}"));
+    }
+    lines.join("\n")
+}
+
+fn run_now(
+    source: &Source,
+    store: &Store,
+    file: Option<PathBuf>,
+    guard: Guard,
+) -> Result<FeedRun, Failure> {
+    let clock = Clock::system();
+    let (bytes, name) = match (&file, &source.feed.from) {
+        (Some(path), _) => (opened(path)?, path.display().to_string()),
+        (None, From::Folder(wanted)) => {
+            let files = folder::files(wanted).map_err(|error| {
+                Failure::usage(format!("cannot read {}: {error}", wanted.path.display()))
+            })?;
+            let latest = files.into_iter().max_by(|one, other| one.mark.cmp(&other.mark));
+            let latest = latest.ok_or_else(|| Failure::usage("there is no file in its folder"))?;
+            (opened(&latest.path)?, latest.name)
+        }
+        (None, From::Pull(address)) => (fetched(address, &clock)?, "pull".to_owned()),
+        (None, From::Upload { .. }) => {
+            let message = "this feed is uploaded, and nothing of it is kept";
+            return Err(Failure::usage(message).hint("name a file with --file"));
+        }
+    };
+    let done = run::leased(store, &clock, &source.dealer.terms.id, || {
+        run::take_bytes(store, &clock, source, (bytes, &name), guard)
+    });
+    done.map_err(|fault| Failure::fault(&fault))?.ok_or_else(|| {
+        Failure::new(1, "another feed of this dealer is being taken")
+            .hint("try it again in a moment")
+    })
+}
+
+fn opened(path: &std::path::Path) -> Result<File, Failure> {
+    File::open(path)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+/// What is at an address, whether or not it has changed.
+fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::fault(&error))?;
+    let answer = runtime.block_on(pull::fetch(address, &FeedState::default(), clock.now()));
+    match answer.map_err(|why| Failure::new(1, why))? {
+        pull::Answer::Feed(file, _) => Ok(file),
+        pull::Answer::Unchanged => Err(Failure::new(1, "it has not changed")),
+    }
+}
+
+/// Says what became of a run that somebody wanted.
+fn told(run: &FeedRun, context: &Context) -> Outcome {
+    if context.output.is_json() {
+        context.output.document(&document(run, true));
+    } else {
+        context.output.line(described(run));
+    }
+    match run.outcome {
+        tradepost_store::FeedOutcome::Taken => Ok(()),
+        tradepost_store::FeedOutcome::Held
+        | tradepost_store::FeedOutcome::Unreadable
+        | tradepost_store::FeedOutcome::Failed => {
+            let why = run.message.clone().unwrap_or_default();
+            Err(Failure::usage(format!("the feed was not taken: {why}")))
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Where a dealer's inventory comes from by itself.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tradepost_dealer::import::Preset;
+
+use super::delivery::Secret;
+use crate::feeds::guard::Guard;
+
+/// A feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feed {
+    /// Its name, by which it is uploaded, listed and run.
+    pub name: String,
+    /// How it arrives.
+    pub from: From,
+    /// How its columns are understood; by its headings when `None`.
+    pub mapping: Option<MappingSource>,
+    /// Whether it is the whole inventory or a part of it.
+    pub extent: Extent,
+    /// Which feeds are held back.
+    pub guard: Guard,
+    /// After how long without a feed that was taken it is stale.
+    pub stale_after: Option<SignedDuration>,
+}
+
+/// What says how columns are understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MappingSource {
+    /// A format of the field.
+    Preset(Preset),
+    /// A mapping file.
+    File(PathBuf),
+}
+
+/// How a feed arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum From {
+    /// Somebody puts files into a folder.
+    Folder(Folder),
+    /// It is fetched.
+    Pull(Pull),
+    /// It is uploaded with a key.
+    Upload {
+        /// The largest one, in bytes.
+        max_bytes: u64,
+    },
+}
+
+/// A folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Which files are of the feed: a name in which `*` stands for anything.
+    pub files: String,
+    /// For how long a file must not change to count as complete.
+    pub quiet: Duration,
+}
+
+/// A web address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pull {
+    /// The address: with https, or on this machine.
+    pub url: String,
+    /// How often it is asked.
+    pub every: SignedDuration,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// The bearer token.
+    pub bearer: Option<Secret>,
+    /// Who we are to it.
+    pub login: Option<(String, Secret)>,
+    /// The largest answer, in bytes.
+    pub max_bytes: u64,
+}
+
+/// How much of an inventory a feed is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it: what is not in it is no longer on offer.
+    Full,
+    /// What has changed: what is not in it stays as it is.
+    Delta,
+}

@@ -1,0 +1,182 @@
+//! Readers for where inventories come from.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tradepost_dealer::import::Preset;
+use tradepost_wire::json::Value;
+use tradepost_wire::parse::{self, read_object};
+use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::words;
+
+use super::delivery::one;
+use super::values::{self, duration, line, reject, secure_address, whole};
+use crate::config::feeds::{Extent, Feed, Folder, From, MappingSource, Pull};
+use crate::feeds::guard::Guard;
+
+const MOMENT: (SignedDuration, &str) = (SignedDuration::from_millis(100), "100ms");
+const MINUTE: (SignedDuration, &str) = (SignedDuration::from_mins(1), "1m");
+const TEN_SECONDS: (SignedDuration, &str) = (SignedDuration::from_secs(10), "10s");
+const WEEK: (SignedDuration, &str) = (SignedDuration::from_hours(7 * 24), "7d");
+const YEAR: (SignedDuration, &str) = (SignedDuration::from_hours(365 * 24), "365d");
+
+/// A catalogue of 100,000 vehicles has less than half of it.
+const MAX_BYTES: u64 = 512 * 1024 * 1024;
+
+words! {
+    /// The ways.
+    enum Way {
+        /// A folder.
+        Folder = "folder",
+        /// A web address.
+        Pull = "pull",
+        /// An upload.
+        Upload = "upload",
+    }
+}
+
+words! {
+    enum Mode {
+        /// The whole inventory.
+        Full = "full",
+        /// What has changed.
+        Delta = "delta",
+    }
+}
+
+/// Which keys belong to which ways, and whether they have to be there.
+const KEYS: &[(&str, &[Way], bool)] = &[
+    ("folder", &[Way::Folder], true),
+    ("files", &[Way::Folder], false),
+    ("quiet", &[Way::Folder], false),
+    ("url", &[Way::Pull], true),
+    ("every", &[Way::Pull], false),
+    ("timeout", &[Way::Pull], false),
+    ("bearer", &[Way::Pull], false),
+    ("bearer_file", &[Way::Pull], false),
+    ("user", &[Way::Pull], false),
+    ("password", &[Way::Pull], false),
+    ("password_file", &[Way::Pull], false),
+    ("max_bytes", &[Way::Pull, Way::Upload], false),
+];
+
+/// `[[dealers.feeds]]`
+pub(super) fn feeds(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Feed>> {
+    let feeds = parse::list(value, at, problems, (0, Some(50)), feed);
+    let mut names = BTreeSet::new();
+    for (index, feed) in value.as_array().into_iter().flatten().enumerate() {
+        let name = feed.get("name").and_then(Value::as_str);
+        if name.is_some_and(|name| !names.insert(name)) {
+            let at = at.index(index);
+            reject(&at.key("name"), problems, "another feed of this dealer has this name already");
+        }
+    }
+    feeds
+}
+
+/// An upload needs a credential that callers can have.
+pub(super) fn check_uploads(dealer: &Value, at: &At<'_>, problems: &mut Problems) {
+    let auth = dealer.get("auth");
+    let takes =
+        |key: &str| auth.and_then(|auth| auth.get(key)).is_some_and(|v| v.as_bool() != Some(false));
+    if takes("api_keys") || takes("jwt") {
+        return;
+    }
+    let feeds = dealer.get("feeds").and_then(Value::as_array);
+    for (index, feed) in feeds.into_iter().flatten().enumerate() {
+        if feed.get("from").and_then(Value::as_str) == Some("upload") {
+            let feeds = at.key("feeds");
+            let at = feeds.index(index);
+            let message = "needs auth = { api_keys = true }, because whoever uploads shows a key";
+            reject(&at.key("from"), problems, message);
+        }
+    }
+}
+
+fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
+    let file = line(1_000);
+    let secret = line(1_000);
+    read_object!(value, at, problems, closed {
+        required "name" => name: values::id,
+        required "from" => way: parse::word::<Way>,
+        optional "preset" => preset: parse::word::<Preset>,
+        optional "mapping" => mapping: &file,
+        optional "mode" => mode: parse::word::<Mode>,
+        optional "max_drop" => max_drop: whole::<u8>(0, 100),
+        optional "stale_after" => stale_after: duration(MINUTE, YEAR),
+        optional "folder" => folder: &file,
+        optional "files" => files: line(200),
+        optional "quiet" => quiet: duration(MOMENT, MINUTE),
+        optional "url" => url: secure_address,
+        optional "every" => every: duration(TEN_SECONDS, WEEK),
+        optional "timeout" => timeout: duration(MOMENT, WEEK),
+        optional "bearer" => bearer: &secret,
+        optional "bearer_file" => bearer_file: &file,
+        optional "user" => user: line(300),
+        optional "password" => password: &secret,
+        optional "password_file" => password_file: &file,
+        optional "max_bytes" => max_bytes: whole::<u64>(1_024, 1 << 40),
+    });
+    check_keys(value, way, at, problems);
+    if value.get("preset").is_some() && value.get("mapping").is_some() {
+        reject(&at.key("preset"), problems, "a mapping names its preset itself; keep one of them");
+    }
+    let named = |key| value.get(key).is_some();
+    if named("user") != (named("password") || named("password_file")) {
+        reject(at, problems, "user and password_file belong together");
+    }
+    let bearer = one(value, ("bearer", bearer), ("bearer_file", bearer_file), at, problems);
+    let password =
+        one(value, ("password", password), ("password_file", password_file), at, problems);
+    let max_bytes = max_bytes.unwrap_or(MAX_BYTES);
+    let std = |time: Option<SignedDuration>, default: Duration| {
+        time.and_then(|time| Duration::try_from(time).ok()).unwrap_or(default)
+    };
+    let from = match way? {
+        Way::Folder => From::Folder(Folder {
+            path: folder?.into(),
+            files: files.unwrap_or_else(|| "*".to_owned()),
+            quiet: std(quiet, Duration::from_millis(500)),
+        }),
+        Way::Pull => From::Pull(Pull {
+            url: url?,
+            every: every.unwrap_or(SignedDuration::from_mins(15)),
+            timeout: std(timeout, Duration::from_mins(5)),
+            bearer,
+            login: user.zip(password),
+            max_bytes,
+        }),
+        Way::Upload => From::Upload { max_bytes },
+    };
+    Some(Feed {
+        name: name?,
+        from,
+        mapping: match (preset, mapping) {
+            (Some(preset), _) => Some(MappingSource::Preset(preset)),
+            (None, file) => file.map(|file| MappingSource::File(file.into())),
+        },
+        extent: match mode {
+            Some(Mode::Delta) => Extent::Delta,
+            Some(Mode::Full) | None => Extent::Full,
+        },
+        guard: Guard { max_drop: max_drop.unwrap_or(25), force: false },
+        stale_after,
+    })
+}
+
+/// Each key belongs to its ways, and some have to be there.
+fn check_keys(value: &Value, way: Option<Way>, at: &At<'_>, problems: &mut Problems) {
+    let Some(way) = way else { return };
+    for (key, ways, is_needed) in KEYS {
+        let is_there = value.get(key).is_some();
+        if is_there && !ways.contains(&way) {
+            let names: Vec<_> = ways.iter().map(ToString::to_string).collect();
+            let message = format!("belongs to feeds from {}, not from {way}", names.join(" or "));
+            reject(&at.key(key), problems, message);
+        }
+        if !is_there && *is_needed && ways.contains(&way) {
+            reject(&at.key(key), problems, format!("is missing; a feed from {way} needs it"));
+        }
+    }
+}

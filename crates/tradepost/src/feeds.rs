@@ -1,0 +1,346 @@
+//! Inventories that arrive by themselves: from a folder, from a web address, by an upload.
+//!
+//! A feed is looked for, read, compared with what there is, and taken or held back ([`guard`]); each run
+//! is kept with its report. One at a time works on a dealer's inventory, also of several processes on
+//! one database: whoever does so has a lease in the store.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use tradepost_dealer::import::Mapping;
+use tradepost_server::background::piece;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::{FeedOutcome, FeedRun, Store};
+
+use crate::config::Dealer;
+use crate::config::feeds::{Feed, From, MappingSource};
+use folder::Watch;
+
+pub mod folder;
+pub mod guard;
+pub mod pull;
+pub mod run;
+mod upload;
+
+pub use upload::routes;
+
+/// How often folders are looked at. With the moment for which a file has to be quiet, the run and the
+/// swap, a small feed is searchable well within two seconds of its last byte.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How many looks at folders there are between two looks at addresses and ages.
+const SELDOM: u32 = 20;
+
+/// A feed of a dealer, ready to be run.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Whose it is.
+    pub dealer: Arc<Dealer>,
+    /// What it is.
+    pub feed: Feed,
+    /// How its columns are understood.
+    pub mapping: Option<Mapping>,
+}
+
+impl Source {
+    /// The feeds of a dealer.
+    ///
+    /// # Errors
+    /// Every mistake in their mapping files.
+    pub fn of(dealer: &Dealer) -> Result<Vec<Self>, String> {
+        let dealer = Arc::new(dealer.clone());
+        let source = |feed: &Feed| {
+            let mapping = match &feed.mapping {
+                None => None,
+                Some(MappingSource::Preset(preset)) => Some(Mapping::of(*preset)),
+                Some(MappingSource::File(path)) => {
+                    let name = &feed.name;
+                    let text = std::fs::read_to_string(path).map_err(|error| {
+                        format!("feed {name}: cannot read its mapping: {error}")
+                    })?;
+                    let told = |mistakes: Vec<tradepost_wire::toml::Mistake>| {
+                        let lines = mistakes.iter().map(|mistake| match mistake.line {
+                            Some(line) => format!("line {line}: {mistake}"),
+                            None => mistake.to_string(),
+                        });
+                        let lines: Vec<String> = lines.collect();
+                        format!("feed {name}: its mapping has mistakes: {}", lines.join("; "))
+                    };
+                    Some(Mapping::parse(&text).map_err(told)?)
+                }
+            };
+            Ok(Self { dealer: Arc::clone(&dealer), feed: feed.clone(), mapping })
+        };
+        dealer.feeds.iter().map(source).collect()
+    }
+
+    fn id(&self) -> &str {
+        &self.dealer.terms.id
+    }
+}
+
+/// The feeds of a process's dealers.
+pub struct Feeds {
+    store: Arc<Store>,
+    clock: Clock,
+    sources: RwLock<Arc<[Source]>>,
+    /// What is known of the files in folders, by dealer and feed.
+    watches: Mutex<BTreeMap<(String, String), Watch>>,
+    /// Who looks after the feeds of which dealer at this moment.
+    busy: Mutex<BTreeMap<String, Arc<AtomicBool>>>,
+    /// Since when feeds that were never taken are waited for.
+    since: Timestamp,
+    /// Stirred when an inventory is new, so that nobody waits for the next look at the store.
+    fresh: Notify,
+}
+
+impl fmt::Debug for Feeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Feeds")
+    }
+}
+
+impl Feeds {
+    /// The feeds of these dealers.
+    ///
+    /// # Errors
+    /// When a mapping file cannot be used.
+    pub fn open(dealers: &[Dealer], store: Arc<Store>, clock: Clock) -> Result<Self, Fault> {
+        let since = clock.now();
+        Ok(Self {
+            store,
+            clock,
+            sources: RwLock::new(sources(dealers)?),
+            watches: Mutex::default(),
+            busy: Mutex::default(),
+            since,
+            fresh: Notify::new(),
+        })
+    }
+
+    /// Looks after other feeds from now on.
+    ///
+    /// # Errors
+    /// When a mapping file cannot be used; then everything stays.
+    pub fn replace(&self, dealers: &[Dealer]) -> Result<(), Fault> {
+        let sources = sources(dealers)?;
+        *self.sources.write().unwrap_or_else(PoisonError::into_inner) = sources;
+        Ok(())
+    }
+
+    /// Resolves when an inventory is new. One at a time may wait.
+    pub async fn taken(&self) {
+        self.fresh.notified().await;
+    }
+
+    fn sources(&self) -> Arc<[Source]> {
+        Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Looks after the feeds until `stop` resolves.
+    pub async fn run(self: Arc<Self>, stop: impl Future<Output = ()>) {
+        let mut stop = std::pin::pin!(stop);
+        let mut looks = 0;
+        loop {
+            let seldom = looks % SELDOM == 0;
+            looks = looks.wrapping_add(1);
+            for (dealer, sources) in self.by_dealer() {
+                let flag = self.flag(&dealer);
+                if flag.swap(true, Ordering::SeqCst) {
+                    continue;
+                }
+                let feeds = Arc::clone(&self);
+                tokio::spawn(async move {
+                    let _free = Free(flag);
+                    for source in sources {
+                        feeds.look_after(source, seldom).await;
+                    }
+                });
+            }
+            tokio::select! {
+                () = &mut stop => return,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+    }
+
+    fn by_dealer(&self) -> BTreeMap<String, Vec<Source>> {
+        let mut all: BTreeMap<String, Vec<Source>> = BTreeMap::new();
+        for source in self.sources().iter() {
+            all.entry(source.id().to_owned()).or_default().push(source.clone());
+        }
+        all
+    }
+
+    fn flag(&self, dealer: &str) -> Arc<AtomicBool> {
+        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(busy.entry(dealer.to_owned()).or_default())
+    }
+
+    async fn look_after(self: &Arc<Self>, source: Source, seldom: bool) {
+        let name = source.feed.name.clone();
+        let dealer = source.id().to_owned();
+        let looked = match source.feed.from.clone() {
+            From::Folder(folder) => {
+                let (feeds, source) = (Arc::clone(self), source.clone());
+                let work = move || feeds.look_into(&source, &folder);
+                piece("looking into a folder", work).await.unwrap_or(Ok(()))
+            }
+            From::Pull(pull) if seldom => self.ask(&source, &pull).await,
+            From::Pull(_) | From::Upload { .. } => Ok(()),
+        };
+        if let Err(fault) = looked {
+            tracing::error!(%dealer, feed = %name, cause = %fault.chain(), "a feed could not be run");
+        }
+        if seldom {
+            let feeds = Arc::clone(self);
+            let judged = piece("judging a feed's age", move || feeds.judge_age(&source)).await;
+            if let Some(Err(fault)) = judged {
+                tracing::error!(%dealer, feed = %name, cause = %fault.chain(), "a feed's age is unknown");
+            }
+        }
+    }
+
+    /// Takes what has come into a folder.
+    fn look_into(
+        &self,
+        source: &Source,
+        folder: &crate::config::feeds::Folder,
+    ) -> Result<(), Fault> {
+        let key = (source.id().to_owned(), source.feed.name.clone());
+        let mut watch = {
+            let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+            watches.remove(&key).unwrap_or_default()
+        };
+        let complete = watch.look(folder, source.feed.extent, self.clock.elapsed());
+        let taken = complete.and_then(|files| {
+            if files.is_empty() {
+                return Ok(());
+            }
+            self.take_files(source, &mut watch, files)
+        });
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        watches.insert(key, watch);
+        taken
+    }
+
+    fn take_files(
+        &self,
+        source: &Source,
+        watch: &mut Watch,
+        files: Vec<folder::Found>,
+    ) -> Result<(), Fault> {
+        // Where somebody else has the lease, the next look finds the files again.
+        run::leased(&self.store, &self.clock, source.id(), || {
+            // Another process may have been faster.
+            let state = self.store.feed_state(source.id(), &source.feed.name)?;
+            for found in files {
+                if state.mark.as_ref().is_none_or(|mark| *mark < found.mark) {
+                    let run = run::take_file(&self.store, &self.clock, source, &found)?;
+                    self.finished(&run);
+                }
+                watch.pass(found.mark);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    async fn ask(
+        self: &Arc<Self>,
+        source: &Source,
+        pull: &crate::config::feeds::Pull,
+    ) -> Result<(), Fault> {
+        let (store, clock, name) =
+            (Arc::clone(&self.store), self.clock.clone(), source.feed.name.clone());
+        let dealer = source.id().to_owned();
+        let state = piece("reading a feed", move || store.feed_state(&dealer, &name)).await;
+        let state = state.unwrap_or_else(|| Ok(tradepost_store::FeedState::default()))?;
+        let due = |at: Timestamp| at.checked_add(pull.every).is_ok_and(|due| due <= clock.now());
+        if state.looked_at.is_some_and(|at| !due(at)) {
+            return Ok(());
+        }
+        let fetched = pull::fetch(pull, &state, clock.now()).await;
+        let (feeds, source) = (Arc::clone(self), source.clone());
+        let work = move || {
+            let run = run::leased(&feeds.store, &feeds.clock, source.id(), || {
+                run::take_answer(&feeds.store, &feeds.clock, &source, fetched)
+            })?;
+            if let Some(Some(run)) = run {
+                feeds.finished(&run);
+            }
+            Ok(())
+        };
+        piece("running a feed", work).await.unwrap_or(Ok(()))
+    }
+
+    /// Says what became of a run, and has a new inventory searched at once.
+    fn finished(&self, run: &FeedRun) {
+        tell(run);
+        if run.outcome == FeedOutcome::Taken {
+            self.fresh.notify_one();
+        }
+    }
+
+    /// Notes that a feed is older than it may be, or no more.
+    fn judge_age(&self, source: &Source) -> Result<(), Fault> {
+        let (dealer, feed) = (source.id().to_owned(), source.feed.name.clone());
+        let state = self.store.feed_state(&dealer, &feed)?;
+        let now = self.clock.now();
+        let last = state.taken_at.unwrap_or(self.since);
+        let is_stale = source.feed.stale_after.is_some_and(|most| age(last, now) > most);
+        if is_stale == state.stale_since.is_some() {
+            return Ok(());
+        }
+        if is_stale {
+            let hours = age(last, now).as_hours();
+            tracing::warn!(%dealer, %feed, hours, "a feed is stale: none was taken for longer than it may be");
+        }
+        let since = is_stale.then_some(now);
+        self.store.write_blocking(move |tx| tx.feed_is_stale(&dealer, &feed, since))
+    }
+}
+
+/// Frees a dealer's feeds for the next look, whatever became of this one.
+struct Free(Arc<AtomicBool>);
+
+impl Drop for Free {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+fn age(last: Timestamp, now: Timestamp) -> SignedDuration {
+    now.duration_since(last)
+}
+
+/// Says in the log what became of a run.
+fn tell(run: &FeedRun) {
+    let FeedRun { run_id, dealer_id: dealer, feed, outcome, .. } = run;
+    let why = run.message.as_deref().unwrap_or_default();
+    match outcome {
+        FeedOutcome::Taken => tracing::info!(%dealer, %feed, run = %run_id, "a feed was taken"),
+        FeedOutcome::Held | FeedOutcome::Unreadable | FeedOutcome::Failed => {
+            tracing::warn!(
+                %dealer, %feed, run = %run_id, %outcome, why,
+                "a feed was not taken; tradepost feeds show tells more"
+            );
+        }
+    }
+}
+
+fn sources(dealers: &[Dealer]) -> Result<Arc<[Source]>, Fault> {
+    let mut all = Vec::new();
+    for dealer in dealers {
+        let sources = Source::of(dealer).map_err(|why| Fault::new("setting up a feed", why))?;
+        all.extend(sources);
+    }
+    Ok(all.into())
+}

@@ -1,0 +1,209 @@
+//! Files that somebody puts into a folder. A file counts when it has not changed for a moment: whoever
+//! uploads says nothing of the end, and a rename is the end at once. What was taken stays where it is,
+//! and is known by when it last changed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tradepost_server::fault::Fault;
+
+use crate::config::feeds::{Extent, Folder};
+
+/// How many files of a folder are looked at.
+const MOST: usize = 10_000;
+
+/// How names end while the files are on their way.
+const UNFINISHED: &[&str] =
+    &[".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".swp", "~"];
+
+/// A file that can be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name.
+    pub name: String,
+    /// When it last changed, its size and its name: a later one is greater.
+    pub mark: String,
+}
+
+/// What is known of the files of a folder.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Files that are not known to be complete: what they were, and since when.
+    growing: BTreeMap<String, (String, Duration)>,
+    /// Up to where files were taken.
+    passed: Option<String>,
+    /// Whether the folder could not be read last time, so that it is said once.
+    troubled: bool,
+}
+
+impl Watch {
+    /// The complete files that nobody has taken, the oldest first; where a feed is the whole inventory
+    /// only the latest file, once that is complete.
+    ///
+    /// # Errors
+    /// That the folder cannot be read, once.
+    pub fn look(
+        &mut self,
+        folder: &Folder,
+        extent: Extent,
+        elapsed: Duration,
+    ) -> Result<Vec<Found>, Fault> {
+        let files = match files(folder) {
+            Ok(files) => files,
+            Err(error) if !std::mem::replace(&mut self.troubled, true) => {
+                return Err(Fault::new("reading the folder of a feed", error.kind().to_string()));
+            }
+            Err(_) => return Ok(Vec::new()),
+        };
+        self.troubled = false;
+        let mut fresh: Vec<Found> = files
+            .into_iter()
+            .filter(|found| self.passed.as_ref().is_none_or(|passed| *passed < found.mark))
+            .collect();
+        fresh.sort_by(|one, other| one.mark.cmp(&other.mark));
+        if extent == Extent::Full {
+            fresh = fresh.pop().into_iter().collect();
+        }
+        self.growing.retain(|name, _| fresh.iter().any(|found| found.name == *name));
+        let mut complete = Vec::new();
+        for found in fresh {
+            let seen = self.growing.entry(found.name.clone());
+            let (mark, since) = seen.or_insert_with(|| (found.mark.clone(), elapsed));
+            if *mark != found.mark {
+                (*mark, *since) = (found.mark.clone(), elapsed);
+            }
+            if elapsed.saturating_sub(*since) < folder.quiet {
+                // What comes after it has to wait for it.
+                break;
+            }
+            complete.push(found);
+        }
+        Ok(complete)
+    }
+
+    /// Notes that a file was looked into.
+    pub fn pass(&mut self, mark: String) {
+        self.passed = self.passed.take().max(Some(mark));
+    }
+}
+
+/// The files of a feed that are in its folder.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn files(folder: &Folder) -> std::io::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&folder.path)?.take(MOST) {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let unfinished = UNFINISHED.iter().any(|end| name.to_ascii_lowercase().ends_with(end));
+        if name.starts_with('.') || unfinished || !fits(&folder.files, &name) {
+            continue;
+        }
+        // It may be gone by now.
+        let Ok(about) = fs::metadata(entry.path()) else { continue };
+        if about.is_file() {
+            // Nobody can set the time of the last change of a file, unlike that of its contents.
+            let (seconds, nanoseconds, size) = (about.ctime(), about.ctime_nsec(), about.len());
+            let mark = format!("{seconds:020}.{nanoseconds:09} {size} {name}");
+            found.push(Found { path: entry.path(), name, mark });
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a name fits a pattern in which `*` stands for anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
+    let Some(last) = pattern.contains('*').then(|| parts.next_back().unwrap_or_default()) else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = rest.get(at + part.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_patterns() {
+        for (pattern, name, expected) in [
+            ("*", "a.csv", true),
+            ("*.csv", "a.csv", true),
+            ("*.csv", "a.csv.gz", false),
+            ("MP1*.csv*", "MP1_2026.csv.gz", true),
+            ("MP1*.csv", "MP2.csv", false),
+            ("a*a", "a", false),
+            ("a.csv", "a.csv", true),
+            ("a.csv", "a.csvx", false),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_taken_when_it_was_quiet_for_a_moment_and_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        let folder = Folder {
+            path: directory.path().to_owned(),
+            files: "*.csv".to_owned(),
+            quiet: Duration::from_millis(500),
+        };
+        let mut watch = Watch::default();
+        let look = |watch: &mut Watch, milliseconds| {
+            let found = watch.look(&folder, Extent::Full, Duration::from_millis(milliseconds));
+            found.unwrap().into_iter().map(|found| found.name).collect::<Vec<_>>()
+        };
+        put("feed.csv.part", "x");
+        put("readme.txt", "x");
+        assert!(look(&mut watch, 0).is_empty());
+        put("feed.csv", "one");
+        assert!(look(&mut watch, 1_000).is_empty());
+        put("feed.csv", "one and more");
+        assert!(look(&mut watch, 1_499).is_empty());
+        assert!(look(&mut watch, 1_998).is_empty());
+        assert_eq!(look(&mut watch, 1_999), ["feed.csv"]);
+        let mark = files(&folder).unwrap().pop().unwrap().mark;
+        watch.pass(mark);
+        assert!(look(&mut watch, 9_000).is_empty());
+        fs::rename(directory.path().join("feed.csv.part"), directory.path().join("new.csv"))
+            .unwrap();
+        assert!(look(&mut watch, 10_000).is_empty());
+        assert_eq!(look(&mut watch, 10_500), ["new.csv"]);
+    }
+
+    #[test]
+    fn parts_are_taken_in_their_order_and_a_lost_folder_is_told_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder {
+            path: directory.path().join("in"),
+            files: "*".to_owned(),
+            quiet: Duration::ZERO,
+        };
+        let mut watch = Watch::default();
+        assert!(watch.look(&folder, Extent::Delta, Duration::ZERO).is_err());
+        assert!(watch.look(&folder, Extent::Delta, Duration::ZERO).unwrap().is_empty());
+        fs::create_dir(&folder.path).unwrap();
+        fs::write(folder.path.join("b"), "1").unwrap();
+        fs::write(folder.path.join("a"), "22").unwrap();
+        let found = watch.look(&folder, Extent::Delta, Duration::ZERO).unwrap();
+        let marks: Vec<_> = found.iter().map(|found| &found.mark).collect();
+        assert_eq!(marks.len(), 2);
+        assert!(marks.is_sorted());
+    }
+}

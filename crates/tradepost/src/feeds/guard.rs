@@ -1,0 +1,84 @@
+//! Whether a feed is let in: one that looks like an accident is held back, whoever brings it.
+
+use tradepost_dealer::import::report::Count;
+use tradepost_dealer::import::{Reason, Report};
+use tradepost_store::Replacement;
+
+/// How many skipped rows an objection mentions.
+const MENTIONED: usize = 5;
+
+/// What is permitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// What share of the units on offer may vanish, in percent.
+    pub max_drop: u8,
+    /// Whether a feed may look incomplete.
+    pub force: bool,
+}
+
+/// Why a feed is held back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    /// What is wrong: a lowercase fragment.
+    pub message: String,
+    /// What to do about it.
+    pub hint: &'static str,
+    /// What was found, and the first rows that were skipped.
+    pub lines: Vec<String>,
+}
+
+impl Guard {
+    /// Why a feed must not be stored, if so.
+    #[must_use]
+    pub fn objection(&self, planned: &Replacement, report: &Report) -> Option<Objection> {
+        let max_drop = self.max_drop;
+        let (message, hint) = if report.rows == 0 {
+            let hint = "look whether the right file was uploaded, and whether it was complete";
+            ("the feed has no rows".to_owned(), hint)
+        } else if report.accepted == 0 {
+            let hint = "correct the rows as described, or look whether the right file was uploaded";
+            ("none of the feed's rows can be offered".to_owned(), hint)
+        } else if !self.force && !report.doubts.is_empty() {
+            let hint = "look whether the right file was uploaded to its end and see with --explain \
+                        which columns were understood; take it as it is with --force";
+            ("the feed looks incomplete".to_owned(), hint)
+        } else if is_too_much(planned, max_drop) {
+            let message = format!(
+                "{} of the {} units on offer would vanish, more than {max_drop} percent",
+                planned.removed, planned.before
+            );
+            let hint =
+                "check whether the feed is complete, or permit the loss with --max-drop PERCENT";
+            (message, hint)
+        } else {
+            return None;
+        };
+        Some(Objection { message, hint, lines: lines(report) })
+    }
+}
+
+/// What a report says of a feed that is held back.
+fn lines(report: &Report) -> Vec<String> {
+    let sold = (report.accepted == 0 && report.sold > 0)
+        .then(|| format!("{} marked as sold", count(report.sold)));
+    let skips = report.skips.iter().take(MENTIONED);
+    let skips = skips.map(|skip| format!("{} {}: {}", report.place(), skip.line, skip.message));
+    report.doubts.iter().cloned().chain(sold).chain(reasons(report)).chain(skips).collect()
+}
+
+/// How many rows were skipped, by reason.
+#[must_use]
+pub fn reasons(report: &Report) -> Vec<String> {
+    let line =
+        |entry: &Count<Reason>| format!("{} skipped: {}", count(entry.count), entry.kind.summary());
+    report.reasons.iter().map(line).collect()
+}
+
+fn count(rows: usize) -> String {
+    if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") }
+}
+
+/// Whether more than `max_drop` percent of the units on offer would vanish.
+fn is_too_much(planned: &Replacement, max_drop: u8) -> bool {
+    planned.removed.saturating_mul(100) > planned.before.saturating_mul(usize::from(max_drop))
+}

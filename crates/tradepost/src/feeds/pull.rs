@@ -1,0 +1,83 @@
+//! A feed from a web address that the operator has named. It is asked with what is known of the last
+//! answer, so that what has not changed is not sent again; but a feed that nobody has read for half a
+//! day is fetched anew, because its vehicles have to be confirmed (`R-IS-04`).
+
+use std::fs::File;
+use std::io::{Seek as _, Write as _};
+
+use jiff::{SignedDuration, Timestamp};
+use reqwest::StatusCode;
+use reqwest::header::{ETAG, HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+use tradepost_server::egress::client;
+use tradepost_store::FeedState;
+use tradepost_wire::json::{Value, json};
+
+use crate::config::feeds::Pull;
+
+/// For how long "it has not changed" is as good as reading it again.
+const CONFIRMED: SignedDuration = SignedDuration::from_hours(12);
+
+/// An answer.
+#[derive(Debug)]
+pub enum Answer {
+    /// What there was last time.
+    Unchanged,
+    /// A feed, and what is known of it.
+    Feed(File, String),
+}
+
+/// Asks.
+///
+/// # Errors
+/// Why there is no answer, without the address.
+pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<Answer, String> {
+    let secure = pull.url.starts_with("https://");
+    let client = client::unguarded(pull.timeout, secure).map_err(|fault| fault.chain())?;
+    let mut request = client.get(&pull.url);
+    if let Some(secret) = &pull.bearer {
+        request = request.bearer_auth(secret.read().map_err(|why| format!("bearer: {why}"))?);
+    }
+    if let Some((user, password)) = &pull.login {
+        let password = password.read().map_err(|why| format!("password: {why}"))?;
+        request = request.basic_auth(user, Some(password));
+    }
+    let is_confirmed = state.taken_at.is_some_and(|at| now.duration_since(at) < CONFIRMED);
+    let known = state.mark.as_deref().filter(|_| is_confirmed);
+    let known = known.and_then(|mark| tradepost_wire::json::from_str::<Value>(mark).ok());
+    for (name, key) in [(IF_NONE_MATCH, "etag"), (IF_MODIFIED_SINCE, "last_modified")] {
+        let value = known.as_ref().and_then(|known| known.get(key)?.as_str());
+        if let Some(value) = value {
+            request = request.header(name, value);
+        }
+    }
+    // What went wrong is told without the address, which may hold a secret.
+    let told = |error: reqwest::Error| format!("it cannot be fetched: {}", error.without_url());
+    let mut response = request.send().await.map_err(told)?;
+    match response.status() {
+        StatusCode::NOT_MODIFIED => return Ok(Answer::Unchanged),
+        status if status.is_redirection() => {
+            return Err(format!("the answer has the status {status}; redirects are not followed"));
+        }
+        status if !status.is_success() => {
+            return Err(format!("the answer has the status {status}"));
+        }
+        _ => {}
+    }
+    let mark = mark(response.headers());
+    let mut file = tempfile::tempfile().map_err(|error| format!("it cannot be kept: {error}"))?;
+    let mut size = 0u64;
+    while let Some(chunk) = response.chunk().await.map_err(told)? {
+        size += chunk.len() as u64;
+        if size > pull.max_bytes {
+            return Err(format!("it has more than the {} bytes of max_bytes", pull.max_bytes));
+        }
+        file.write_all(&chunk).map_err(|error| format!("it cannot be kept: {error}"))?;
+    }
+    file.rewind().map_err(|error| format!("it cannot be kept: {error}"))?;
+    Ok(Answer::Feed(file, mark))
+}
+
+fn mark(headers: &HeaderMap) -> String {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    json!({"etag": text(ETAG), "last_modified": text(LAST_MODIFIED)}).to_string()
+}

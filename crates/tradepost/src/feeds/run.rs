@@ -1,0 +1,234 @@
+//! One run of a feed, from its bytes to the inventory: read, compared, taken or held back, and kept
+//! with its report. Nothing changes unless all of it is taken.
+
+use std::collections::HashSet;
+use std::fs::File;
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_dealer::import::{self, Report, Target, Unit};
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
+use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store};
+use tradepost_wire::json::{Value, json};
+
+use super::Source;
+use super::folder::Found;
+use super::guard::Guard;
+use super::pull::Answer;
+use crate::config::feeds::Extent;
+
+/// For how long a run keeps others away. Longer than any takes; a process that ends in the middle of
+/// one keeps them away no longer.
+const LEASE: SignedDuration = SignedDuration::from_mins(5);
+
+/// What becomes of a feed that was read.
+struct Judged {
+    outcome: FeedOutcome,
+    message: Option<String>,
+    report: Value,
+}
+
+/// Works on a dealer's inventory while nobody else does. `None` when somebody does.
+///
+/// # Errors
+/// When the store fails, or the work does.
+pub fn leased<T>(
+    store: &Store,
+    clock: &Clock,
+    dealer: &str,
+    work: impl FnOnce() -> Result<T, Fault>,
+) -> Result<Option<T>, Fault> {
+    let holder = uuid::Uuid::now_v7().to_string();
+    let now = clock.now();
+    let until = now.checked_add(LEASE).unwrap_or(Timestamp::MAX);
+    let (id, who) = (dealer.to_owned(), holder.clone());
+    if !store.write_blocking(move |tx| tx.lease_feeds(&id, &who, now, until))? {
+        return Ok(None);
+    }
+    let done = work();
+    let id = dealer.to_owned();
+    store.write_blocking(move |tx| tx.release_feeds(&id, &holder))?;
+    done.map(Some)
+}
+
+/// Runs a feed that is a file in a folder.
+///
+/// # Errors
+/// When the store fails.
+pub fn take_file(
+    store: &Store,
+    clock: &Clock,
+    source: &Source,
+    found: &Found,
+) -> Result<FeedRun, Fault> {
+    let began_at = clock.now();
+    let judged = match File::open(&found.path) {
+        Ok(file) => judge(store, source, file, source.feed.guard, began_at)?,
+        Err(error) => failed(format!("the file cannot be read: {}", error.kind())),
+    };
+    end(store, clock, source, (began_at, found.name.clone()), judged, Some(found.mark.clone()))
+}
+
+/// Runs a feed that was fetched; `None` when there is nothing new.
+///
+/// # Errors
+/// When the store fails.
+pub fn take_answer(
+    store: &Store,
+    clock: &Clock,
+    source: &Source,
+    fetched: Result<Answer, String>,
+) -> Result<Option<FeedRun>, Fault> {
+    let began_at = clock.now();
+    let (judged, mark) = match fetched {
+        Ok(Answer::Unchanged) => {
+            let (dealer, feed) = (source.dealer.terms.id.clone(), source.feed.name.clone());
+            store.write_blocking(move |tx| tx.mark_feed(&dealer, &feed, None, began_at))?;
+            return Ok(None);
+        }
+        Ok(Answer::Feed(file, mark)) => {
+            let judged = judge(store, source, file, source.feed.guard, began_at)?;
+            // What was not taken is asked for again, whether or not it has changed.
+            let is_taken = judged.outcome == FeedOutcome::Taken;
+            (judged, is_taken.then_some(mark))
+        }
+        Err(why) => (failed(why), None),
+    };
+    end(store, clock, source, (began_at, "pull".to_owned()), judged, mark).map(Some)
+}
+
+/// Runs a feed whose bytes are here, as somebody permits.
+///
+/// # Errors
+/// When the store fails.
+pub fn take_bytes(
+    store: &Store,
+    clock: &Clock,
+    source: &Source,
+    (file, name): (File, &str),
+    guard: Guard,
+) -> Result<FeedRun, Fault> {
+    let began_at = clock.now();
+    let judged = judge(store, source, file, guard, began_at)?;
+    end(store, clock, source, (began_at, name.to_owned()), judged, None)
+}
+
+fn failed(why: String) -> Judged {
+    Judged { outcome: FeedOutcome::Failed, message: Some(why), report: Value::Null }
+}
+
+fn judge(
+    store: &Store,
+    source: &Source,
+    file: File,
+    guard: Guard,
+    now: Timestamp,
+) -> Result<Judged, Fault> {
+    let target = Target::of(&source.dealer.terms);
+    let dealer = target.dealer_id.clone();
+    let sorted = match import::read_as(file, &[target], source.mapping.as_ref(), now) {
+        Ok(sorted) => sorted,
+        Err(unreadable) => {
+            let message = format!("{}; {}", unreadable.message, unreadable.hint);
+            let outcome = FeedOutcome::Unreadable;
+            return Ok(Judged { outcome, message: Some(message), report: Value::Null });
+        }
+    };
+    let Some(feed) = sorted.feeds.into_iter().next() else {
+        return Err(Fault::new("reading a feed", "there is none for its dealer"));
+    };
+    let units = match source.feed.extent {
+        Extent::Full => feed.units,
+        Extent::Delta => with_the_others(store, &dealer, feed.units, now)?,
+    };
+    let planned = store.replace_inventory(&dealer, &units, now, true)?;
+    if let Some(objection) = objection(guard, source.feed.extent, &planned, &feed.report) {
+        let parts = [vec![objection.message], objection.lines].concat();
+        return Ok(Judged {
+            outcome: FeedOutcome::Held,
+            message: Some(format!("{}; {}", parts.join("; "), objection.hint)),
+            report: report(&planned, &feed.report),
+        });
+    }
+    let done = store.replace_inventory(&dealer, &units, now, false)?;
+    let report = report(&done, &feed.report);
+    Ok(Judged { outcome: FeedOutcome::Taken, message: None, report })
+}
+
+/// A part may say of nothing but sold units.
+fn objection(
+    guard: Guard,
+    extent: Extent,
+    planned: &Replacement,
+    report: &Report,
+) -> Option<super::guard::Objection> {
+    if extent == Extent::Delta && report.accepted == 0 && report.sold > 0 {
+        let report = Report { accepted: report.sold, doubts: Vec::new(), ..report.clone() };
+        return guard.objection(planned, &report);
+    }
+    guard.objection(planned, report)
+}
+
+/// The units of a part, and those on offer of which it says nothing, as fresh as they were.
+fn with_the_others(
+    store: &Store,
+    dealer: &str,
+    mut units: Vec<Unit>,
+    now: Timestamp,
+) -> Result<Vec<Unit>, Fault> {
+    let ids: HashSet<String> = units.iter().filter_map(|u| u.vehicle.vehicle_id.clone()).collect();
+    let vins: HashSet<String> = units.iter().filter_map(|u| u.vehicle.vin.clone()).collect();
+    let (listings, _) = store.inventory(dealer, now, SignedDuration::ZERO)?;
+    let is_named = |of: &Option<String>, named: &HashSet<String>| {
+        of.as_ref().is_some_and(|name| named.contains(name))
+    };
+    let others = listings
+        .into_iter()
+        .filter(|other| !is_named(&other.vehicle_id, &ids) && !is_named(&other.vin, &vins));
+    units.extend(others.map(|vehicle| Unit { vehicle, sold: false }));
+    Ok(units)
+}
+
+fn report(replacement: &Replacement, report: &Report) -> Value {
+    json!({
+        "inventory": {
+            "before": replacement.before,
+            "added": replacement.added,
+            "changed": replacement.changed,
+            "unchanged": replacement.unchanged,
+            "removed": replacement.removed,
+        },
+        "report": report,
+    })
+}
+
+/// Keeps a run.
+fn end(
+    store: &Store,
+    clock: &Clock,
+    source: &Source,
+    (began_at, from): (Timestamp, String),
+    judged: Judged,
+    mark: Option<String>,
+) -> Result<FeedRun, Fault> {
+    let run = FeedRun {
+        run_id: format!("run_{}", uuid::Uuid::now_v7().simple()),
+        dealer_id: source.dealer.terms.id.clone(),
+        feed: source.feed.name.clone(),
+        began_at,
+        ended_at: clock.now(),
+        source: from,
+        outcome: judged.outcome,
+        message: judged.message,
+        report: judged.report.to_string(),
+    };
+    let kept = run.clone();
+    store.write_blocking(move |tx| {
+        tx.mark_feed(&kept.dealer_id, &kept.feed, mark.as_deref(), kept.ended_at)?;
+        if kept.outcome == FeedOutcome::Taken {
+            tx.feed_is_fresh(&kept.dealer_id, &kept.feed, kept.began_at)?;
+        }
+        tx.end_feed_run(&kept)
+    })?;
+    Ok(run)
+}

@@ -1,0 +1,222 @@
+//! `PUT /feeds/NAME`: a feed that is uploaded with a key. The key has to name the permission; one that
+//! permits everything was made for buyers.
+
+use std::fs::File;
+use std::io::{Seek as _, Write as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use axum::routing::put;
+use futures_util::StreamExt as _;
+use tradepost_server::agent::SharedAgent;
+use tradepost_server::auth::Denied;
+use tradepost_server::background::piece;
+use tradepost_server::desk::Desk;
+use tradepost_server::fault::Fault;
+use tradepost_server::http::{host, intake, json_response, not_found};
+use tradepost_server::permission::{Permission, Scopes};
+use tradepost_store::{FeedOutcome, FeedRun};
+use tradepost_wire::json::{Value, json};
+
+use super::{Feeds, Source, run};
+use crate::config::feeds::From;
+use crate::gate::Scope;
+
+/// How long a whole upload may take.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// The route.
+pub fn routes(feeds: Arc<Feeds>) -> Router<Arc<Desk>> {
+    let take = move |desk, path, request| take(Arc::clone(&feeds), desk, path, request);
+    Router::new().route("/feeds/{name}", put(take))
+}
+
+/// Why an upload is not taken.
+struct Refused(StatusCode, &'static str, String);
+
+async fn take(
+    feeds: Arc<Feeds>,
+    State(desk): State<Arc<Desk>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let Some(agent) = desk.agent(host(request.uri(), request.headers())) else {
+        return not_found().await;
+    };
+    let (parts, body) = request.into_parts();
+    // A host without feeds has nothing here, whoever asks.
+    let sources = feeds.sources();
+    let of_agent = |source: &&Source| {
+        source.id() == agent.id() && matches!(source.feed.from, From::Upload { .. })
+    };
+    if !sources.iter().any(|source| of_agent(&source)) {
+        return not_found().await;
+    }
+    if let Err(denied) = permitted(&desk, &agent, &parts).await {
+        return turned_away(&agent, denied);
+    }
+    let found = sources.iter().find(|source| of_agent(source) && source.feed.name == name);
+    let Some(source) = found.cloned() else {
+        return not_found().await;
+    };
+    match upload(&feeds, &desk, source, &parts, body).await {
+        Ok(run) => answer(&run),
+        Err(Refused(status, name, message)) => refusal(status, name, &message),
+    }
+}
+
+async fn permitted(desk: &Desk, agent: &SharedAgent, parts: &Parts) -> Result<(), Denied> {
+    let caller = intake::caller(desk, agent.as_ref(), parts).await?;
+    if caller.principal.is_anonymous() {
+        return Err(Denied::Missing);
+    }
+    let missing = Permission::from(Scope::FeedWrite);
+    match &caller.principal.scopes {
+        Scopes::Only(held) if held.contains(&missing) => Ok(()),
+        Scopes::Only(_) | Scopes::All | Scopes::Reading => Err(Denied::Scope { missing }),
+    }
+}
+
+async fn upload(
+    feeds: &Arc<Feeds>,
+    desk: &Desk,
+    source: Source,
+    parts: &Parts,
+    body: Body,
+) -> Result<FeedRun, Refused> {
+    let most = match source.feed.from {
+        From::Upload { max_bytes } => max_bytes,
+        From::Folder(_) | From::Pull(_) => 0,
+    };
+    let declared =
+        parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok());
+    if declared.is_some_and(|length: u64| length > most) {
+        return Err(too_large(most));
+    }
+    let received = receive(body, most, desk.settings.read_timeout);
+    let late =
+        |_| Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the upload took too long".to_owned());
+    let file = tokio::time::timeout(PATIENCE, received).await.map_err(late)??;
+    let worker = Arc::clone(feeds);
+    let work = move || {
+        let (store, clock, guard) = (&worker.store, &worker.clock, source.feed.guard);
+        let run = run::leased(store, clock, source.id(), || {
+            run::take_bytes(store, clock, &source, (file, "upload"), guard)
+        })?;
+        if let Some(run) = &run {
+            worker.finished(run);
+        }
+        Ok::<_, Fault>(run)
+    };
+    match piece("taking an upload", work).await {
+        Some(Ok(Some(run))) => Ok(run),
+        Some(Ok(None)) => {
+            let message = "another feed of this dealer is being taken; send it again in a moment";
+            Err(Refused(StatusCode::CONFLICT, "BUSY", message.to_owned()))
+        }
+        Some(Err(fault)) => {
+            tracing::error!(cause = %fault.chain(), "an uploaded feed could not be taken");
+            Err(broken())
+        }
+        None => Err(broken()),
+    }
+}
+
+/// Writes a body to the disk as it comes.
+async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, Refused> {
+    let unkept = |error: std::io::Error| {
+        tracing::error!(cause = %error, "an uploaded feed could not be kept");
+        broken()
+    };
+    let mut file = tempfile::tempfile().map_err(unkept)?;
+    let mut stream = body.into_data_stream();
+    let mut size = 0u64;
+    loop {
+        let late = |_| {
+            Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the body did not go on".to_owned())
+        };
+        let Some(chunk) = tokio::time::timeout(patience, stream.next()).await.map_err(late)? else {
+            break;
+        };
+        let chunk = chunk.map_err(|_| {
+            Refused(StatusCode::BAD_REQUEST, "INVALID_REQUEST", "the body ended early".to_owned())
+        })?;
+        size += chunk.len() as u64;
+        if size > most {
+            return Err(too_large(most));
+        }
+        file.write_all(&chunk).map_err(unkept)?;
+    }
+    file.rewind().map_err(unkept)?;
+    Ok(file)
+}
+
+fn too_large(most: u64) -> Refused {
+    let message = format!("the feed is larger than the {most} bytes that are taken");
+    Refused(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", message)
+}
+
+fn broken() -> Refused {
+    let message = "the feed could not be taken; send it again later".to_owned();
+    Refused(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+}
+
+fn answer(run: &FeedRun) -> Response {
+    let status = match run.outcome {
+        FeedOutcome::Taken => StatusCode::OK,
+        FeedOutcome::Held => StatusCode::CONFLICT,
+        FeedOutcome::Unreadable => StatusCode::UNPROCESSABLE_ENTITY,
+        FeedOutcome::Failed => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let report: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
+    let body = json!({
+        "run_id": run.run_id,
+        "outcome": run.outcome.to_string(),
+        "message": run.message,
+        "inventory": report.get("inventory"),
+        "report": report.get("report"),
+    });
+    json_response(status, body.to_string())
+}
+
+fn refusal(status: StatusCode, name: &str, message: &str) -> Response {
+    let error = json!({"code": status.as_u16(), "status": name, "message": message});
+    let mut response = json_response(status, json!({"error": error}).to_string());
+    // What is left of the body would be read as the next request.
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn turned_away(agent: &SharedAgent, denied: Denied) -> Response {
+    let challenge = agent.auth().challenge(&denied);
+    let (status, name, message) = match agent.auth().refusal(&denied) {
+        Some(said) => {
+            let status = StatusCode::from_u16(said.code.http()).unwrap_or(StatusCode::UNAUTHORIZED);
+            let name = if status == StatusCode::FORBIDDEN {
+                "PERMISSION_DENIED"
+            } else {
+                "UNAUTHENTICATED"
+            };
+            (status, name, said.message.to_string())
+        }
+        None if matches!(denied, Denied::Limited(_)) => {
+            let message = "too many credentials that are not valid came from here".to_owned();
+            (StatusCode::TOO_MANY_REQUESTS, "RESOURCE_EXHAUSTED", message)
+        }
+        None => {
+            let message = "who calls cannot be found out; come again later".to_owned();
+            (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+        }
+    };
+    let mut response = refusal(status, name, &message);
+    if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+    }
+    response
+}
