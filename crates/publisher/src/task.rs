@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::Release;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
@@ -11,6 +12,7 @@ use crate::ask::Ask;
 use crate::buy::MediaBuy;
 use crate::reply::scrubbed;
 use crate::shelf::{Kind, Thing};
+use crate::version;
 
 pub mod end;
 
@@ -44,12 +46,20 @@ pub struct Task {
     /// Where to say that it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push: Option<Push>,
+    /// In which release it was submitted: its end is announced in that.
+    #[serde(default = "usual_release")]
+    pub release: Release,
     /// The caller's `context` (`X-2`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
     /// What was asked and answered, the oldest first (`history` of `get_task_status`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Value>,
+}
+
+/// That of tasks that were kept before releases were.
+const fn usual_release() -> Release {
+    Release::V3_1
 }
 
 form! {
@@ -114,6 +124,7 @@ impl Task {
             result: None,
             errors: Vec::new(),
             push: push.as_ref().and_then(Push::read),
+            release: version::codes(&ask.arguments),
             context,
             history: vec![
                 json!({"timestamp": now, "type": "request", "data": scrubbed(&request.into())}),

@@ -1,6 +1,6 @@
 //! A request at work: what a tool is handed.
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::{Code, Release};
 use tradepost_wire::json::Map;
 
 use crate::account::Account;
@@ -9,6 +9,7 @@ use crate::ask::Ask;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Shelf};
+use crate::version;
 use crate::world::Supply;
 
 /// A request at work.
@@ -26,6 +27,16 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// The release that the request is answered in.
+    pub(crate) fn release(&self) -> Release {
+        version::of(&self.publisher.profile, &self.ask.arguments).unwrap_or(Release::V3_1)
+    }
+
+    /// The version of a feed that the caller has, where its release knows such versions.
+    pub(crate) fn feed_version<'v>(&self, named: Option<&'v String>) -> Option<&'v String> {
+        named.filter(|_| self.release() > Release::V3_0)
+    }
+
     /// The account that the request is for.
     pub(crate) fn account(&self) -> Result<&Kept<Account>, Stop> {
         let message = "name the account that this is for";

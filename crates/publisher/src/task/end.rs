@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::release::translate;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -270,6 +271,9 @@ impl Office<'_> {
             return Ok(None);
         };
         let mut result = task.result.clone().unwrap_or_default();
+        if let Some(tool) = Tool::of_name(&task.task_type) {
+            translate(tool, task.release, &mut result);
+        }
         if let Some(context) = &task.context {
             result.entry("context").or_insert_with(|| context.clone());
         }

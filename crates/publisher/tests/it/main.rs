@@ -41,3 +41,4 @@ mod tasks;
 mod twins;
 mod updates;
 mod upstream;
+mod versions;

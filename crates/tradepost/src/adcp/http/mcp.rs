@@ -59,7 +59,7 @@ impl Tools for PublisherAgent {
             let tool = self.tool(call.tool);
             let answer = match tool {
                 Some(tool) => self.answer(call.caller, tool, call.arguments).await,
-                None => order::lacking(&call.arguments),
+                None => self.publisher().lacking(&call.arguments),
             };
             let error = answer.errors.first().filter(|_| answer.is_failure());
             let code = error.and_then(|error| error.code.known()).map_or("OK", Code::name);
