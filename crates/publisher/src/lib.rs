@@ -37,6 +37,7 @@ pub mod task;
 pub mod order;
 
 mod admit;
+mod announce;
 mod fixture;
 mod forms;
 mod idempotency;

@@ -81,7 +81,8 @@ impl Publisher {
         answer.spoken(ask.tool, release)
     }
 
-    /// Does what has come due without anybody asking: decides about submitted tasks. How many ended. To be
+    /// Does what has come due without anybody asking: decides about submitted tasks and ends reviews of
+    /// creatives. How many tasks ended. To be
     /// called every second or so.
     pub async fn tick(&self, now: Timestamp) -> usize {
         let due = self.vault.look(|shelf| end::due(shelf, now)).unwrap_or_else(|broken| {
@@ -101,7 +102,24 @@ impl Publisher {
                 }
             }
         }
+        self.settle_reviews(now).await;
         ended
+    }
+
+    /// Notes which reviews of creatives have ended by themselves.
+    async fn settle_reviews(&self, now: Timestamp) {
+        let due = self.vault.look(|shelf| end::reviewed(shelf, now)).unwrap_or_else(|broken| {
+            self.world.report(&broken);
+            Vec::new()
+        });
+        for record in due {
+            let this = self.clone();
+            let job =
+                move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.settle(&record);
+            if let Err(broken) = self.vault.act::<(), Fault>(job).await {
+                self.world.report(&broken);
+            }
+        }
     }
 
     /// Whether notifications may go where the request says.

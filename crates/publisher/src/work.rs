@@ -1,5 +1,7 @@
 //! A request at work: what a tool is handed.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use tradepost_wire::adcp::error::{Code, Release};
 use tradepost_wire::json::Map;
 
@@ -45,6 +47,16 @@ impl Work<'_> {
     }
 }
 
+/// What addresses of subscribers have shown.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Proofs {
+    /// The ids of accounts that are going to be opened, by the place of their row: a proof is for one
+    /// account.
+    pub opened: BTreeMap<usize, String>,
+    /// The digests of what was shown.
+    pub shown: BTreeSet<String>,
+}
+
 /// What a tool has to find out outside before it can work in a transaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prepared {
@@ -52,4 +64,6 @@ pub(crate) struct Prepared {
     pub supply: Option<Supply>,
     /// What the account's governance agent decided.
     pub governance: Option<Map>,
+    /// What addresses of subscribers have shown.
+    pub proofs: Proofs,
 }

@@ -15,10 +15,12 @@ use crate::work::Work;
 mod governance;
 mod list;
 mod notifications;
+mod proof;
 mod sync;
 
 pub(super) use governance::perform as sync_governance;
 pub(super) use list::perform as list_accounts;
+pub(super) use proof::prepare;
 pub(super) use sync::perform as sync_accounts;
 
 /// An account with what the caller may do with it (`core/account-with-authorization.json`).

@@ -45,7 +45,7 @@ pub(super) async fn prepare_purchase(
         create::question(&Desk::at(publisher, ask, admitted, shelf, &supply), form)
     })?;
     let governance = governance::answer(publisher, question).await?;
-    Ok(Prepared { supply, governance })
+    Ok(Prepared { supply, governance, ..Prepared::default() })
 }
 
 /// The same for a change.

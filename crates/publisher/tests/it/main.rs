@@ -9,6 +9,7 @@
 )]
 
 mod accounts;
+mod announcements;
 mod audiences;
 #[path = "../../../wire/tests/it/beside.rs"]
 mod beside;

@@ -4,7 +4,6 @@
 //! open to everybody and the same for everybody (`N-4`); whoever shows a credential is judged all the same.
 
 use futures_util::future::BoxFuture;
-use tradepost_publisher::order;
 use tradepost_server::agent::Caller;
 use tradepost_server::auth::Principal;
 use tradepost_server::http::{answers, intake as shared};
