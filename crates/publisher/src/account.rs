@@ -15,8 +15,11 @@ use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
 
 use crate::agent::{Authorization, Billing};
+use crate::buy::MediaBuy;
 use crate::money::Amount;
+use crate::profile::Profile;
 use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
+use crate::spending::{self, Day};
 
 /// An account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +57,9 @@ pub struct Account {
     /// How much may be spent in all, in the account's currency, when there is a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funds: Option<Funds>,
+    /// What was committed on the latest day, where that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<Day>,
     /// Who pays, as it was given (`core/business-entity.json`), with the bank. Of this, the bank is
     /// never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -245,6 +251,7 @@ impl Account {
             notification_configs: None,
             proofs: BTreeSet::new(),
             funds: None,
+            day: None,
             billing_entity: None,
             push: None,
             implicit: false,
@@ -290,6 +297,26 @@ impl Account {
             add("notification_configs", configs.iter().map(without_credentials).collect());
         }
         shown
+    }
+
+    /// Commits more for a buy, or gives something back when it is negative. Whether anything of that is
+    /// counted here.
+    pub(crate) fn charge(
+        &mut self,
+        profile: &Profile,
+        buy: &MediaBuy,
+        more: Amount,
+        now: Timestamp,
+    ) -> bool {
+        let limited = more != Amount::ZERO && spending::is_limited(profile, &buy.currency);
+        if limited {
+            spending::note(self, &buy.media_buy_id, more, &buy.currency, now);
+        }
+        if let Some(funds) = &mut self.funds {
+            funds.committed = (funds.committed + more).max(Amount::ZERO);
+            return true;
+        }
+        limited
     }
 
     /// Who is to hear of an event. Those that are paused are not, nor is one of whom nothing is proven.

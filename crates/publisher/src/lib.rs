@@ -16,6 +16,7 @@ pub mod profile;
 pub mod publisher;
 pub mod refuse;
 pub mod reply;
+pub mod spending;
 pub mod staff;
 pub mod supply;
 

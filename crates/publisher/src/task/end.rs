@@ -14,7 +14,6 @@ use crate::admit::gates;
 use crate::announce::{Herald, Turn};
 use crate::buy::{self, MediaBuy, action};
 use crate::creative::Creative;
-use crate::money::Amount;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::reply::object;
@@ -254,9 +253,8 @@ impl<'a> Office<'a> {
             return Ok(());
         };
         if let Some(mut account) = self.shelf.find::<Account>(id)?
-            && let Some(funds) = &mut account.thing.funds
+            && account.thing.charge(&self.publisher.profile, draft, -draft.total_budget, self.now)
         {
-            funds.committed = (funds.committed - draft.total_budget).max(Amount::ZERO);
             self.shelf.change(&mut account, self.now)?;
         }
         Ok(())

@@ -209,6 +209,7 @@ pub(crate) fn profile() -> Profile {
             live_only: id == "live",
             billing: None,
             scope: None,
+            spend_limits: Vec::new(),
         })
     };
     Profile {
@@ -229,6 +230,7 @@ pub(crate) fn profile() -> Profile {
         onboarding: Onboarding::default(),
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
+        spend_limits: Vec::new(),
         internals: false,
         signing: Signing::default(),
     }

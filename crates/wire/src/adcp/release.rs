@@ -336,7 +336,7 @@ fn apply(members: &mut Map, name: &str, how: &Change) {
         Change::Words { known, made_of } => {
             if let Some(words) = members.get_mut(name).and_then(Value::as_array_mut) {
                 let listed = |word: &&str| words.iter().any(|one| one.as_str() == Some(word));
-                let made = made_of.iter().filter(|(_, parts)| parts.iter().all(|it| listed(it)));
+                let made = made_of.iter().filter(|(_, parts)| parts.iter().all(&listed));
                 let made: Vec<Value> = made.map(|(word, _)| Value::from(*word)).collect();
                 words.retain(|word| word.as_str().is_some_and(|word| known.contains(&word)));
                 words.extend(made);
