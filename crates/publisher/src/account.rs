@@ -3,16 +3,23 @@
 //! The record of an account belongs to the tenant that opened it, and names itself as its account.
 //! What is made on an account belongs to the account's owner, whoever made it.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::canonical;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
 
 use crate::agent::{Authorization, Billing};
+use crate::buy::MediaBuy;
 use crate::money::Amount;
+use crate::profile::Profile;
 use crate::shelf::{Kept, Kind, New, Shelf, Thing, own_id};
+use crate::spending::{self, Day};
 
 /// An account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,9 +50,16 @@ pub struct Account {
     /// Where notifications about it go, as they were given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notification_configs: Option<Vec<Value>>,
+    /// The subscribers among them that have shown that they want to be: of each, a digest of what was
+    /// proven.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub proofs: BTreeSet<String>,
     /// How much may be spent in all, in the account's currency, when there is a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funds: Option<Funds>,
+    /// What was committed on the latest day, where that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<Day>,
     /// Who pays, as it was given (`core/business-entity.json`), with the bank. Of this, the bank is
     /// never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,6 +85,62 @@ form! {
 }
 
 kept_whole!(Brand.given);
+
+/// Who wants to hear of what happens in an account (`core/notification-config.json`).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Subscriber<'a> {
+    /// What the buyer calls it.
+    pub id: &'a str,
+    /// Where it is.
+    pub url: &'a str,
+    /// Of what it wants to hear, in the order of the alphabet.
+    pub event_types: Vec<&'a str>,
+    /// How it wants to be shown that it is us.
+    pub authentication: Option<&'a Value>,
+    /// Whether it wants to hear anything for the moment.
+    pub active: bool,
+}
+
+impl<'a> Subscriber<'a> {
+    pub(crate) fn read(config: &'a Value) -> Option<Self> {
+        let text = |name: &str| config.get(name).and_then(Value::as_str);
+        let types = config.get("event_types").and_then(Value::as_array).into_iter().flatten();
+        let mut event_types: Vec<&str> = types.filter_map(|event| event.as_str()).collect();
+        event_types.sort_unstable();
+        Some(Self {
+            id: text("subscriber_id")?,
+            url: text("url")?,
+            event_types,
+            authentication: config.get("authentication").filter(|it| !it.is_null()),
+            active: config.get("active").and_then(Value::as_bool).unwrap_or(true),
+        })
+    }
+
+    /// How deliveries will be shown to be ours (`delivery_auth` of `core/webhook-challenge.json`).
+    pub(crate) fn delivery_auth(&self) -> Value {
+        let Some(asked) = self.authentication else {
+            return json!({"mode": "rfc9421"});
+        };
+        let credentials = asked.get("credentials").and_then(Value::as_str).unwrap_or_default();
+        let mode = asked.get("schemes").and_then(|schemes| schemes.get(0)).cloned();
+        json!({"mode": mode, "credential_fingerprint": hex(&Sha256::digest(credentials))})
+    }
+
+    /// A digest of everything that a proof is about: a change of any of it wants a new one.
+    pub(crate) fn proof(&self, account_id: &str) -> String {
+        let proven = json!([account_id, self.id, self.url, self.delivery_auth(), self.event_types]);
+        hex(&Sha256::digest(canonical::to_string(&proven)))
+    }
+}
+
+fn hex(digest: &[u8]) -> String {
+    use std::fmt::Write as _;
+    digest.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
 
 /// What a tenant may do with an account: with one of another's, nothing without this; with one of
 /// its own, nothing beyond this. The record belongs to the tenant, and names the account.
@@ -179,7 +249,9 @@ impl Account {
             setup: None,
             governance: None,
             notification_configs: None,
+            proofs: BTreeSet::new(),
             funds: None,
+            day: None,
             billing_entity: None,
             push: None,
             implicit: false,
@@ -225,6 +297,39 @@ impl Account {
             add("notification_configs", configs.iter().map(without_credentials).collect());
         }
         shown
+    }
+
+    /// Commits more for a buy, or gives something back when it is negative. Whether anything of that is
+    /// counted here.
+    pub(crate) fn charge(
+        &mut self,
+        profile: &Profile,
+        buy: &MediaBuy,
+        more: Amount,
+        now: Timestamp,
+    ) -> bool {
+        let limited = more != Amount::ZERO && spending::is_limited(profile, &buy.currency);
+        if limited {
+            spending::note(self, &buy.media_buy_id, more, &buy.currency, now);
+        }
+        if let Some(funds) = &mut self.funds {
+            funds.committed = (funds.committed + more).max(Amount::ZERO);
+            return true;
+        }
+        limited
+    }
+
+    /// Who is to hear of an event. Those that are paused are not, nor is one of whom nothing is proven.
+    pub(crate) fn subscribers<'a>(
+        &'a self,
+        event: &'a str,
+    ) -> impl Iterator<Item = Subscriber<'a>> {
+        let configs = self.notification_configs.iter().flatten();
+        configs.filter_map(Subscriber::read).filter(move |subscriber| {
+            subscriber.active
+                && subscriber.event_types.contains(&event)
+                && self.proofs.contains(&subscriber.proof(&self.account_id))
+        })
     }
 
     /// The domain of its brand.

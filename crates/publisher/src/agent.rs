@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::spending::SpendLimit;
+
 /// A buyer agent, as it was onboarded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuyerAgent {
@@ -23,6 +25,8 @@ pub struct BuyerAgent {
     pub billing: Option<BTreeSet<Billing>>,
     /// What it may do with an account for which nothing else is said; everything when `None`.
     pub scope: Option<Authorization>,
+    /// What it may commit on an account in a day, where that is less than the publisher permits.
+    pub spend_limits: Vec<SpendLimit>,
 }
 
 /// How the relationship with a buyer agent stands.

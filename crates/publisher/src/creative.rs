@@ -92,6 +92,16 @@ impl Creative {
         }
     }
 
+    /// The word by which it is found again: one whose review ends by itself.
+    #[must_use]
+    pub fn state(&self) -> &'static str {
+        let waits = self.status == Status::PendingReview && self.review_ends_at.is_some();
+        if waits { Self::WAITS } else { "" }
+    }
+
+    /// The state of one whose review ends by itself.
+    pub const WAITS: &'static str = "review";
+
     /// Its name for people.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -16,6 +16,7 @@ pub mod profile;
 pub mod publisher;
 pub mod refuse;
 pub mod reply;
+pub mod spending;
 pub mod staff;
 pub mod supply;
 
@@ -37,6 +38,7 @@ pub mod task;
 pub mod order;
 
 mod admit;
+mod announce;
 mod fixture;
 mod forms;
 mod idempotency;

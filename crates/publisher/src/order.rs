@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::credentials;
 use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
+use tradepost_wire::adcp::release::undone;
 use tradepost_wire::adcp::rules::{self, Internals, Issues};
 use tradepost_wire::adcp::{Answer, Tool};
 use tradepost_wire::fault::Fault;
@@ -17,7 +18,7 @@ use crate::ask::Ask;
 use crate::forms::Request;
 use crate::idempotency::Key;
 use crate::publisher::Publisher;
-use crate::refuse::{self, Stop};
+use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
 use crate::shelf::{Kind, Query, Shelf};
 use crate::task::Notice;
@@ -27,10 +28,11 @@ use crate::version;
 use crate::work::{Prepared, Work};
 use crate::world::Lane;
 
-/// The release whose codes a caller knows: the one that its request names, or else ours.
+/// The release whose codes a caller knows that was turned away before a publisher: the one that its
+/// request names, or else ours.
 #[must_use]
 pub fn release(arguments: &Map) -> Release {
-    version::of(arguments).unwrap_or(Release::V3_1)
+    version::codes(arguments)
 }
 
 /// Whether a `context` comes back with the answer (`X-2`): an object does, unless a credential
@@ -43,20 +45,25 @@ pub fn may_be_repeated(context: &Value) -> bool {
 /// For how long notifications are kept that are no longer waited for.
 const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The answer to a task of AdCP that this seller does not have.
-#[must_use]
-pub fn lacking(arguments: &Map) -> Answer {
-    let mut answer = Answer::failed(refuse::unsupported(), Vec::new());
-    answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
-    answer.pinned(release(arguments))
-}
-
 impl Publisher {
+    /// The answer to a task of AdCP that this seller does not have.
+    #[must_use]
+    pub fn lacking(&self, arguments: &Map) -> Answer {
+        let mut answer = Answer::failed(refuse::unsupported(), Vec::new());
+        answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
+        answer.pinned(self.release(arguments))
+    }
+
+    /// The release that a request is answered in.
+    fn release(&self, arguments: &Map) -> Release {
+        version::of(&self.profile, arguments).unwrap_or(Release::V3_1)
+    }
+
     /// Answers a request.
     pub async fn answer(&self, ask: Ask) -> Answer {
         let context = ask.arguments.get("context").cloned();
         let keyed = ask.tool.keyed() || Key::is_taken(&ask);
-        let release = release(&ask.arguments);
+        let release = self.release(&ask.arguments);
         let mut answer = match self.attempt(&ask).await {
             Ok(reply) => Answer {
                 standing: reply.standing,
@@ -71,10 +78,11 @@ impl Publisher {
             Err(Stop::Broken(broken)) => self.broke(&broken),
         };
         answer.context = context.filter(may_be_repeated);
-        answer.pinned(release)
+        answer.spoken(ask.tool, release)
     }
 
-    /// Does what has come due without anybody asking: decides about submitted tasks. How many ended. To be
+    /// Does what has come due without anybody asking: decides about submitted tasks and ends reviews of
+    /// creatives. How many tasks ended. To be
     /// called every second or so.
     pub async fn tick(&self, now: Timestamp) -> usize {
         let due = self.vault.look(|shelf| end::due(shelf, now)).unwrap_or_else(|broken| {
@@ -94,7 +102,24 @@ impl Publisher {
                 }
             }
         }
+        self.settle_reviews(now).await;
         ended
+    }
+
+    /// Notes which reviews of creatives have ended by themselves.
+    async fn settle_reviews(&self, now: Timestamp) {
+        let due = self.vault.look(|shelf| end::reviewed(shelf, now)).unwrap_or_else(|broken| {
+            self.world.report(&broken);
+            Vec::new()
+        });
+        for record in due {
+            let this = self.clone();
+            let job =
+                move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.settle(&record);
+            if let Err(broken) = self.vault.act::<(), Fault>(job).await {
+                self.world.report(&broken);
+            }
+        }
     }
 
     /// Whether notifications may go where the request says.
@@ -140,13 +165,14 @@ impl Publisher {
     }
 
     async fn attempt(&self, ask: &Ask) -> Result<Reply, Stop> {
-        version::of(&ask.arguments)?;
+        let release = version::of(&self.profile, &ask.arguments)?;
         let arguments = Value::Object(ask.arguments.clone());
         let leaked = credentials::find(&arguments);
         if !leaked.is_empty() {
             return Err(credential_in_arguments(&leaked).into());
         }
         tools::before_schema(ask.tool, &arguments)?;
+        Refusal::of_all(beyond(ask.tool, release, &arguments))?;
         let internals = if self.profile.internals { Internals::On } else { Internals::Off };
         // The test controller has an error vocabulary of its own, for this as well.
         if ask.tool != Tool::ComplyTestController || !self.profile.sandbox {
@@ -221,6 +247,16 @@ enum Entered {
     Replay(Reply),
     /// It was not.
     New { admitted: Box<Admitted>, key: Option<Key> },
+}
+
+/// What the caller's release has and this seller does not do: to leave it out unsaid would be another
+/// request than the one that was sent.
+fn beyond(tool: Tool, release: Release, arguments: &Value) -> Vec<Error> {
+    let message = "this seller does not do this yet; leave it out";
+    let refused = |pointer: String| {
+        refuse::at(Code::UnsupportedFeature, &tradepost_wire::adcp::error::path(&pointer), message)
+    };
+    undone(tool, release, arguments).into_iter().map(refused).collect()
 }
 
 fn unread() -> Fault {

@@ -9,6 +9,7 @@ use tradepost_wire::algorithm::Algorithm;
 
 use crate::agent::{Billing, BuyerAgent};
 use crate::catalogue::Catalogue;
+use crate::spending::SpendLimit;
 
 /// A publisher.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub struct Profile {
     pub replay_ttl: SignedDuration,
     /// What it has to sell.
     pub catalogue: Catalogue,
+    /// What may be committed on an account in a day, in each currency that is limited.
+    pub spend_limits: Vec<SpendLimit>,
     /// Whether refusals of requests that violate their schema name the published rule (`I-8`).
     pub internals: bool,
     /// What is signed, and how.

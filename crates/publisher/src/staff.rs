@@ -10,6 +10,7 @@ use tradepost_wire::fault::Fault;
 
 use crate::account::{self, Account, Grant};
 use crate::agent::Authorization;
+use crate::announce::Turn;
 use crate::creative::{self, Creative};
 use crate::publisher::Publisher;
 use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
@@ -260,6 +261,7 @@ fn account(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
         kept.thing.status = to;
         // What had to be done has been done, or does not matter any more.
         kept.thing.setup = None;
+        office.herald().account(&mut kept)?;
         office.shelf.change(&mut kept, office.now)?;
     }
     Ok(moved(from.name(), to.name()))
@@ -275,7 +277,10 @@ fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
         kept.thing.status = to;
         kept.thing.review_ends_at = None;
         kept.thing.rejection_reason.clone_from(&decision.reason);
+        kept.record.state = kept.thing.state().to_owned();
         office.shelf.change(&mut kept, office.now)?;
+        let detail = decision.reason.clone();
+        office.herald().creative(&kept, &Turn { from, reason: None, detail, by_itself: false })?;
     }
     Ok(moved(from.name(), to.name()))
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::Release;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
@@ -11,6 +12,7 @@ use crate::ask::Ask;
 use crate::buy::MediaBuy;
 use crate::reply::scrubbed;
 use crate::shelf::{Kind, Thing};
+use crate::version;
 
 pub mod end;
 
@@ -44,12 +46,20 @@ pub struct Task {
     /// Where to say that it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push: Option<Push>,
+    /// In which release it was submitted: its end is announced in that.
+    #[serde(default = "usual_release")]
+    pub release: Release,
     /// The caller's `context` (`X-2`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
     /// What was asked and answered, the oldest first (`history` of `get_task_status`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Value>,
+}
+
+/// That of tasks that were kept before releases were.
+const fn usual_release() -> Release {
+    Release::V3_1
 }
 
 form! {
@@ -84,6 +94,53 @@ pub struct Notice {
     pub attempts: u32,
     /// When it is tried next.
     pub due_at: Timestamp,
+    /// What it tells of, where its buyer may look the attempts up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
+    /// The attempts of one that is about something, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<Attempt>,
+}
+
+/// What a notification tells of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The id of its record.
+    pub thing: String,
+    /// The event (`creative.status_changed`).
+    pub event: String,
+    /// Whom it is for.
+    pub subscriber_id: String,
+    /// The `idempotency_key` in the body.
+    pub key: String,
+}
+
+/// An attempt to deliver a notification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// When it began.
+    pub fired_at: Timestamp,
+    /// When it was over.
+    pub completed_at: Timestamp,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The status of HTTP, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_status: Option<u16>,
+}
+
+tradepost_wire::words! {
+    /// What came of an attempt (`core/webhook-activity-record.json`).
+    pub enum Outcome {
+        /// It was taken.
+        Success = "success",
+        /// The receiver answered, and did not take it.
+        Failed = "failed",
+        /// The receiver did not answer in time.
+        Timeout = "timeout",
+        /// There was no connection, or it broke.
+        ConnectionError = "connection_error",
+    }
 }
 
 impl Thing for Task {
@@ -114,6 +171,7 @@ impl Task {
             result: None,
             errors: Vec::new(),
             push: push.as_ref().and_then(Push::read),
+            release: version::codes(&ask.arguments),
             context,
             history: vec![
                 json!({"timestamp": now, "type": "request", "data": scrubbed(&request.into())}),
@@ -130,6 +188,23 @@ impl Notice {
     pub const DONE: &'static str = "done";
     /// The state of one that was given up.
     pub const DEAD: &'static str = "dead";
+
+    /// How many attempts are remembered.
+    pub const MOST_ATTEMPTS: usize = 24;
+
+    /// One that is due now.
+    #[must_use]
+    pub fn new(url: &str, authentication: Option<&Value>, body: Value, now: Timestamp) -> Self {
+        Self {
+            url: url.to_owned(),
+            authentication: authentication.cloned(),
+            body: body.to_string(),
+            attempts: 0,
+            due_at: now,
+            about: None,
+            log: Vec::new(),
+        }
+    }
 }
 
 impl Thing for Notice {

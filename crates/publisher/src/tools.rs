@@ -43,6 +43,7 @@ pub(crate) async fn prepare(
         Request::CreateMediaBuy(form) => {
             buys::prepare_purchase(publisher, ask, form, admitted).await
         }
+        Request::SyncAccounts(form) => accounts::prepare(publisher, form, admitted).await,
         Request::UpdateMediaBuy(form) => buys::prepare_change(publisher, ask, form, admitted).await,
         Request::GetAdcpCapabilities(_)
         | Request::ListCreativeFormats(_)
@@ -53,7 +54,6 @@ pub(crate) async fn prepare(
         | Request::SyncAudiences(_)
         | Request::SyncEventSources(_)
         | Request::LogEvent(_)
-        | Request::SyncAccounts(_)
         | Request::ListAccounts(_)
         | Request::SyncGovernance(_)
         | Request::SyncPlans(_)

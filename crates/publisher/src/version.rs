@@ -1,19 +1,62 @@
-//! Which release of AdCP a caller is pinned to.
+//! Which release of AdCP a caller is answered in. The answers themselves know one release;
+//! [`release`](tradepost_wire::adcp::release) has what others say otherwise.
 
 use tradepost_wire::adcp::error::{Code, Error, Release};
+use tradepost_wire::adcp::signing::Digest;
 use tradepost_wire::json::{Map, Value, json};
 
+use crate::profile::Profile;
 use crate::refuse::{self, Stop};
 
-/// What this seller speaks, the newest first.
-pub(crate) const SUPPORTED: [&str; 2] = ["3.1", "3.0"];
+/// What this seller speaks; first that in which it answers whoever names none.
+pub(crate) fn spoken(profile: &Profile) -> Vec<Release> {
+    let mut releases = vec![Release::V3_1, Release::V3_2, Release::V3_0];
+    // In 3.2 every signature covers the body (`covers_content_digest`, "MUST explicitly emit
+    // 'required'"), and who verifies is set up by an operator and not by what a request says.
+    let digest = profile.signing.requests.as_ref().map(|requests| requests.digest);
+    if digest.is_some_and(|digest| digest != Digest::Required) {
+        releases.retain(|release| *release != Release::V3_2);
+    }
+    releases
+}
 
-/// The release that a request names; ours when it names none. A release of our own line that we do
-/// not know by its minor number is met with what we have (`D-6`).
+/// The release that a request is answered in: the one that it names, or ours when it names none. One of
+/// our own line that we do not speak is met with the highest that we do (`D-6`; `adcp_version`,
+/// "downshifts to the highest supported release within the same major").
 ///
 /// # Errors
 /// `VERSION_UNSUPPORTED`.
-pub(crate) fn of(arguments: &Map) -> Result<Release, Stop> {
+pub(crate) fn of(profile: &Profile, arguments: &Map) -> Result<Release, Stop> {
+    let spoken = spoken(profile);
+    let highest = || spoken.iter().copied().max().unwrap_or(Release::V3_1);
+    match named(arguments) {
+        Named::Nothing => Ok(Release::V3_1),
+        Named::Minor(0) => Ok(Release::V3_0),
+        Named::Minor(1) => Ok(Release::V3_1),
+        Named::Minor(_) => Ok(highest()),
+        Named::Foreign => Err(unsupported(&spoken).into()),
+    }
+}
+
+/// The release whose words a caller knows, where 3.1 and 3.2 say the same: those of refusals before
+/// any publisher is reached, and those of the ends of tasks.
+pub(crate) fn codes(arguments: &Map) -> Release {
+    match named(arguments) {
+        Named::Minor(0) => Release::V3_0,
+        Named::Nothing | Named::Minor(_) | Named::Foreign => Release::V3_1,
+    }
+}
+
+/// What a request names.
+enum Named {
+    Nothing,
+    /// A release of our own line.
+    Minor(u64),
+    /// One of another line.
+    Foreign,
+}
+
+fn named(arguments: &Map) -> Named {
     let named = arguments.get("adcp_version").and_then(Value::as_str);
     let major = arguments.get("adcp_major_version").and_then(Value::as_u64);
     // What is no version at all is for the schema to refuse.
@@ -22,18 +65,23 @@ pub(crate) fn of(arguments: &Map) -> Result<Release, Stop> {
         let (major, minor) = release.split_once('.')?;
         Some((major.parse::<u64>().ok()?, minor.parse::<u64>().ok()?))
     });
-    let release = match (parts, major) {
-        (Some((3, 0)), None | Some(3)) => Some(Release::V3_0),
-        (Some((3, _)) | None, None | Some(3)) => Some(Release::V3_1),
-        (Some(_), _) | (None, Some(_)) => None,
-    };
-    release.ok_or_else(|| unsupported().into())
+    match (parts, major) {
+        (Some((3, minor)), None | Some(3)) => Named::Minor(minor),
+        (None, None | Some(3)) => Named::Nothing,
+        (Some(_), _) | (None, Some(_)) => Named::Foreign,
+    }
 }
 
-fn unsupported() -> Error {
+fn unsupported(spoken: &[Release]) -> Error {
     let message = "this seller does not speak that release of AdCP; name one of \
                    details.supported_versions in adcp_version";
     let error = refuse::error(Code::VersionUnsupported, message);
-    let error = refuse::with(error, "supported_versions", json!(SUPPORTED));
+    let error = refuse::with(error, "supported_versions", names(spoken));
     refuse::with(error, "supported_majors", json!([3]))
+}
+
+/// The names of releases, as they are published.
+pub(crate) fn names(releases: &[Release]) -> Value {
+    use tradepost_wire::catalog::Vocabulary as _;
+    releases.iter().map(|release| Value::from(release.name())).collect()
 }

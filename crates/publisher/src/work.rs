@@ -1,6 +1,8 @@
 //! A request at work: what a tool is handed.
 
-use tradepost_wire::adcp::error::Code;
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradepost_wire::adcp::error::{Code, Release};
 use tradepost_wire::json::Map;
 
 use crate::account::Account;
@@ -9,6 +11,7 @@ use crate::ask::Ask;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::shelf::{Kept, Shelf};
+use crate::version;
 use crate::world::Supply;
 
 /// A request at work.
@@ -26,12 +29,32 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// The release that the request is answered in.
+    pub(crate) fn release(&self) -> Release {
+        version::of(&self.publisher.profile, &self.ask.arguments).unwrap_or(Release::V3_1)
+    }
+
+    /// The version of a feed that the caller has, where its release knows such versions.
+    pub(crate) fn feed_version<'v>(&self, named: Option<&'v String>) -> Option<&'v String> {
+        named.filter(|_| self.release() > Release::V3_0)
+    }
+
     /// The account that the request is for.
     pub(crate) fn account(&self) -> Result<&Kept<Account>, Stop> {
         let message = "name the account that this is for";
         let absent = || refuse::at(Code::InvalidRequest, "account", message).into();
         self.admitted.account.as_ref().ok_or_else(absent)
     }
+}
+
+/// What addresses of subscribers have shown.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Proofs {
+    /// The ids of accounts that are going to be opened, by the place of their row: a proof is for one
+    /// account.
+    pub opened: BTreeMap<usize, String>,
+    /// The digests of what was shown.
+    pub shown: BTreeSet<String>,
 }
 
 /// What a tool has to find out outside before it can work in a transaction.
@@ -41,4 +64,6 @@ pub(crate) struct Prepared {
     pub supply: Option<Supply>,
     /// What the account's governance agent decided.
     pub governance: Option<Map>,
+    /// What addresses of subscribers have shown.
+    pub proofs: Proofs,
 }

@@ -39,12 +39,50 @@ pub trait World: Send + Sync + Debug {
         request: Map,
     ) -> Later<'a, Result<Map, Unreached>>;
 
+    /// The address of the agent whose key signs notifications (`seller_agent_url`).
+    fn agent_url(&self) -> String;
+
+    /// Whether an address that may be called is on this very machine, which its operator has permitted:
+    /// nobody else can have named it in earnest.
+    fn is_own_machine(&self, url: &str) -> bool;
+
+    /// Asks addresses whether they want what is going to be sent there, each by a signed request, all at
+    /// once. Whether each has said back what it was asked ([`Challenge::is_answered_by`]).
+    fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>>;
+
     /// What the ad server has on offer now. `fresh` is false when it is what an earlier answer
     /// said.
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>>;
 
     /// Notes that something of ours broke, and returns the id under which the log has it.
     fn report(&self, broken: &Fault) -> String;
+}
+
+/// A question to an address (`core/webhook-challenge.json`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    /// Where to.
+    pub url: String,
+    /// What has to be said back.
+    pub word: String,
+    /// The body.
+    pub body: String,
+}
+
+impl Challenge {
+    /// Whether an answer says the word back, in one of the two members that may
+    /// (`core/webhook-challenge-response.json`).
+    #[must_use]
+    pub fn is_answered_by(&self, body: &[u8]) -> bool {
+        let Ok(answer) = tradepost_wire::json::from_slice::<Map>(body) else {
+            return false;
+        };
+        let mut said = answer.iter();
+        let only = said.next().filter(|_| said.next().is_none());
+        only.is_some_and(|(name, value)| {
+            matches!(name.as_str(), "challenge" | "token") && value.as_str() == Some(&self.word)
+        })
+    }
 }
 
 /// Which limit counts a request.

@@ -124,6 +124,16 @@ impl Egress {
         Self::new(self.resolver.clone(), self.loopback)
     }
 
+    /// Whether an address may be called and is on this very machine, by what its host says; nothing is
+    /// resolved.
+    #[must_use]
+    pub fn is_own_machine(&self, text: &str) -> bool {
+        let host = self.read(text).map(|destination| destination.host).unwrap_or_default();
+        let address =
+            host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+        self.loopback && (host == "localhost" || address.is_ok_and(|it| it.is_loopback()))
+    }
+
     /// Reads an address that a caller chose. The text must say what the client will do: whatever
     /// two readers could read as two hosts is refused.
     ///

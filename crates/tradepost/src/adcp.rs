@@ -110,7 +110,13 @@ pub fn open(
     };
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground).among(store);
     let upstream = upstream.map(|upstream| upstream::Upstream::new(upstream, clock)).transpose()?;
-    let world = world::Outside::new(&profile.id, rates, clock, egress);
+    let signer = world::Signer {
+        key: Arc::clone(&key),
+        sender: HttpSender::new(egress.apart(), world::CHALLENGE_PATIENCE),
+        clock: clock.clone(),
+        agent_url: format!("{base_url}{}", tradepost_server::http::mcp::PATH),
+    };
+    let world = world::Outside::new(&profile.id, rates, clock, egress).signing(signer);
     let world = world.behind(upstream).answering_within(patience);
     let (vault, world) = (Arc::new(vault), Arc::new(world));
     let id = profile.id.clone();

@@ -7,6 +7,7 @@ pub mod answer;
 pub mod credentials;
 pub mod error;
 pub mod payload;
+pub mod release;
 pub mod rules;
 pub mod signing;
 pub mod task;

@@ -46,6 +46,8 @@ form! {
         include_snapshot: bool,
         include_items: bool,
         include_variables: bool,
+        include_webhook_activity: bool,
+        webhook_activity_limit: Option<u64>,
         fields: Option<Vec<String>>,
     }
 

@@ -4,14 +4,16 @@
 use jiff::Timestamp;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::release::translate;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{Notice, Task};
 use crate::account::Account;
 use crate::admit::gates;
+use crate::announce::{Herald, Turn};
 use crate::buy::{self, MediaBuy, action};
-use crate::money::Amount;
+use crate::creative::Creative;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::reply::object;
@@ -62,7 +64,37 @@ pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Faul
     Ok(due.map(|task| task.record.id).collect())
 }
 
-impl Office<'_> {
+/// The ids of the records of creatives whose review has ended by itself.
+pub(crate) fn reviewed(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Fault> {
+    let query = Query { state: Some(Creative::WAITS.to_owned()), ..Query::default() };
+    let mut waiting = shelf.all::<Creative>(&query)?;
+    waiting.retain(|kept| kept.thing.status_at(now) != kept.thing.status);
+    Ok(waiting.into_iter().map(|kept| kept.record.id).collect())
+}
+
+impl<'a> Office<'a> {
+    /// Who announces what changes here.
+    pub(crate) fn herald(&self) -> Herald<'a> {
+        Herald { world: &*self.publisher.world, shelf: self.shelf, now: self.now }
+    }
+
+    /// Notes that the review of the creative in a record has ended by itself, and announces it.
+    pub(crate) fn settle(&self, record: &str) -> Result<(), Fault> {
+        let Some(mut kept) = self.shelf.find::<Creative>(record)? else {
+            return Ok(());
+        };
+        let (from, to) = (kept.thing.status, kept.thing.status_at(self.now));
+        if from == to {
+            return Ok(());
+        }
+        kept.thing.status = to;
+        kept.thing.review_ends_at = None;
+        kept.record.state = kept.thing.state().to_owned();
+        self.shelf.change(&mut kept, self.now)?;
+        let turn = Turn { from, reason: None, detail: None, by_itself: true };
+        self.herald().creative(&kept, &turn)
+    }
+
     /// Decides about the task in a record, if it still waits for that. Whether it ended.
     pub(crate) fn decide(&self, record: &str) -> Result<bool, Fault> {
         let Some(mut task) = self.shelf.find::<Task>(record)? else {
@@ -221,9 +253,8 @@ impl Office<'_> {
             return Ok(());
         };
         if let Some(mut account) = self.shelf.find::<Account>(id)?
-            && let Some(funds) = &mut account.thing.funds
+            && account.thing.charge(&self.publisher.profile, draft, -draft.total_budget, self.now)
         {
-            funds.committed = (funds.committed - draft.total_budget).max(Amount::ZERO);
             self.shelf.change(&mut account, self.now)?;
         }
         Ok(())
@@ -270,6 +301,9 @@ impl Office<'_> {
             return Ok(None);
         };
         let mut result = task.result.clone().unwrap_or_default();
+        if let Some(tool) = Tool::of_name(&task.task_type) {
+            translate(tool, task.release, &mut result);
+        }
         if let Some(context) = &task.context {
             result.entry("context").or_insert_with(|| context.clone());
         }
@@ -286,13 +320,7 @@ impl Office<'_> {
             ("context", task.context.clone()),
             ("result", Some(result.into())),
         ]));
-        Ok(Some(Notice {
-            url,
-            authentication: push.authentication.clone(),
-            body: payload.to_string(),
-            attempts: 0,
-            due_at: self.now,
-        }))
+        Ok(Some(Notice::new(&url, push.authentication.as_ref(), payload, self.now)))
     }
 }
 

@@ -10,16 +10,17 @@ use crate::account::Account;
 use crate::admit::gates;
 use crate::refuse::Stop;
 use crate::reply::Reply;
-use crate::version;
 use crate::work::Work;
 
 mod governance;
 mod list;
 mod notifications;
+mod proof;
 mod sync;
 
 pub(super) use governance::perform as sync_governance;
 pub(super) use list::perform as list_accounts;
+pub(super) use proof::prepare;
 pub(super) use sync::perform as sync_accounts;
 
 /// An account with what the caller may do with it (`core/account-with-authorization.json`).
@@ -61,11 +62,9 @@ fn authorization(work: &Work<'_>, account_id: &str) -> Value {
 
 /// The errors of a row, in the codes that the caller knows (`D-6`).
 fn errors(work: &Work<'_>, errors: Vec<Error>) -> Result<Value, Fault> {
-    let release = version::of(&work.ask.arguments).ok();
+    let release = work.release();
     let pinned = errors.into_iter().map(|mut error| {
-        if let Some(release) = release {
-            error.pin(release);
-        }
+        error.pin(release);
         tradepost_wire::json::to_value(error)
             .map_err(|error| Fault::new("writing the errors of a row", error))
     });

@@ -10,11 +10,13 @@ use crate::admit::Admitted;
 use crate::ask::Ask;
 use crate::catalogue::Product;
 use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
+use crate::money::Amount;
 use crate::profile::Profile;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::resolve::Reach;
 use crate::shelf::{Kept, Shelf};
+use crate::spending;
 use crate::work::{Prepared, Work};
 use crate::world::Supply;
 
@@ -45,7 +47,7 @@ pub(super) async fn prepare_purchase(
         create::question(&Desk::at(publisher, ask, admitted, shelf, &supply), form)
     })?;
     let governance = governance::answer(publisher, question).await?;
-    Ok(Prepared { supply, governance })
+    Ok(Prepared { supply, governance, ..Prepared::default() })
 }
 
 /// The same for a change.
@@ -75,6 +77,13 @@ pub(super) struct Desk<'a> {
 impl<'a> Desk<'a> {
     fn profile(&self) -> &'a Profile {
         &self.publisher.profile
+    }
+
+    /// Why the account may not commit more today.
+    fn beyond_today(&self, more: Amount, currency: &str, field: &str) -> Option<Error> {
+        let whose = (self.profile(), self.reach.rights().agent());
+        let account = &self.account?.thing;
+        spending::beyond(whose, account, more, currency, field, self.now)
     }
 
     /// Everything that is sold.

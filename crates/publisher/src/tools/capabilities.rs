@@ -50,7 +50,7 @@ fn whole(publisher: &Publisher) -> Map {
     let tools = publisher.tools();
     let adcp = json!({
         "major_versions": [3],
-        "supported_versions": version::SUPPORTED,
+        "supported_versions": version::names(&version::spoken(profile)),
         "idempotency": {
             "supported": true,
             "replay_ttl_seconds": profile.replay_ttl.as_secs(),

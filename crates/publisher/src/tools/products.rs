@@ -154,7 +154,7 @@ fn brief(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply
 
 fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply, Stop> {
     let version = version(work, offer);
-    if form.if_wholesale_feed_version.as_ref() == Some(&version) {
+    if work.feed_version(form.if_wholesale_feed_version.as_ref()) == Some(&version) {
         let body = json!({
             "unchanged": true,
             "wholesale_feed_version": version,

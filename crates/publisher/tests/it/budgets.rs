@@ -1,8 +1,14 @@
 //! Money: what an account can pay for, and sums that hold whatever is asked.
 
+use std::sync::Arc;
+
 use expect_test::expect;
+use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::money::Amount;
+use tradepost_publisher::profile::Profile;
 use tradepost_publisher::shelf::Kind;
+use tradepost_publisher::spending::SpendLimit;
+use tradepost_publisher::staff::{Matter, Step};
 use tradepost_wire::json::{Number, Value, from_value, json};
 
 use crate::support::shop::{Shop, errors, package};
@@ -149,4 +155,69 @@ fn what_packages_cost_is_added_up_to_the_last_millionth_in_any_order() {
         shop.update(id, json!({"canceled": true}));
         assert_eq!(committed(&shop), Amount::ZERO);
     }
+}
+
+/// A shop that lets an account commit so much a day, and `acme` less.
+fn limited(publisher: u32, acme: u32) -> Shop {
+    let mut shop = Shop::new();
+    let limit =
+        |per_day| SpendLimit { currency: "USD".to_owned(), per_day: Amount::whole(per_day) };
+    let mut profile = Profile::clone(&shop.desk.publisher.profile);
+    profile.spend_limits = vec![limit(publisher)];
+    let agents = profile.agents.iter().map(|agent| {
+        let own = (agent.id == "acme").then(|| limit(acme));
+        Arc::new(BuyerAgent { spend_limits: own.into_iter().collect(), ..BuyerAgent::clone(agent) })
+    });
+    profile.agents = agents.collect();
+    shop.desk.publisher.profile = Arc::new(profile);
+    shop
+}
+
+#[test]
+fn an_account_commits_no_more_in_a_day_than_its_limit_and_what_is_canceled_that_day_is_free_again()
+{
+    let mut shop = limited(9000, 2500);
+    let order = |budget: u32| json!({"packages": [package(json!({"budget": budget}))]});
+    let first = shop.create(order(1500));
+    assert_eq!(first["status"], "completed", "{first}");
+    expect![[r#"
+        {"code":"BUDGET_EXCEEDED","message":"this is more than may be committed on the account today (UTC); see details","recovery":"correctable","field":"packages","suggestion":"ask for less, or allocate more","details":{"requested":1001,"available":1000,"limit":2500,"currency":"USD","window":"day"}}
+    "#]].assert_eq(&errors(&shop.create(order(1001))));
+    // To the cent what is left, by a change.
+    let id = first["media_buy_id"].as_str().unwrap();
+    let packages = |budget: Value| json!({"packages": [{"package_id": first["packages"][0]["package_id"], "budget": budget}]});
+    expect![[r#"
+        {"code":"BUDGET_EXCEEDED","message":"this is more than may be committed on the account today (UTC); see details","recovery":"correctable","field":"packages[0].budget","suggestion":"ask for less, or allocate more","details":{"requested":1000.01,"available":1000,"limit":2500,"currency":"USD","window":"day"}}
+    "#]].assert_eq(&errors(&shop.update(id, packages(json!(2500.01)))));
+    let raised = shop.update(id, packages(json!(2500)));
+    assert_eq!(raised["status"], "completed", "{raised}");
+    assert_eq!(errors(&shop.create(order(1000))).matches("BUDGET_EXCEEDED").count(), 1);
+    // What is canceled on the same day can be committed again.
+    let canceled = shop.update(id, json!({"canceled": true}));
+    assert_eq!(canceled["status"], "completed", "{canceled}");
+    let second = shop.create(order(2500));
+    assert_eq!(second["status"], "completed", "{second}");
+    // The next day is another one, and what was committed before gives it no room.
+    shop.wait(24);
+    let third = shop.create(order(2000));
+    assert_eq!(third["status"], "completed", "{third}");
+    let id = second["media_buy_id"].as_str().unwrap();
+    let canceled = shop.update(id, json!({"canceled": true}));
+    assert_eq!(canceled["status"], "completed", "{canceled}");
+    expect![[r#"
+        {"code":"BUDGET_EXCEEDED","message":"this is more than may be committed on the account today (UTC); see details","recovery":"correctable","field":"packages","suggestion":"ask for less, or allocate more","details":{"requested":1000,"available":500,"limit":2500,"currency":"USD","window":"day"}}
+    "#]].assert_eq(&errors(&shop.create(order(1000))));
+}
+
+#[test]
+fn a_buy_that_waits_holds_its_share_of_the_day_until_it_is_declined() {
+    let mut shop = limited(1000, 9000);
+    let waits = json!({"packages": [package(json!({"product_id": "soon"}))]});
+    assert_eq!(shop.create(waits.clone())["status"], "submitted");
+    assert_eq!(errors(&shop.create(waits.clone())).matches("BUDGET_EXCEEDED").count(), 1);
+    let task = shop.kept(Kind::Task)[0]["task_id"].as_str().unwrap().to_owned();
+    crate::staff::decide(&shop.desk, &crate::staff::decision(Matter::Task, &task, Step::Decline))
+        .unwrap();
+    shop.wait(1);
+    assert_eq!(shop.create(waits)["status"], "submitted");
 }

@@ -23,6 +23,7 @@ fn the_context_comes_back_with_every_answer() {
                 ],
                 "supported_versions": [
                   "3.1",
+                  "3.2",
                   "3.0"
                 ],
                 "idempotency": {
@@ -115,6 +116,7 @@ fn the_context_comes_back_with_every_answer() {
             "details": {
               "supported_versions": [
                 "3.1",
+                "3.2",
                 "3.0"
               ],
               "supported_majors": [
@@ -131,6 +133,7 @@ fn the_context_comes_back_with_every_answer() {
               "details": {
                 "supported_versions": [
                   "3.1",
+                  "3.2",
                   "3.0"
                 ],
                 "supported_majors": [

@@ -11,7 +11,7 @@ use crate::support::script::Script;
 
 mod later;
 
-fn banner(id: &str) -> Value {
+pub(crate) fn banner(id: &str) -> Value {
     json!({
         "creative_id": id,
         "name": format!("Banner {id}"),

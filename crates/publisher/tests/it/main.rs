@@ -9,6 +9,7 @@
 )]
 
 mod accounts;
+mod announcements;
 mod audiences;
 #[path = "../../../wire/tests/it/beside.rs"]
 mod beside;
@@ -41,3 +42,4 @@ mod tasks;
 mod twins;
 mod updates;
 mod upstream;
+mod versions;

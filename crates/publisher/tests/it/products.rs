@@ -5,6 +5,7 @@ use tradepost_publisher::demo;
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::world::{Stale, Supply, Unavailable};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::Release;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::{Desk, compare, profile, schemas};
@@ -17,7 +18,8 @@ pub(crate) fn gazette() -> Desk {
 /// The answer's document, which fits the published schema.
 pub(crate) fn fitting(desk: &Desk, tool: Tool, arguments: Value) -> Value {
     let document = desk.ask(tool, arguments).document();
-    assert_eq!(schemas::violations(tool, &document), Vec::<String>::new(), "{document:#}");
+    let found = schemas::violations(Release::V3_1, tool, &document);
+    assert_eq!(found, Vec::<String>::new(), "{document:#}");
     document
 }
 

@@ -31,13 +31,13 @@ fn act<T: Send + 'static>(
     receiver.recv().unwrap()
 }
 
-fn decision(matter: Matter, id: &str, step: Step) -> Decision {
+pub(crate) fn decision(matter: Matter, id: &str, step: Step) -> Decision {
     let reason = (matter != Matter::Account && step == Step::Decline)
         .then(|| "the logo is another's".to_owned());
     Decision { matter, id: id.to_owned(), account: None, step, reason }
 }
 
-fn decide(desk: &Desk, decision: &Decision) -> Result<Moved, Denied> {
+pub(crate) fn decide(desk: &Desk, decision: &Decision) -> Result<Moved, Denied> {
     let decision = decision.clone();
     act(desk, move |office| staff::decide(office, &decision))
 }

@@ -13,7 +13,7 @@ use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Shelf, Vault};
 use tradepost_publisher::world::{
-    GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
+    Challenge, GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
 use tradepost_wire::adcp::{Answer, Tool};
 use tradepost_wire::fault::Fault;
@@ -38,13 +38,18 @@ pub(crate) struct FakeWorld {
     pub(crate) asked: Mutex<Vec<Map>>,
     /// What the ad server says; everything is on offer when `None`.
     pub(crate) supply: Mutex<Option<Result<Supply, Unavailable>>>,
+    /// What addresses were asked.
+    pub(crate) challenged: Mutex<Vec<Challenge>>,
     /// The lane that is full.
     pub(crate) full: Mutex<Option<Lane>>,
 }
 
 impl World for FakeWorld {
     fn fresh_id(&self, prefix: &str) -> String {
-        format!("{prefix}_{}", self.ids.fetch_add(1, Ordering::Relaxed) + 1)
+        let number = self.ids.fetch_add(1, Ordering::Relaxed) + 1;
+        // What has to be said back is long.
+        let width = if prefix == "challenge" { 32 } else { 1 };
+        format!("{prefix}_{number:0width$}")
     }
 
     fn admit(&self, _: &str, lane: Lane) -> Result<(), Wait> {
@@ -69,6 +74,24 @@ impl World for FakeWorld {
         let mut answers = self.governance.lock().unwrap();
         let answer = if answers.is_empty() { Err(Unreached::Silent) } else { answers.remove(0) };
         Box::pin(std::future::ready(answer))
+    }
+
+    fn agent_url(&self) -> String {
+        "https://gazette.example/mcp".to_owned()
+    }
+
+    fn is_own_machine(&self, _: &str) -> bool {
+        false
+    }
+
+    fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>> {
+        let answers = challenges.iter().map(|challenge| {
+            let said = format!("{{\"challenge\": \"{}\"}}", challenge.word);
+            challenge.is_answered_by(said.as_bytes()) && !challenge.url.contains("mute.example")
+        });
+        let answers = answers.collect();
+        self.challenged.lock().unwrap().extend(challenges);
+        Box::pin(std::future::ready(answers))
     }
 
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
@@ -186,6 +209,7 @@ pub(crate) fn profile() -> Profile {
             live_only: id == "live",
             billing: None,
             scope: None,
+            spend_limits: Vec::new(),
         })
     };
     Profile {
@@ -206,6 +230,7 @@ pub(crate) fn profile() -> Profile {
         onboarding: Onboarding::default(),
         replay_ttl: SignedDuration::from_hours(24),
         catalogue: Catalogue::default(),
+        spend_limits: Vec::new(),
         internals: false,
         signing: Signing::default(),
     }

@@ -6,6 +6,7 @@ use tradepost_publisher::catalogue::Terms;
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::task::end::{Office, record_id};
 use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::error::Release;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::schemas;
@@ -33,7 +34,7 @@ fn notices(shop: &Shop) -> Vec<Value> {
     let mut notices = shop.kept(Kind::Notice);
     for notice in &mut notices {
         let body: Value = tradepost_wire::json::from_str(notice["body"].as_str().unwrap()).unwrap();
-        let found = schemas::against("core/mcp-webhook-payload.json", &body);
+        let found = schemas::against(Release::V3_1, "core/mcp-webhook-payload.json", &body);
         assert!(found.is_empty(), "{found:?}");
         notice["body"] = body;
     }
@@ -58,7 +59,7 @@ fn a_buy_waits_for_approval_and_comes_about_with_it() {
     let result = ended["result"].take();
     expect![[r#"{"status":"completed","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T13:00:00Z","completed_at":"2026-06-01T13:00:00Z","has_webhook":true,"protocol":"media-buy","result":null,"history":[{"timestamp":"2026-06-01T12:00:00Z","type":"request","data":{"brand":{"domain":"acmeoutdoor.example"},"start_time":"2026-07-01T00:00:00Z","end_time":"2026-08-01T00:00:00Z","packages":[{"product_id":"soon","pricing_option_id":"cpm","budget":1000,"creative_assignments":[{"creative_id":"banner"}]}],"context":{"trace":"t-1"},"account":{"account_id":"acc_acme"},"idempotency_key":"shop-key-00000001"}},{"timestamp":"2026-06-01T12:00:00Z","type":"response","data":{"status":"submitted","task_id":"task_3"}},{"timestamp":"2026-06-01T13:00:00Z","type":"response","data":{"media_buy_id":"mb_1","media_buy_status":"pending_start","revision":1,"currency":"USD","total_budget":1000,"valid_actions":["pause","cancel","extend_flight","shorten_flight","update_flight_dates","increase_budget","decrease_budget","reallocate_budget","update_targeting","update_pacing","update_frequency_caps","update_creative_assignments","remove_creative","add_packages","remove_packages","sync_creatives"],"available_actions":[{"action":"pause","mode":"self_serve"},{"action":"cancel","mode":"self_serve"},{"action":"extend_flight","mode":"self_serve"},{"action":"shorten_flight","mode":"self_serve"},{"action":"update_flight_dates","mode":"self_serve"},{"action":"increase_budget","mode":"self_serve"},{"action":"decrease_budget","mode":"self_serve"},{"action":"reallocate_budget","mode":"self_serve"},{"action":"update_targeting","mode":"self_serve"},{"action":"update_pacing","mode":"self_serve"},{"action":"update_frequency_caps","mode":"self_serve"},{"action":"update_creative_assignments","mode":"self_serve"},{"action":"remove_creative","mode":"self_serve"},{"action":"add_packages","mode":"self_serve"},{"action":"remove_packages","mode":"self_serve"},{"action":"sync_creatives","mode":"self_serve"}],"confirmed_at":"2026-06-01T13:00:00Z","packages":[{"package_id":"pkg_2","product_id":"soon","pricing_option_id":"cpm","budget":1000,"start_time":"2026-07-01T00:00:00Z","end_time":"2026-08-01T00:00:00Z","paused":false,"creative_assignments":[{"creative_id":"banner"}]}],"account":{"account_id":"acc_acme","name":"acmeoutdoor.example c/o pinnacle.example","status":"active","brand":{"domain":"acmeoutdoor.example"},"operator":"pinnacle.example","billing":"operator","account_scope":"operator_brand","sandbox":false},"status":"completed"}}],"adcp_version":"3.1"}"#]].assert_eq(&ended.to_string());
     assert_eq!(
-        schemas::against("media-buy/create-media-buy-response.json", &result),
+        schemas::against(Release::V3_1, "media-buy/create-media-buy-response.json", &result),
         Vec::<String>::new()
     );
     let kept = shop.buy(result["media_buy_id"].as_str().unwrap());

@@ -58,6 +58,15 @@ impl fmt::Debug for Notification {
     }
 }
 
+/// What a receiver answered that has taken something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// The status, which is 2xx.
+    pub status: u16,
+    /// The body; empty when it was long, or did not come at once.
+    pub said: Vec<u8>,
+}
+
 /// Why a receiver has not taken a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failed {
@@ -167,6 +176,19 @@ impl HttpSender {
         headers: impl FnOnce(&Url) -> Option<HeaderMap>,
         body: String,
     ) -> Result<(), Failed> {
+        self.ask(url, headers, body).await.map(|_| ())
+    }
+
+    /// The same, for an answer that is of interest.
+    ///
+    /// # Errors
+    /// Why the receiver has not taken it.
+    pub async fn ask(
+        &self,
+        url: &str,
+        headers: impl FnOnce(&Url) -> Option<HeaderMap>,
+        body: String,
+    ) -> Result<Taken, Failed> {
         let failed = |why| Failed { why, retry_after: None };
         // Judged again: the setting that permitted it may have changed since it was kept.
         let url = self.destination(url).ok_or_else(|| failed(Why::NotPermitted))?;
@@ -180,9 +202,9 @@ impl HttpSender {
         let status = response.status();
         let retry_after = retry_after(&response);
         let doubted = doubts_signature(response.headers());
-        let _ = tokio::time::timeout(DRAIN, drain(response)).await;
+        let said = tokio::time::timeout(DRAIN, drain(response)).await.unwrap_or_default();
         match status {
-            status if status.is_success() => Ok(()),
+            status if status.is_success() => Ok(Taken { status: status.as_u16(), said }),
             StatusCode::GONE => Err(failed(Why::Gone)),
             StatusCode::UNAUTHORIZED if doubted => Err(failed(Why::Unverified)),
             status => Err(Failed { why: Why::Status(status.as_u16()), retry_after }),
@@ -248,15 +270,16 @@ fn retry_after(response: &Response) -> Option<Duration> {
     Some(wait.min(LONGEST_WAIT))
 }
 
-/// Reads a little of the answer, and looks at none of it.
-async fn drain(mut response: Response) {
-    let mut read = 0;
+/// Reads a little of the answer; nothing when there is more than that.
+async fn drain(mut response: Response) -> Vec<u8> {
+    let mut read = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
-        read += chunk.len();
-        if read > MAX_ANSWER {
-            break;
+        if read.len() + chunk.len() > MAX_ANSWER {
+            return Vec::new();
         }
+        read.extend_from_slice(&chunk);
     }
+    read
 }
 
 fn why(error: &reqwest::Error) -> Why {

@@ -1,10 +1,17 @@
 //! The publisher's own keys: with which webhooks are signed, and the two documents by which
 //! receivers find them: the key set, and the `brand.json` that names the agent and the key set.
 
+use jiff::Timestamp;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tradepost_keys::Algorithm;
+use tradepost_keys::adcp::{Post, nonce};
 use tradepost_keys::private::{self as key, SigningKey};
 use tradepost_server::fault::Fault;
+use tradepost_wire::adcp::signing::Surface;
 use tradepost_wire::json::{Value, json};
+
+/// The media type of what is sent.
+const JSON: &str = "application/json";
 
 /// Where the key set is.
 pub const JWKS_PATH: &str = "/.well-known/jwks.json";
@@ -39,6 +46,24 @@ impl WebhookKey {
     #[must_use]
     pub fn signing(&self) -> &SigningKey {
         &self.0
+    }
+
+    /// Signs a body for an address at this moment, for webhooks: the headers that say so.
+    #[must_use]
+    pub fn headers(&self, url: &str, body: &str, now: Timestamp) -> Option<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        let post = Post {
+            surface: Surface::Webhook,
+            url,
+            content_type: JSON,
+            body: body.as_bytes(),
+            covers_body: true,
+        };
+        for (name, value) in post.sign(&self.0, &nonce().ok()?, now).ok()? {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?);
+        }
+        Some(headers)
     }
 
     /// The key set, as receivers read it.

@@ -15,18 +15,16 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tradepost_buyer::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
-use tradepost_keys::adcp::{Post, nonce};
 use tradepost_keys::hmac::SharedKey;
 use tradepost_publisher::shelf::{Kept, Query, Vault};
-use tradepost_publisher::task::Notice;
+use tradepost_publisher::task::{Attempt, Notice, Outcome};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
 use tradepost_server::outbox::backoff::{Advice, Schedule};
 use tradepost_server::outbox::pump::{self, Busy, Queue};
-use tradepost_server::outbox::sender::{Failed, HttpSender, Why};
+use tradepost_server::outbox::sender::{Failed, HttpSender, Taken, Why};
 use tradepost_server::outbox::{Edge, Limits};
 use tradepost_store::{PushBusy, Store};
-use tradepost_wire::adcp::signing::Surface;
 use tradepost_wire::json::Value;
 
 use super::keys::WebhookKey;
@@ -147,21 +145,19 @@ impl Notices {
         }
     }
 
-    async fn attempt(&self, notice: &Notice) -> Result<(), Failed> {
-        let now = self.clock.now();
+    async fn attempt(&self, notice: &Notice, now: Timestamp) -> Result<Taken, Failed> {
         let headers = |url: &Url| self.headers(notice, url, now);
-        self.sender.post(&notice.url, headers, notice.body.clone()).await
+        self.sender.ask(&notice.url, headers, notice.body.clone()).await
     }
 
     /// How a receiver is shown that it is us: as it has asked, or else by our signature. One or the
     /// other, never both.
     fn headers(&self, notice: &Notice, url: &Url, now: Timestamp) -> Option<HeaderMap> {
+        let Some(asked) = notice.authentication.as_ref().filter(|asked| !asked.is_null()) else {
+            return self.key.headers(url.as_str(), &notice.body, now);
+        };
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        let Some(asked) = notice.authentication.as_ref().filter(|asked| !asked.is_null()) else {
-            self.sign(&mut headers, notice, url, now)?;
-            return Some(headers);
-        };
         let credentials = asked.get("credentials").and_then(Value::as_str)?;
         let schemes = asked.get("schemes").and_then(Value::as_array)?;
         let is = |name: &str| {
@@ -183,27 +179,16 @@ impl Notices {
         Some(headers)
     }
 
-    fn sign(
-        &self,
-        headers: &mut HeaderMap,
-        notice: &Notice,
-        url: &Url,
-        now: Timestamp,
-    ) -> Option<()> {
-        let post = Post {
-            surface: Surface::Webhook,
-            url: url.as_str(),
-            content_type: JSON,
-            body: notice.body.as_bytes(),
-            covers_body: true,
-        };
-        let signed = post.sign(self.key.signing(), &nonce().ok()?, now).ok()?;
-        signed.iter().try_for_each(|(name, value)| put(headers, name, value))
-    }
-
     /// Writes down what became of an attempt.
-    async fn note(&self, notice: &Kept<Notice>, sent: Result<(), Failed>) -> Result<(), Fault> {
+    async fn note(
+        &self,
+        notice: &Kept<Notice>,
+        fired_at: Timestamp,
+        sent: Result<Taken, Failed>,
+    ) -> Result<(), Fault> {
         let (id, now) = (notice.record.id.clone(), self.clock.now());
+        let attempt = recorded(fired_at, now, &sent);
+        let sent = sent.map(|_| ());
         let failures = notice.thing.attempts.saturating_add(1);
         let (state, due_at) = match sent {
             Ok(()) => (Notice::DONE, now),
@@ -223,6 +208,9 @@ impl Notices {
             if let Some(mut kept) = found.filter(|kept| kept.record.state == Notice::DUE) {
                 kept.thing.attempts = failures;
                 kept.thing.due_at = due_at;
+                if kept.thing.about.is_some() && kept.thing.log.len() < Notice::MOST_ATTEMPTS {
+                    kept.thing.log.push(attempt.clone());
+                }
                 state.clone_into(&mut kept.record.state);
                 shelf.change(&mut kept, now)?;
             }
@@ -313,8 +301,9 @@ impl Queue for Notices {
     }
 
     async fn work(self: Arc<Self>, notice: Kept<Notice>) -> Result<(), Fault> {
-        let sent = self.attempt(&notice.thing).await;
-        self.note(&notice, sent).await
+        let now = self.clock.now();
+        let sent = self.attempt(&notice.thing, now).await;
+        self.note(&notice, now, sent).await
     }
 
     async fn stirred(&self) {
@@ -324,6 +313,23 @@ impl Queue for Notices {
     fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
     }
+}
+
+/// An attempt, as its buyer may look it up.
+fn recorded(fired_at: Timestamp, now: Timestamp, sent: &Result<Taken, Failed>) -> Attempt {
+    let (outcome, http_status) = match sent {
+        Ok(taken) => (Outcome::Success, Some(taken.status)),
+        Err(failed) => match failed.why {
+            Why::Status(status) => (Outcome::Failed, Some(status)),
+            Why::Gone => (Outcome::Failed, Some(410)),
+            Why::Unverified => (Outcome::Failed, Some(401)),
+            Why::TimedOut => (Outcome::Timeout, None),
+            Why::Unreachable | Why::Forbidden | Why::NotPermitted | Why::Broken => {
+                (Outcome::ConnectionError, None)
+            }
+        },
+    };
+    Attempt { fired_at, completed_at: now, outcome, http_status }
 }
 
 fn host(url: &str) -> String {

@@ -4,19 +4,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Url;
 use tradepost_buyer::Failure;
 use tradepost_buyer::adcp::AdcpClient;
 use tradepost_buyer::refusal::By;
 use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_publisher::world::{
-    GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
+    Challenge, GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::{Fault, chain};
 use tradepost_server::limit::{Exceeded, Key, Limiter, RateLimit};
+use tradepost_server::outbox::sender::HttpSender;
 use tradepost_wire::json::Map;
 
+use super::keys::WebhookKey;
 use super::upstream::Upstream;
 use crate::config::{self, Rates};
 
@@ -26,12 +29,29 @@ const GOVERNANCE_PATIENCE: Duration = Duration::from_secs(10);
 /// The largest decision, in bytes.
 const MAX_DECISION: usize = 256 * 1024;
 
+/// How long addresses of subscribers may take to say a challenge back, at most.
+pub const CHALLENGE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// With what addresses of subscribers are asked.
+#[derive(Debug)]
+pub struct Signer {
+    /// The key of webhooks.
+    pub key: Arc<WebhookKey>,
+    /// Who sends.
+    pub sender: HttpSender,
+    /// The time.
+    pub clock: Clock,
+    /// The address of the agent whose key that is.
+    pub agent_url: String,
+}
+
 /// The world of one publisher.
 #[derive(Debug)]
 pub struct Outside {
     publisher: Arc<str>,
     egress: Egress,
     upstream: Option<Upstream>,
+    signer: Option<Signer>,
     /// How long a governance agent may take to decide.
     patience: Duration,
     read: Limiter,
@@ -48,6 +68,7 @@ impl Outside {
             publisher: publisher.into(),
             egress,
             upstream: None,
+            signer: None,
             patience: GOVERNANCE_PATIENCE,
             read: limiter(rates.read),
             write: limiter(rates.write),
@@ -92,6 +113,32 @@ impl Outside {
         match &agent.credential {
             Some(credential) => client.with_token(credential).map_err(|_| Unreached::Silent),
             None => Ok(client),
+        }
+    }
+
+    /// The same with a key, by which addresses of subscribers know who asks them.
+    #[must_use]
+    pub fn signing(self, signer: Signer) -> Self {
+        Self { signer: Some(signer), ..self }
+    }
+
+    /// Whether an address wants what is going to be sent there.
+    async fn is_wanted(&self, challenge: &Challenge) -> bool {
+        let Some(signer) = &self.signer else {
+            return false;
+        };
+        let headers =
+            |url: &Url| signer.key.headers(url.as_str(), &challenge.body, signer.clock.now());
+        match signer.sender.ask(&challenge.url, headers, challenge.body.clone()).await {
+            // What is on this machine is its operator's, who has said that it may be called.
+            Ok(taken) => {
+                challenge.is_answered_by(&taken.said) || self.is_own_machine(&challenge.url)
+            }
+            Err(failed) => {
+                let (publisher, why) = (&self.publisher, failed.why);
+                tracing::info!(%publisher, %why, "a subscriber's address did not take its challenge");
+                false
+            }
         }
     }
 
@@ -159,6 +206,21 @@ impl World for Outside {
         request: Map,
     ) -> Later<'a, Result<Map, Unreached>> {
         Box::pin(self.decide(agent, request))
+    }
+
+    fn agent_url(&self) -> String {
+        self.signer.as_ref().map(|signer| signer.agent_url.clone()).unwrap_or_default()
+    }
+
+    fn is_own_machine(&self, url: &str) -> bool {
+        self.egress.is_own_machine(url)
+    }
+
+    fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>> {
+        Box::pin(async move {
+            let asked = challenges.iter().map(|challenge| self.is_wanted(challenge));
+            futures_util::future::join_all(asked).await
+        })
     }
 
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {

@@ -5,8 +5,8 @@
 
 use serde::{Serialize, Serializer};
 
-use super::Standing;
 use super::error::{Error, Release};
+use super::{Standing, Tool, release};
 use crate::catalog::Vocabulary as _;
 use crate::json::{Map, Value};
 
@@ -64,6 +64,15 @@ impl Answer {
             error.pin(release);
         }
         self
+    }
+
+    /// The same answer of a tool to a caller that speaks a release: what that release says otherwise
+    /// is said as it says it.
+    #[must_use]
+    pub fn spoken(self, tool: Tool, release: Release) -> Self {
+        let mut answer = self.pinned(release);
+        release::translate(tool, release, &mut answer.body);
+        answer
     }
 
     /// The answer's document, flat. It is what the answer serialises as.

@@ -1,10 +1,10 @@
-//! The tasks of AdCP 3.1, whoever has them: what a buyer has to know of a task before it sends one
+//! The tasks of AdCP up to 3.2, whoever has them: what a buyer has to know of a task before it sends one
 //! again. Those that our own seller has are in [`tool`](super::tool).
 
 use crate::catalog::catalog;
 
 /// What carrying out a task may have changed, and so whether it can be sent again in doubt
-/// (AdCP 3.1, `manifest.json`, `mutating`; each request schema's `idempotency_key`).
+/// (`manifest.json`, `mutating`; each request schema's `idempotency_key`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing: it can be sent as often as one likes.
@@ -16,18 +16,22 @@ pub enum Effect {
 }
 
 catalog! {
-    /// A task of AdCP 3.1. It is called a tool on MCP.
+    /// A task of AdCP. It is called a tool on MCP.
     pub enum Task {
         /// What carrying it out may change.
         effect: Effect,
     }
 
+    /// Accepts a committed proposal.
+    AcceptProposal = "accept_proposal" { effect: Effect::Keyed }
     /// Takes a licence to use a brand's rights.
     AcquireRights = "acquire_rights" { effect: Effect::Keyed }
     /// Activates or deactivates a signal.
     ActivateSignal = "activate_signal" { effect: Effect::Keyed }
     /// Has a creative made.
     BuildCreative = "build_creative" { effect: Effect::Keyed }
+    /// Buys published products.
+    BuyProducts = "buy_products" { effect: Effect::Keyed }
     /// Asks how content standards judge a piece of content.
     CalibrateContent = "calibrate_content" { effect: Effect::Keyed }
     /// Asks whether an action fits a plan.
@@ -36,6 +40,8 @@ catalog! {
     ComplyTestController = "comply_test_controller" { effect: Effect::Once }
     /// Asks which packages fit a context.
     ContextMatch = "context_match" { effect: Effect::Read }
+    /// Renames, pauses, resumes, cancels or adjusts a media buy.
+    ControlMediaBuy = "control_media_buy" { effect: Effect::Keyed }
     /// Makes a list of collections.
     CreateCollectionList = "create_collection_list" { effect: Effect::Keyed }
     /// Makes content standards.
@@ -46,6 +52,8 @@ catalog! {
     CreatePropertyList = "create_property_list" { effect: Effect::Keyed }
     /// Asks the owner of rights to approve a creative.
     CreativeApproval = "creative_approval" { effect: Effect::Keyed }
+    /// Declines proposals, with the reason.
+    DeclineProposals = "decline_proposals" { effect: Effect::Keyed }
     /// Deletes a list of collections.
     DeleteCollectionList = "delete_collection_list" { effect: Effect::Keyed }
     /// Deletes a list of properties.
@@ -72,10 +80,14 @@ catalog! {
     GetMediaBuys = "get_media_buys" { effect: Effect::Read }
     /// What was decided about a plan.
     GetPlanAuditLogs = "get_plan_audit_logs" { effect: Effect::Read }
+    /// What a seller knows of the caller itself.
+    GetPrincipal = "get_principal" { effect: Effect::Read }
     /// Products that fit a brief, the whole catalogue, or the next draft of proposals.
     GetProducts = "get_products" { effect: Effect::Read }
     /// A list of properties.
     GetPropertyList = "get_property_list" { effect: Effect::Read }
+    /// How the reporting of a media buy stands.
+    GetReportingStatus = "get_reporting_status" { effect: Effect::Read }
     /// The rights that can be licensed.
     GetRights = "get_rights" { effect: Effect::Read }
     /// Signals that can be bought for targeting.
@@ -84,6 +96,8 @@ catalog! {
     GetTaskStatus = "get_task_status" { effect: Effect::Read }
     /// Asks which packages a user may see.
     IdentityMatch = "identity_match" { effect: Effect::Read }
+    /// What has changed in an account.
+    ListAccountChanges = "list_account_changes" { effect: Effect::Read }
     /// The accounts that the caller may use.
     ListAccounts = "list_accounts" { effect: Effect::Read }
     /// The lists of collections of an account.
@@ -94,6 +108,8 @@ catalog! {
     ListCreativeFormats = "list_creative_formats" { effect: Effect::Read }
     /// The creatives of the library.
     ListCreatives = "list_creatives" { effect: Effect::Read }
+    /// Products that fit criteria.
+    ListProducts = "list_products" { effect: Effect::Read }
     /// The lists of properties of an account.
     ListPropertyLists = "list_property_lists" { effect: Effect::Read }
     /// The caller's tasks.
@@ -106,10 +122,16 @@ catalog! {
     PreviewCreative = "preview_creative" { effect: Effect::Read }
     /// Tells how well a media buy performs.
     ProvidePerformanceFeedback = "provide_performance_feedback" { effect: Effect::Keyed }
+    /// Changes draft proposals, or commits them.
+    RefineProposals = "refine_proposals" { effect: Effect::Keyed }
+    /// Tells the governance agent of a change to a plan.
+    ReportPlanAdjustment = "report_plan_adjustment" { effect: Effect::Keyed }
     /// Tells the governance agent what came of an action.
     ReportPlanOutcome = "report_plan_outcome" { effect: Effect::Keyed }
     /// Tells what was used of signals and rights.
     ReportUsage = "report_usage" { effect: Effect::Keyed }
+    /// Asks for draft proposals for a brief.
+    RequestProposals = "request_proposals" { effect: Effect::Keyed }
     /// Looks for brands.
     SearchBrands = "search_brands" { effect: Effect::Read }
     /// What is offered in a sponsored conversation.
@@ -122,6 +144,8 @@ catalog! {
     SiTerminateSession = "si_terminate_session" { effect: Effect::Once }
     /// Opens advertiser accounts and changes how they are billed.
     SyncAccounts = "sync_accounts" { effect: Effect::Keyed }
+    /// Says where notifications about an agent go.
+    SyncAgentNotificationConfigs = "sync_agent_notification_configs" { effect: Effect::Keyed }
     /// Uploads audiences and changes who belongs to them.
     SyncAudiences = "sync_audiences" { effect: Effect::Keyed }
     /// Uploads catalogs of what an advertiser sells.
@@ -134,6 +158,12 @@ catalog! {
     SyncGovernance = "sync_governance" { effect: Effect::Keyed }
     /// Registers campaign plans with the governance role.
     SyncPlans = "sync_plans" { effect: Effect::Keyed }
+    /// Says where notifications and reports for the caller go.
+    SyncPrincipal = "sync_principal" { effect: Effect::Keyed }
+    /// Says which reports have come, and what they came to.
+    SyncReportingReceipts = "sync_reporting_receipts" { effect: Effect::Keyed }
+    /// Says which reports are missing or wrong.
+    SyncReportingStatus = "sync_reporting_status" { effect: Effect::Keyed }
     /// Changes a list of collections.
     UpdateCollectionList = "update_collection_list" { effect: Effect::Keyed }
     /// Changes content standards.

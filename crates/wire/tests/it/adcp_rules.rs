@@ -13,10 +13,12 @@ use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::clip;
 
 use crate::mutate::TEXTS;
+use crate::published;
 
 mod answers;
 mod damage;
 mod judge;
+mod newer;
 mod sample;
 
 use judge::Judge;
@@ -116,13 +118,23 @@ fn the_shape_of_a_tool_is_that_of_its_task() {
 #[test]
 fn the_table_of_tasks_is_that_of_the_manifest_and_the_schemas() {
     let Some(judge) = judge::judge() else { return };
+    let Some(newer) = published::json("spec/adcp/3.2/manifest.json") else { return };
     let manifest = judge.document("manifest").unwrap();
     let published = manifest["tools"].as_object().unwrap();
+    let of_newer = newer["tools"].as_object().unwrap();
     let known: BTreeSet<_> = Task::NAMES.iter().map(|name| (*name).to_owned()).collect();
-    let of_manifest: BTreeSet<_> = published.keys().cloned().collect();
+    let of_manifests: BTreeSet<_> = published.keys().chain(of_newer.keys()).cloned().collect();
     // The two of the Trusted Match Protocol have a document of their own.
-    let missing: Vec<_> = known.symmetric_difference(&of_manifest).collect();
+    let missing: Vec<_> = known.symmetric_difference(&of_manifests).collect();
     assert_eq!(missing, ["context_match", "identity_match"]);
+    for (name, facts) in of_newer.iter().filter(|(name, _)| !published.contains_key(*name)) {
+        let expected = match facts["idempotency_requirement"].as_str().unwrap() {
+            "required" => Effect::Keyed,
+            _ if facts["mutating"] == true => Effect::Once,
+            _ => Effect::Read,
+        };
+        assert_eq!(Task::from_name(name).unwrap().effect(), expected, "{name}");
+    }
     for (name, facts) in published {
         let shape = facts["request_schema"].as_str().unwrap().trim_end_matches(".json");
         let schema = judge.document(shape).unwrap();

@@ -1,19 +1,20 @@
-//! What an account's subscribers must be beyond their schema. A subscriber becomes active only after
-//! its endpoint has shown that it wants to be one, and this publisher does not ask endpoints: it keeps
-//! subscribers that are not active, and refuses those that are.
+//! What an account's subscribers must be beyond their schema. Whether their addresses want what is sent
+//! there is for [`proof`](super::proof).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use tradepost_wire::adcp::error::{Code, Error};
 
+use crate::announce::EVENTS;
 use crate::forms::accounts::NotificationConfig;
+use crate::publisher::Publisher;
 use crate::refuse;
 
 /// The events of a media buy, which are announced to the address that the buy names.
 const OF_BUYS: [&str; 5] = ["scheduled", "final", "delayed", "adjusted", "impairment"];
 
 /// Everything that is wrong with `notification_configs` of a row; paths begin at the row.
-pub(super) fn problems(configs: &[NotificationConfig]) -> Vec<Error> {
+pub(super) fn problems(publisher: &Publisher, configs: &[NotificationConfig]) -> Vec<Error> {
     let mut problems = Vec::new();
     for (index, config) in configs.iter().enumerate() {
         let at = |member: &str| format!("notification_configs[{index}].{member}");
@@ -27,16 +28,16 @@ pub(super) fn problems(configs: &[NotificationConfig]) -> Vec<Error> {
                 let message = "this event belongs to a media buy; ask for it in the media buy's \
                                push_notification_config or reporting_webhook";
                 problems.push(refuse::invalid(&at(&format!("event_types[{place}]")), message));
+            } else if config.active.unwrap_or(true) && !EVENTS.contains(&event.as_str()) {
+                let message = "this seller does not announce changes of its feeds; ask for them with \
+                               if_wholesale_feed_version, or send the subscriber with active: false";
+                let field = at(&format!("event_types[{place}]"));
+                problems.push(refuse::at(Code::UnsupportedFeature, &field, message));
             }
         }
-        if !is_public(&config.url) {
+        if !is_public(&config.url) && !publisher.world.is_own_machine(&config.url) {
             let message = "the address must be https with a public host name, and without a user";
             problems.push(refuse::invalid(&at("url"), message));
-        }
-        if config.active.unwrap_or(true) {
-            let message = "this seller does not activate subscribers of accounts; send it with \
-                           active: false, and poll list_accounts and list_creatives";
-            problems.push(refuse::at(Code::UnsupportedFeature, &at("active"), message));
         }
     }
     problems

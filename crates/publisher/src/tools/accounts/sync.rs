@@ -8,7 +8,7 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{Reply, Work, errors, notifications, reasons, shown, tally};
+use super::{Reply, Work, errors, notifications, proof, reasons, shown, tally};
 use crate::account::{Account, Status};
 use crate::admit::{self, gates};
 use crate::agent::Billing;
@@ -22,10 +22,12 @@ use crate::shelf::{Kept, Query};
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncAccounts) -> Result<Reply, Stop> {
     let tenant = work.admitted.reach.tenant.clone();
     let query = Query { owner: Some(tenant.clone()), ..Query::default() };
-    let mut desk = Desk { work, form, own: work.shelf.all(&query)?, tenant, done: BTreeSet::new() };
+    let mut desk =
+        Desk { work, form, own: work.shelf.all(&query)?, tenant, done: BTreeSet::new(), place: 0 };
     desk.find_named()?;
     let mut rows = Vec::new();
-    for row in &form.accounts {
+    for (place, row) in form.accounts.iter().enumerate() {
+        desk.place = place;
         rows.push(desk.row(row)?);
     }
     if form.delete_missing {
@@ -48,6 +50,8 @@ struct Desk<'a> {
     own: Vec<Kept<Account>>,
     /// Whatever the request has named already, by id, or by natural key while there is none.
     done: BTreeSet<String>,
+    /// The place of the row that is being done.
+    place: usize,
 }
 
 /// An account after its row.
@@ -134,7 +138,7 @@ impl Desk<'_> {
                 let before = account.thing.clone();
                 account.thing.billing = billing;
                 account.thing.implicit = false;
-                self.set(&mut account.thing, row);
+                self.set(&mut account.thing, row)?;
                 self.finish(before, account)
             }
             None => self.create(key, billing, row),
@@ -150,7 +154,10 @@ impl Desk<'_> {
         let profile = &self.work.publisher.profile;
         let id = match self.form.dry_run {
             true => format!("unopened:{key:?}"),
-            false => self.work.publisher.world.fresh_id("acc"),
+            false => {
+                let opened = self.work.prepared.proofs.opened.get(&self.place).cloned();
+                opened.unwrap_or_else(|| self.work.publisher.world.fresh_id("acc"))
+            }
         };
         self.once(&id)?;
         let brand = row.identity.get("brand").cloned().unwrap_or_default();
@@ -158,7 +165,7 @@ impl Desk<'_> {
         account.sandbox = key.sandbox;
         account.payment_terms = profile.payment_terms.first().cloned();
         admit::await_review(&mut account, profile.onboarding.review.as_ref());
-        self.set(&mut account, row);
+        self.set(&mut account, row)?;
         if !self.form.dry_run {
             let kept = account.clone().open(self.work.shelf, &self.tenant, self.work.ask.now)?;
             self.own.push(kept);
@@ -177,12 +184,12 @@ impl Desk<'_> {
         let known = self.own.iter().find(|it| it.record.id == account.record.id);
         let mut account = known.cloned().unwrap_or(account);
         let before = account.thing.clone();
-        self.set(&mut account.thing, row);
+        self.set(&mut account.thing, row)?;
         self.finish(before, account)
     }
 
     /// What may be set in either way of naming an account.
-    fn set(&self, account: &mut Account, row: &AccountRow) {
+    fn set(&self, account: &mut Account, row: &AccountRow) -> Result<(), Refusal> {
         if let Some(terms) = &row.payment_terms {
             account.payment_terms = Some(terms.clone());
         }
@@ -190,6 +197,11 @@ impl Desk<'_> {
             account.billing_entity = Some(entity.clone());
         }
         if let Some(configs) = &row.notification_configs {
+            if !self.form.dry_run {
+                let (proven, missing) = proof::shown(account, configs, &self.work.prepared.proofs);
+                Refusal::of_all(missing)?;
+                account.proofs = proven.into_iter().collect();
+            }
             let sent = configs.iter().map(|config| Value::Object(config.sent.clone()));
             account.notification_configs = Some(sent.collect());
         }
@@ -198,6 +210,7 @@ impl Desk<'_> {
         {
             account.push = Some(push.clone());
         }
+        Ok(())
     }
 
     fn finish(&mut self, before: Account, mut account: Kept<Account>) -> Result<Done, Stop> {
@@ -274,7 +287,7 @@ impl Desk<'_> {
             problems.push(refuse::at(Code::PaymentTermsNotSupported, "payment_terms", message));
         }
         if let Some(configs) = &row.notification_configs {
-            problems.extend(notifications::problems(configs));
+            problems.extend(notifications::problems(self.work.publisher, configs));
         }
         problems
     }

@@ -483,6 +483,11 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
     }
     let funds = amending.desk.account.and_then(|account| account.thing.funds.as_ref());
     let more = total - before.total_budget;
+    if more > Amount::ZERO {
+        let field = raised.first().map_or("new_packages", String::as_str);
+        let beyond = amending.desk.beyond_today(more, &before.currency, field);
+        found.problems.extend(beyond);
+    }
     if let Some(funds) = funds
         && more > Amount::ZERO
     {

@@ -86,15 +86,20 @@ fn name(work: &Work<'_>, buy: &mut MediaBuy) {
 /// Commits what the buy costs to the account, where it has a limit.
 fn commit(work: &Work<'_>, buy: &MediaBuy) -> Result<(), Stop> {
     let id = &work.account()?.record.id;
-    charge(work, id, buy.total_budget).map_err(Into::into)
+    charge(work, id, buy, buy.total_budget).map_err(Into::into)
 }
 
 /// Adds to what is committed of an account; takes away when it is negative.
-pub(super) fn charge(work: &Work<'_>, account: &str, more: Amount) -> Result<(), Fault> {
-    if let Some(mut account) = work.shelf.find::<crate::account::Account>(account)?
-        && let Some(funds) = &mut account.thing.funds
-    {
-        funds.committed = (funds.committed + more).max(Amount::ZERO);
+pub(super) fn charge(
+    work: &Work<'_>,
+    account: &str,
+    buy: &MediaBuy,
+    more: Amount,
+) -> Result<(), Fault> {
+    let Some(mut account) = work.shelf.find::<crate::account::Account>(account)? else {
+        return Ok(());
+    };
+    if account.thing.charge(&work.publisher.profile, buy, more, work.ask.now) {
         work.shelf.change(&mut account, work.ask.now)?;
     }
     Ok(())
@@ -162,7 +167,7 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
 
 /// The request waits for something from the caller, as a sandbox was told to answer. Nothing is booked.
 fn input_required(work: &Work<'_>, buy: &MediaBuy, arm: &Arm) -> Result<Reply, Stop> {
-    charge(work, &work.account()?.record.id, -buy.total_budget)?;
+    charge(work, &work.account()?.record.id, buy, -buy.total_budget)?;
     let mut body = Map::new();
     body.insert("reason".to_owned(), "APPROVAL_REQUIRED".into());
     let message = arm.message.clone();

@@ -55,6 +55,7 @@ pub(super) fn make(
     {
         problems.extend(afford(funds, total, &currency, "packages"));
     }
+    problems.extend(desk.beyond_today(total, &currency, "packages"));
     Refusal::of_all(problems)?;
     let mut shown = scrubbed_members(&form.shown);
     shown.insert("brand".to_owned(), form.brand.clone());

@@ -53,7 +53,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Resul
             change.buy.governance_context = token.or(change.buy.governance_context);
         }
         let (before, after) = (committed(&kept.thing, spent), committed(&change.buy, spent));
-        create::charge(work, &account.record.id, after - before)?;
+        create::charge(work, &account.record.id, &kept.thing, after - before)?;
     }
     for package in &mut change.buy.packages {
         if package.package_id.is_empty() {

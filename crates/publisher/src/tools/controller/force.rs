@@ -1,9 +1,11 @@
 //! Accounts, creatives, sponsored conversations and the ad server made to stand as a test wants them.
 
 use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::json::Value;
 
 use super::{At, Done, Failed, need};
 use crate::account::{Account, Status as Standing};
+use crate::announce::{Herald, Reason, Turn};
 use crate::creative::{Creative, Status as Review};
 use crate::session::{Session, Status as Course};
 use crate::shelf::{Kept, Kind, New, Query};
@@ -26,7 +28,9 @@ pub(super) fn account(at: &At<'_>) -> Result<Done, Failed> {
             return Err(Failed::InvalidTransition(before.name().to_owned()));
         }
         kept.thing.status = next;
-        work.shelf.change(&mut kept, work.ask.now)?;
+        let (world, now) = (&*work.publisher.world, work.ask.now);
+        Herald { world, shelf: work.shelf, now }.account(&mut kept)?;
+        work.shelf.change(&mut kept, now)?;
     }
     Ok(Done::Moved { before: before.name().to_owned(), after: next.name().to_owned() })
 }
@@ -61,9 +65,26 @@ pub(super) fn creative(at: &At<'_>) -> Result<Done, Failed> {
         kept.thing.status = next;
         kept.thing.review_ends_at = None;
         kept.thing.rejection_reason = reason;
+        kept.record.state = kept.thing.state().to_owned();
         work.shelf.change(&mut kept, now)?;
+        let herald = Herald { world: &*work.publisher.world, shelf: work.shelf, now };
+        herald.creative(&kept, &turn(at, before)?)?;
     }
     Ok(Done::Moved { before: before.name().to_owned(), after: next.name().to_owned() })
+}
+
+/// Why a creative is forced to another status, as the test says it.
+fn turn(at: &At<'_>, from: Review) -> Result<Turn, Failed> {
+    let text = |name: &str| at.params.sent.get(name).and_then(Value::as_str);
+    let reason = match text("reason_code").map(Reason::from_name) {
+        Some(None) => {
+            return Err(Failed::InvalidParams("params.reason_code is none of a creative".into()));
+        }
+        Some(reason) => reason,
+        None => None,
+    };
+    let detail = text("reason_detail").map(|detail| detail.chars().take(500).collect());
+    Ok(Turn { from, reason, detail, by_itself: false })
 }
 
 /// `force_session_status`.

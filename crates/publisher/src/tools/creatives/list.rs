@@ -10,6 +10,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::Buys;
+use crate::announce;
 use crate::creative::{Creative, Status};
 use crate::forms::Direction;
 use crate::forms::creatives::{Filters, ListCreatives, Sort, SortField};
@@ -44,6 +45,17 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result
     let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
     let Page { items, pagination } =
         page::sized(rows, form.pagination.as_ref(), &scope, 50, page::MOST)?;
+    let mut shown = Vec::new();
+    for row in &items {
+        let mut creative = form.show(row);
+        if form.include_webhook_activity
+            && let Some(members) = creative.as_object_mut()
+        {
+            let said = announce::activity(work.shelf, &row.kept, form.webhook_activity_limit)?;
+            members.insert("webhook_activity".to_owned(), json!(said));
+        }
+        shown.push(creative);
+    }
     let mut body = json!({
         "query_summary": {
             "total_matching": total,
@@ -52,7 +64,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result
             "sort_applied": {"field": sort.field, "direction": sort.direction},
         },
         "pagination": pagination,
-        "creatives": items.iter().map(|row| form.show(row)).collect::<Vec<_>>(),
+        "creatives": shown,
     });
     if let Some(members) = body.as_object_mut() {
         members.extend(summary);

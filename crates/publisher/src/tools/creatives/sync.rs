@@ -441,7 +441,8 @@ impl Sync<'_> {
                 Deed::Create(mut new) => {
                     new.assigned.extend(assigned);
                     let id = own_id(owner, account, &item.creative_id);
-                    let place = New { id: &id, owner, account: Some(account), state: "", now };
+                    let place =
+                        New { id: &id, owner, account: Some(account), state: new.state(), now };
                     shelf.add(place, &new)?;
                 }
                 Deed::Update(mut known, _) => {
@@ -466,6 +467,7 @@ impl Sync<'_> {
                 Deed::Fail(_) => {}
             }
             if let Some(mut known) = fresh {
+                known.record.state = known.thing.state().to_owned();
                 shelf.change(&mut known, now)?;
             }
         }

@@ -1,5 +1,5 @@
-//! Answers against the published schemas of their tools, which lie beside the workspace; without
-//! them nothing is judged, and a test says so.
+//! Answers against the published schemas of their tools, each release's own, which lie beside the
+//! workspace; without them nothing is judged, and a test says so.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -9,70 +9,85 @@ use std::sync::{Mutex, OnceLock};
 
 use jsonschema::{Retrieve, Uri, Validator};
 use tradepost_wire::adcp::Tool;
-use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::adcp::error::Release;
 use tradepost_wire::json::Value;
 
 use crate::beside::published;
 
 const BASE: &str = "https://adcontextprotocol.org";
-const RELEASE: &str = "/schemas/3.1.19/";
 
-/// Where the published schemas are, if they are there.
-pub(crate) fn folder() -> Option<PathBuf> {
-    published("spec/adcp/3.1")
+/// The releases that answers are judged in: all that are spoken.
+pub(crate) const RELEASES: [Release; 3] = [Release::V3_0, Release::V3_1, Release::V3_2];
+
+/// Where the published schemas of a release are, if they are there.
+pub(crate) fn folder(release: Release) -> Option<PathBuf> {
+    published(&format!("spec/adcp/{release}"))
 }
 
-/// What the published schema of a tool's response has against an answer.
-pub(crate) fn violations(tool: Tool, answer: &Value) -> Vec<String> {
-    if folder().is_none() {
-        return Vec::new();
+/// What stands before the names of a release's schemas.
+fn prefix(release: Release) -> &'static str {
+    match release {
+        Release::V3_0 => "/schemas/3.0.18/",
+        Release::V3_1 => "/schemas/3.1.19/",
+        Release::V3_2 => "/schemas/3.2.4/",
     }
-    static JUDGES: OnceLock<Mutex<HashMap<&'static str, Option<Validator>>>> = OnceLock::new();
-    let mut judges = JUDGES.get_or_init(Mutex::default).lock().unwrap();
-    let judge = judges.entry(tool.name()).or_insert_with(|| judge(tool));
-    let Some(judge) = judge else {
-        return Vec::new();
-    };
-    judge
-        .iter_errors(&answer.into())
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect()
 }
 
-/// What a published schema (`core/mcp-webhook-payload.json`) has against a document.
-pub(crate) fn against(name: &str, document: &Value) -> Vec<String> {
-    let Some(judge) = judge_by(name) else {
+/// What a release's published schema of a tool's response has against an answer.
+pub(crate) fn violations(release: Release, tool: Tool, answer: &Value) -> Vec<String> {
+    against(release, &response(release, tool), answer)
+}
+
+/// Whether a release publishes a tool's responses in several arms, one of which is for failures.
+pub(crate) fn has_arms(release: Release, tool: Tool) -> bool {
+    let path = folder(release).map(|folder| folder.join(response(release, tool)));
+    path.and_then(|path| read(&path).ok()).is_some_and(|schema| schema.get("oneOf").is_some())
+}
+
+fn response(release: Release, tool: Tool) -> String {
+    match (release, tool) {
+        // There the tools have a slash in their names, and their schemas lie elsewhere.
+        (Release::V3_0, Tool::GetTaskStatus) => "core/tasks-get-response.json".to_owned(),
+        (Release::V3_0, Tool::ListTasks) => "core/tasks-list-response.json".to_owned(),
+        _ => format!("{}.json", tool.request().replace("-request", "-response")),
+    }
+}
+
+/// What a release's published schema (`core/mcp-webhook-payload.json`) has against a document.
+pub(crate) fn against(release: Release, name: &str, document: &Value) -> Vec<String> {
+    type Judges = HashMap<(Release, String), Option<Validator>>;
+    static JUDGES: OnceLock<Mutex<Judges>> = OnceLock::new();
+    let mut judges = JUDGES.get_or_init(Mutex::default).lock().unwrap();
+    let key = (release, name.to_owned());
+    let Some(judge) = judges.entry(key).or_insert_with(|| judge_by(release, name)) else {
         return Vec::new();
     };
     judge
         .iter_errors(&document.into())
-        .map(|error| format!("{}: {error}", error.instance_path()))
+        .map(|error| format!("{release} {}: {error}", error.instance_path()))
         .collect()
 }
 
-fn judge(tool: Tool) -> Option<Validator> {
-    judge_by(&format!("{}.json", tool.request().replace("-request", "-response")))
-}
-
-fn judge_by(name: &str) -> Option<Validator> {
-    let folder = folder()?;
+fn judge_by(release: Release, name: &str) -> Option<Validator> {
+    let folder = folder(release)?;
     let schema = read(&folder.join(name)).ok()?;
+    let prefix = prefix(release);
     let judge = jsonschema::options()
-        .with_base_uri(format!("{BASE}{RELEASE}{name}"))
-        .with_retriever(Folder(folder))
+        .with_base_uri(format!("{BASE}{prefix}{name}"))
+        .with_retriever(Folder(folder, prefix))
         .should_validate_formats(true)
         .build(&schema);
     Some(judge.unwrap())
 }
 
-struct Folder(PathBuf);
+struct Folder(PathBuf, &'static str);
 
 impl Retrieve for Folder {
     fn retrieve(
         &self,
         uri: &Uri<String>,
     ) -> Result<serde_json::Value, Box<dyn Error + Send + Sync>> {
-        let place = uri.as_str().strip_prefix(BASE).and_then(|path| path.strip_prefix(RELEASE));
+        let place = uri.as_str().strip_prefix(BASE).and_then(|path| path.strip_prefix(self.1));
         let path = self.0.join(place.ok_or("a foreign schema")?);
         // Not every folder of the published tree is there; what is not permits everything.
         if path.exists() { read(&path) } else { Ok(true.into()) }
@@ -85,12 +100,16 @@ fn read(path: &Path) -> Result<serde_json::Value, Box<dyn Error + Send + Sync>> 
 
 #[test]
 fn answers_are_judged_where_the_schemas_are() {
-    if folder().is_none() {
-        return;
+    let there: Vec<_> = RELEASES.into_iter().filter(|release| folder(*release).is_some()).collect();
+    for release in there {
+        judged(release);
     }
+}
+
+fn judged(release: Release) {
     let bad = tradepost_wire::json::json!({"status": "completed", "accounts": [{"name": 1}]});
-    let found = violations(Tool::ListAccounts, &bad);
+    let found = violations(release, Tool::ListAccounts, &bad);
     assert!(found.iter().any(|line| line.contains("account_id")), "{found:?}");
     let good = tradepost_wire::json::json!({"status": "completed", "accounts": []});
-    assert_eq!(violations(Tool::ListAccounts, &good), Vec::<String>::new());
+    assert_eq!(violations(release, Tool::ListAccounts, &good), Vec::<String>::new());
 }

@@ -4,7 +4,6 @@
 //! open to everybody and the same for everybody (`N-4`); whoever shows a credential is judged all the same.
 
 use futures_util::future::BoxFuture;
-use tradepost_publisher::order;
 use tradepost_server::agent::Caller;
 use tradepost_server::auth::Principal;
 use tradepost_server::http::{answers, intake as shared};
@@ -59,7 +58,7 @@ impl Tools for PublisherAgent {
             let tool = self.tool(call.tool);
             let answer = match tool {
                 Some(tool) => self.answer(call.caller, tool, call.arguments).await,
-                None => order::lacking(&call.arguments),
+                None => self.publisher().lacking(&call.arguments),
             };
             let error = answer.errors.first().filter(|_| answer.is_failure());
             let code = error.and_then(|error| error.code.known()).map_or("OK", Code::name);

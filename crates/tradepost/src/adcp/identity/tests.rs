@@ -104,6 +104,7 @@ fn agent(id: &str) -> Arc<BuyerAgent> {
         live_only: false,
         billing: None,
         scope: None,
+        spend_limits: Vec::new(),
     })
 }
 

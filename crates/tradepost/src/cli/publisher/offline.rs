@@ -2,7 +2,7 @@
 //! needs identifiers and nothing else from outside.
 
 use tradepost_publisher::world::{
-    GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
+    Challenge, GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
@@ -32,6 +32,18 @@ impl World for Offline {
         _: Map,
     ) -> Later<'a, Result<Map, Unreached>> {
         Box::pin(std::future::ready(Err(Unreached::Silent)))
+    }
+
+    fn agent_url(&self) -> String {
+        String::new()
+    }
+
+    fn is_own_machine(&self, _: &str) -> bool {
+        false
+    }
+
+    fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>> {
+        Box::pin(std::future::ready(vec![false; challenges.len()]))
     }
 
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {

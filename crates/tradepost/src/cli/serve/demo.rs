@@ -97,6 +97,7 @@ impl DemoPublisher {
             live_only: false,
             billing: None,
             scope: None,
+            spend_limits: Vec::new(),
         }));
         let keys = Keys {
             source: Source::File(file.clone()),

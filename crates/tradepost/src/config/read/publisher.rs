@@ -7,7 +7,9 @@ use jiff::SignedDuration;
 use tradepost_buyer::signed::signers::Keys;
 use tradepost_publisher::agent::{Authorization, Billing, BuyerAgent, Standing};
 use tradepost_publisher::catalogue::Catalogue;
+use tradepost_publisher::money::Amount;
 use tradepost_publisher::profile::{Onboarding, Profile, Review, Signing};
+use tradepost_publisher::spending::SpendLimit;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
@@ -62,6 +64,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         },
         optional "onboarding" => onboarding: read_onboarding,
         optional "replay_ttl" => replay_ttl: duration(HOUR, WEEK),
+        optional "spend_limits" => spend_limits: read_limits,
         optional "internals" => internals: parse::boolean,
         optional "upstream" => upstream: read_upstream,
         optional "rates" => rates: read_rates,
@@ -99,6 +102,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         onboarding: onboarding.unwrap_or_default(),
         replay_ttl: replay_ttl.unwrap_or(SignedDuration::from_hours(24)),
         catalogue: Catalogue::default(),
+        spend_limits: spend_limits.unwrap_or_default(),
         internals: internals.unwrap_or(false),
         signing: Signing { requests: request_signing, ..Signing::default() },
         name: name.clone(),
@@ -154,6 +158,7 @@ fn buyer_agent(
         optional "live_only" => live_only: parse::boolean,
         optional "billing" => billing: billing_list,
         optional "scope" => scope: read_scope,
+        optional "spend_limits" => spend_limits: read_limits,
     });
     // Without another word the keys are where the agent's operator publishes them.
     let keys = keys.or_else(|| url.is_some().then(signing::published));
@@ -166,8 +171,40 @@ fn buyer_agent(
         live_only: live_only.unwrap_or(false),
         billing: billing.map(|billing| billing.into_iter().collect()),
         scope,
+        spend_limits: spend_limits.unwrap_or_default(),
     };
     Some((agent, keys))
+}
+
+/// `[{ currency = "USD", per_day = 10000 }]`, each currency once.
+fn read_limits(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<SpendLimit>> {
+    let limits = parse::list(value, at, problems, (1, None), |value, at, problems| {
+        read_object!(value, at, problems, closed {
+            required "currency" => currency: |v: &Value, at: &At<'_>, p: &mut Problems| {
+                const HINT: &str = "must be a currency of ISO 4217, such as USD";
+                let read = |text: &str| {
+                    let fits = text.len() == 3 && text.bytes().all(|it| it.is_ascii_uppercase());
+                    fits.then(|| text.to_owned())
+                };
+                of_text((v, at, p), HINT, read)
+            },
+            required "per_day" => per_day: |v: &Value, at: &At<'_>, p: &mut Problems| {
+                let amount = v.as_number().and_then(Amount::of).filter(|it| *it > Amount::ZERO);
+                if amount.is_none() {
+                    reject(at, p, "must be an amount above zero");
+                }
+                amount
+            },
+        });
+        Some(SpendLimit { currency: currency?, per_day: per_day? })
+    })?;
+    let mut known = BTreeSet::new();
+    for (index, limit) in limits.iter().enumerate() {
+        if !known.insert(limit.currency.as_str()) {
+            reject(&at.index(index).key("currency"), problems, "limited before, too");
+        }
+    }
+    Some(limits)
 }
 
 fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Authorization> {

@@ -95,16 +95,16 @@ fn version_unsupported() {
         asked,
         "VERSION_UNSUPPORTED",
         expect![[r#"
-        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
-        {"status":"failed","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
-          "adcp_error":{"code":"VERSION_UNSUPPORTED",
-            "message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version","recovery":"correctable",
-            "suggestion":"pin one of details.supported_versions","details":{"supported_versions":["3.1","3.0"],"supported_majors":[3]}},
-          "errors":[
-            {"code":"VERSION_UNSUPPORTED","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
-              "recovery":"correctable","suggestion":"pin one of details.supported_versions",
-              "details":{"supported_versions":["3.1","3.0"],"supported_majors":[3]}}],"context":{"n":1},"adcp_version":"3.1"}
-    "#]],
+            200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+            {"status":"failed","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
+              "adcp_error":{"code":"VERSION_UNSUPPORTED",
+                "message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version","recovery":"correctable",
+                "suggestion":"pin one of details.supported_versions","details":{"supported_versions":["3.1","3.2","3.0"],"supported_majors":[3]}},
+              "errors":[
+                {"code":"VERSION_UNSUPPORTED","message":"this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
+                  "recovery":"correctable","suggestion":"pin one of details.supported_versions",
+                  "details":{"supported_versions":["3.1","3.2","3.0"],"supported_majors":[3]}}],"context":{"n":1},"adcp_version":"3.1"}
+        "#]],
     );
 }
 
@@ -118,14 +118,14 @@ fn a_later_release_is_answered_in_the_last_that_is_spoken() {
         asked,
         "SESSION_NOT_FOUND",
         expect![[r#"
-        200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
-        {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
-          "adcp_error":{"code":"SESSION_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-            "field":"session_id","suggestion":"begin a session with si_initiate_session"},
-          "errors":[
-            {"code":"SESSION_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
-              "field":"session_id","suggestion":"begin a session with si_initiate_session"}],"adcp_version":"3.1"}
-    "#]],
+            200 isError true | 200 TASK_STATE_FAILED error-result | 200 failed error-result
+            {"status":"failed","message":"an identifier in the request does not resolve to anything of yours",
+              "adcp_error":{"code":"SESSION_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+                "field":"session_id","suggestion":"begin a session with si_initiate_session"},
+              "errors":[
+                {"code":"SESSION_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable",
+                  "field":"session_id","suggestion":"begin a session with si_initiate_session"}],"adcp_version":"3.2"}
+        "#]],
     );
 }
 

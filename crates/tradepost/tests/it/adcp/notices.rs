@@ -121,8 +121,8 @@ impl World {
     /// Something is to be told.
     fn owe(&self, id: &'static str, url: &str, authentication: Option<Value>) {
         let now = Clock::system().now();
-        let body = BODY.to_owned();
-        let notice = Notice { url: url.to_owned(), authentication, body, attempts: 0, due_at: now };
+        let notice = Notice::new(url, authentication.as_ref(), Value::Null, now);
+        let notice = Notice { body: BODY.to_owned(), ..notice };
         let job = move |shelf: &dyn Shelf| {
             shelf.add(New { id, owner: "o", account: None, state: "due", now }, &notice)?;
             Ok::<_, Fault>(())

@@ -290,6 +290,60 @@ fn w_1_what_never_came_is_asked_for_by_get_task_status_and_the_late_webhook_says
     assert_eq!(known, 2, "{listed}");
 }
 
+#[test]
+fn a_subscriber_of_an_account_proves_itself_and_hears_of_its_creatives() {
+    let seller = Seller::start();
+    let folder = tempfile::tempdir().unwrap();
+    let (folder, address) = (folder.path(), free());
+    let hook = format!("http://{address}/webhook");
+    let url = seller.url();
+    let subscribe = |key: &str| {
+        let config = json!({
+            "subscriber_id": "main", "url": hook, "event_types": ["creative.status_changed"],
+        });
+        let row = json!({"account": seller.account, "notification_configs": [config]});
+        let request = json!({"idempotency_key": key, "accounts": [row]});
+        seller.call("sync_accounts", request)["accounts"][0].clone()
+    };
+    // Nobody is there who could say the challenge back.
+    let refused = subscribe("subscribe-to-the-account-1");
+    assert_eq!(refused["errors"][0]["code"], "VALIDATION_ERROR", "{refused}");
+    assert_eq!(refused["errors"][0]["field"], "notification_configs[0].url");
+    // The receiver believes the seller's signature alone, of the challenge as of everything else.
+    let mut receiving = Receiving::start(folder, address, &["--seller", &url, "--url", &hook]);
+    let accepted = subscribe("subscribe-to-the-account-2");
+    assert_eq!(accepted["action"], "updated", "{accepted}");
+    let creative = json!({
+        "creative_id": "banner", "name": "Banner",
+        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
+        "assets": {"image": {
+            "asset_type": "image", "url": "https://cdn.acme.example/a.png", "width": 300, "height": 250,
+        }},
+    });
+    let synced = seller.call(
+        "sync_creatives",
+        json!({"idempotency_key": "send-the-banner-1", "account": seller.account, "creatives": [creative]}),
+    );
+    assert_eq!(synced["creatives"][0]["action"], "created", "{synced}");
+    seller.tradepost(&["publisher", "decline", "creative", "banner", "--reason", "Blurred."]);
+    let mut told = receiving.next();
+    assert_eq!(told["sender"], url.as_str());
+    let body = told["delivery"].take();
+    let shown = format!(
+        "{} {} {}",
+        body["transition"]["from"], body["transition"]["to"], body["reason_detail"]
+    );
+    expect![[r#""pending_review" "rejected" "Blurred.""#]].assert_eq(&shown);
+    // What was sent is looked up where the creative is.
+    let listed = || {
+        let asked = json!({"account": seller.account, "include_webhook_activity": true});
+        seller.call("list_creatives", asked)["creatives"][0]["webhook_activity"][0].take()
+    };
+    let noted = (0..5_000).map(|_| listed()).find(|sent| sent["status"] != "pending").unwrap();
+    let key = &body["idempotency_key"];
+    assert_eq!((&noted["status"], &noted["idempotency_key"]), (&json!("success"), key), "{noted}");
+}
+
 const SECRET: &str = "kYl1nXq8Zt5bWv0cRm4uHs7eJd2gFa9P";
 const OTHER: &str = "pQ3zT7mN1xV9bC5rK8wL2yH6jG4fD0sA";
 

@@ -1,0 +1,247 @@
+//! Telling buyers what has changed without their doing: a creative's status to the subscribers of its
+//! account (`notification_configs`), and how an account stands to whoever waited for that
+//! (`push_notification_config` of `sync_accounts`). What is said is queued in the transaction in which
+//! it becomes true.
+
+use jiff::Timestamp;
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json::{Map, Value, json};
+
+use crate::account::{self, Account};
+use crate::creative::{Creative, Status};
+use crate::reply::object;
+use crate::shelf::{Kept, New, Query, Shelf};
+use crate::task::{About, Notice, Push};
+use crate::world::World;
+
+/// The event of a creative whose status has changed.
+pub(crate) const STATUS_CHANGED: &str = "creative.status_changed";
+
+/// The events that subscribers of accounts can have here. Creatives are not purged here, so that the
+/// second is never sent.
+pub(crate) const EVENTS: [&str; 2] = [STATUS_CHANGED, "creative.purged"];
+
+/// The most records of deliveries that are shown with a creative (`webhook_activity_limit`).
+const MOST_RECORDS: u64 = 200;
+
+/// The usual number of them.
+const USUAL_RECORDS: u64 = 50;
+
+tradepost_wire::words! {
+    /// Why a creative's status has changed (`enums/creative-event-reason-code.json`).
+    pub enum Reason {
+        /// It was approved.
+        ReviewPassed = "review_passed",
+        /// It was not.
+        ReviewFailure = "review_failure",
+        /// It could not be taken in.
+        ProcessingFailure = "processing_failure",
+        /// It is looked at again.
+        SellerRereview = "seller_rereview",
+        /// It is against a policy now.
+        PolicyRevocation = "policy_revocation",
+        /// What it leads to has changed.
+        ContentDrift = "content_drift",
+        /// Whose post it shows has taken that back.
+        IdentityAuthorizationRevoked = "identity_authorization_revoked",
+        /// The permission of whose post it shows has run out.
+        IdentityAuthorizationExpired = "identity_authorization_expired",
+        /// What it shows is no longer public.
+        SourcePrivate = "source_private",
+        /// What it shows is gone.
+        SourceDeleted = "source_deleted",
+        /// Somebody has demanded it.
+        TakedownRequest = "takedown_request",
+        /// The advertiser has asked for it.
+        AdvertiserRequest = "advertiser_request",
+        /// The seller has put it away.
+        SellerArchive = "seller_archive",
+        /// The account is closed.
+        AccountClosed = "account_closed",
+        /// The account is suspended.
+        AccountSuspended = "account_suspended",
+        /// It was kept long enough.
+        RetentionExpired = "retention_expired",
+        /// The law demands it.
+        LegalErasure = "legal_erasure",
+    }
+}
+
+impl Reason {
+    /// The reason of a change when nobody names one.
+    const fn usual(from: Status, to: Status) -> Self {
+        match (from, to) {
+            (_, Status::Approved) => Self::ReviewPassed,
+            (Status::PendingReview, Status::Rejected) => Self::ReviewFailure,
+            (Status::Processing, Status::Rejected) => Self::ProcessingFailure,
+            (_, Status::PendingReview | Status::Processing) => Self::SellerRereview,
+            (_, Status::Archived) => Self::SellerArchive,
+            (_, Status::Suspended | Status::Rejected) => Self::PolicyRevocation,
+        }
+    }
+}
+
+/// A change of a creative's status that its buyer has not made.
+#[derive(Debug, Clone)]
+pub(crate) struct Turn {
+    /// How it stood.
+    pub from: Status,
+    /// Why; the usual reason when nobody says.
+    pub reason: Option<Reason>,
+    /// The same in words.
+    pub detail: Option<String>,
+    /// Whether nobody decided it: its time had come.
+    pub by_itself: bool,
+}
+
+/// What everything here works with.
+#[derive(Clone, Copy)]
+pub(crate) struct Herald<'a> {
+    /// Makes identifiers.
+    pub world: &'a dyn World,
+    /// What is kept.
+    pub shelf: &'a dyn Shelf,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+impl Herald<'_> {
+    /// Announces how a creative stands now (`creative/creative-status-changed-webhook.json`).
+    pub(crate) fn creative(&self, kept: &Kept<Creative>, turn: &Turn) -> Result<(), Fault> {
+        let (from, to) = (turn.from, kept.thing.status);
+        // Only a buyer brings back what is rejected or archived, and hears of that in the answer.
+        if matches!(from, Status::Rejected | Status::Archived) || !from.may_become(to) {
+            return Ok(());
+        }
+        let account = kept.record.account.as_deref();
+        let Some(account) = account.map(|id| self.shelf.find::<Account>(id)).transpose()?.flatten()
+        else {
+            return Ok(());
+        };
+        let change = self.world.fresh_id("creative-change");
+        let reason = turn.reason.unwrap_or(Reason::usual(from, to));
+        for subscriber in account.thing.subscribers(STATUS_CHANGED) {
+            let key = self.world.fresh_id("webhook-delivery");
+            let body = Value::Object(object([
+                ("idempotency_key", Some(json!(key))),
+                ("notification_id", Some(json!(change))),
+                ("notification_type", Some(STATUS_CHANGED.into())),
+                ("fired_at", Some(json!(self.now))),
+                ("subscriber_id", Some(json!(subscriber.id))),
+                ("account_id", Some(json!(account.thing.account_id))),
+                ("creative_id", Some(json!(kept.thing.creative_id))),
+                ("transition", Some(json!({"from": from, "to": to, "observed_at": self.now}))),
+                ("reason_code", Some(json!(reason))),
+                ("reason_detail", turn.detail.as_ref().map(|detail| json!(detail))),
+                ("initiator", Some(if turn.by_itself { "system" } else { "seller" }.into())),
+            ]));
+            let about = About {
+                thing: kept.record.id.clone(),
+                event: STATUS_CHANGED.to_owned(),
+                subscriber_id: subscriber.id.to_owned(),
+                key,
+            };
+            let notice = Notice {
+                about: Some(about),
+                ..Notice::new(subscriber.url, subscriber.authentication, body, self.now)
+            };
+            self.queue(&kept.record.owner, Some(&account.record.id), &notice)?;
+        }
+        Ok(())
+    }
+
+    /// Announces that the wait for an account is over, once (`sync_accounts`,
+    /// `push_notification_config`).
+    pub(crate) fn account(&self, kept: &mut Kept<Account>) -> Result<(), Fault> {
+        if kept.thing.status == account::Status::PendingApproval {
+            return Ok(());
+        }
+        let Some(push) = kept.thing.push.take().as_ref().and_then(Push::read) else {
+            return Ok(());
+        };
+        let Some(url) = push.url.clone() else {
+            return Ok(());
+        };
+        let id = kept.thing.account_id.clone();
+        let mut row = kept.thing.published();
+        row.insert("action".to_owned(), "updated".into());
+        let body = Value::Object(object([
+            ("idempotency_key", Some(self.world.fresh_id("webhook-delivery").into())),
+            ("operation_id", Some(json!(push.operation_id.as_ref().unwrap_or(&id)))),
+            ("task_id", Some(json!(id))),
+            ("task_type", Some(Tool::SyncAccounts.name().into())),
+            ("status", Some("completed".into())),
+            ("timestamp", Some(json!(self.now))),
+            ("message", Some("how the account stands has changed".into())),
+            ("token", push.token.clone()),
+            ("result", Some(json!({"status": "completed", "accounts": [row]}))),
+        ]));
+        let notice = Notice::new(&url, push.authentication.as_ref(), body, self.now);
+        self.queue(&kept.record.owner, Some(&id), &notice)
+    }
+
+    fn queue(&self, owner: &str, account: Option<&str>, notice: &Notice) -> Result<(), Fault> {
+        let id = self.world.fresh_id("notice");
+        let new = New { id: &id, owner, account, state: Notice::DUE, now: self.now };
+        self.shelf.add(new, notice)
+    }
+}
+
+/// The latest attempts to tell of a creative, the newest first, as its buyer may see them
+/// (`core/webhook-activity-record.json`).
+pub(crate) fn activity(
+    shelf: &dyn Shelf,
+    creative: &Kept<Creative>,
+    limit: Option<u64>,
+) -> Result<Vec<Value>, Fault> {
+    let record = &creative.record;
+    let query = Query {
+        owner: Some(record.owner.clone()),
+        account: record.account.clone(),
+        ..Query::default()
+    };
+    let mut records = Vec::new();
+    for kept in shelf.all::<Notice>(&query)? {
+        let notice = &kept.thing;
+        let Some(about) = notice.about.as_ref().filter(|about| about.thing == record.id) else {
+            continue;
+        };
+        let said = |attempt: usize, fired_at: Timestamp| {
+            object([
+                ("idempotency_key", Some(json!(about.key))),
+                ("subscriber_id", Some(json!(about.subscriber_id))),
+                ("fired_at", Some(json!(fired_at))),
+                ("notification_type", Some(json!(about.event))),
+                ("attempt", Some(json!(attempt))),
+                ("url", Some(json!(without_query(&notice.url)))),
+                ("payload_size_bytes", Some(json!(notice.body.len()))),
+            ])
+        };
+        for (index, attempt) in notice.log.iter().enumerate() {
+            let mut shown = said(index + 1, attempt.fired_at);
+            shown.insert("status".to_owned(), json!(attempt.outcome));
+            shown.insert("completed_at".to_owned(), json!(attempt.completed_at));
+            shown.insert("http_status_code".to_owned(), json!(attempt.http_status));
+            records.push((attempt.fired_at, kept.record.place, shown));
+        }
+        if notice.log.is_empty() {
+            let mut shown = said(1, kept.record.created_at);
+            for (name, value) in [("status", json!("pending")), ("http_status_code", Value::Null)] {
+                shown.insert(name.to_owned(), value);
+            }
+            records.push((kept.record.created_at, kept.record.place, shown));
+        }
+    }
+    records.sort_by_key(|(at, place, _)| (*at, *place));
+    let most = limit.unwrap_or(USUAL_RECORDS).min(MOST_RECORDS);
+    let newest = records.into_iter().rev().map(|(_, _, shown): (_, _, Map)| Value::Object(shown));
+    Ok(newest.take(usize::try_from(most).unwrap_or(usize::MAX)).collect())
+}
+
+/// An address without what buyers may have hidden in it.
+fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
+}

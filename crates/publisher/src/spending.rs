@@ -1,0 +1,88 @@
+//! How much may be committed on an account in a day (UTC), in each currency. What is committed is noted by
+//! buy, so that what is given back on the same day can be committed again, and what was committed on
+//! another day gives no room on this one.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use tradepost_wire::adcp::error::{Code, Error};
+
+use crate::account::Account;
+use crate::agent::BuyerAgent;
+use crate::money::Amount;
+use crate::profile::Profile;
+use crate::refuse::{at, with};
+
+/// A limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpendLimit {
+    /// ISO 4217.
+    pub currency: String,
+    /// What may be committed on an account from midnight to midnight UTC.
+    pub per_day: Amount,
+}
+
+/// What was committed on a day, by currency and media buy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Day {
+    date: Date,
+    committed: BTreeMap<String, BTreeMap<String, Amount>>,
+}
+
+/// The limit that holds for an agent: its own or the publisher's, whichever is lower.
+fn limit(profile: &Profile, agent: Option<&BuyerAgent>, currency: &str) -> Option<Amount> {
+    let own = agent.into_iter().flat_map(|agent| &agent.spend_limits);
+    let all = own.chain(&profile.spend_limits);
+    all.filter(|limit| limit.currency == currency).map(|limit| limit.per_day).min()
+}
+
+fn date(now: Timestamp) -> Date {
+    now.to_zoned(TimeZone::UTC).date()
+}
+
+/// Why an account may not commit more today.
+pub(crate) fn beyond(
+    (profile, agent): (&Profile, Option<&BuyerAgent>),
+    account: &Account,
+    more: Amount,
+    currency: &str,
+    field: &str,
+    now: Timestamp,
+) -> Option<Error> {
+    let limit = limit(profile, agent, currency)?;
+    let today = account.day.as_ref().filter(|day| day.date == date(now));
+    let buys = today.and_then(|day| day.committed.get(currency));
+    let committed: Amount = buys.into_iter().flat_map(BTreeMap::values).copied().sum();
+    let left = (limit - committed).max(Amount::ZERO);
+    if more <= left {
+        return None;
+    }
+    let message = "this is more than may be committed on the account today (UTC); see details";
+    let error = at(Code::BudgetExceeded, field, message);
+    let error = with(error, "requested", more);
+    let error = with(error, "available", left);
+    let error = with(error, "limit", limit);
+    Some(with(with(error, "currency", currency), "window", "day"))
+}
+
+/// Notes that a buy commits more on an account, or, when it is negative, gives something back: of what
+/// it committed on this day, at most that.
+pub(crate) fn note(account: &mut Account, buy: &str, more: Amount, currency: &str, now: Timestamp) {
+    let date = date(now);
+    let kept = account.day.take().filter(|day| day.date == date);
+    let mut day = kept.unwrap_or(Day { date, committed: BTreeMap::new() });
+    let buys = day.committed.entry(currency.to_owned()).or_default();
+    let amount = buys.entry(buy.to_owned()).or_default();
+    *amount = (*amount + more).max(Amount::ZERO);
+    buys.retain(|_, amount| *amount > Amount::ZERO);
+    account.day = Some(day);
+}
+
+/// Whether anything is limited in a currency, so that it has to be noted.
+pub(crate) fn is_limited(profile: &Profile, currency: &str) -> bool {
+    let agents = profile.agents.iter().flat_map(|agent| &agent.spend_limits);
+    agents.chain(&profile.spend_limits).any(|limit| limit.currency == currency)
+}

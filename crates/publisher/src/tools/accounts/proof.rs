@@ -1,0 +1,135 @@
+//! Proof that the addresses of subscribers want to be called, which is asked for before they are
+//! (`sync_accounts`, "Activation proof"): outside, and before the transaction that keeps them.
+
+use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::json::{Value, json};
+
+use super::notifications;
+use crate::account::{Account, Subscriber};
+use crate::admit::Admitted;
+use crate::forms::accounts::{AccountRow, NotificationConfig, SyncAccounts};
+use crate::publisher::Publisher;
+use crate::refuse::{self, Stop};
+use crate::resolve::NaturalKey;
+use crate::shelf::{Kept, Query, Shelf};
+use crate::work::{Prepared, Proofs};
+use crate::world::Challenge;
+
+/// How many addresses one request may have asked.
+const MOST: usize = 32;
+
+/// Asks the addresses that a request makes active and that have not shown before that they want it.
+pub(in crate::tools) async fn prepare(
+    publisher: &Publisher,
+    form: &SyncAccounts,
+    admitted: &Admitted,
+) -> Result<Prepared, Stop> {
+    let mut proofs = Proofs::default();
+    let subscribes = form.accounts.iter().any(|row| row.notification_configs.is_some());
+    if form.dry_run || !subscribes {
+        return Ok(Prepared::default());
+    }
+    let mut asked: Vec<(String, Challenge)> = Vec::new();
+    let known = publisher.look(|shelf| named(form, admitted, shelf))?;
+    for (place, (row, known)) in form.accounts.iter().zip(known).enumerate() {
+        let configs = row.notification_configs.as_deref().unwrap_or_default();
+        if configs.is_empty() || !notifications::problems(publisher, configs).is_empty() {
+            continue;
+        }
+        let account_id = match &known {
+            Some(account) => account.thing.account_id.clone(),
+            None if row.account.is_some() => continue,
+            None => {
+                let id = publisher.world.fresh_id("acc");
+                proofs.opened.insert(place, id.clone());
+                id
+            }
+        };
+        for sent in configs.iter().map(sent) {
+            let Some(subscriber) = Subscriber::read(&sent).filter(|it| it.active) else {
+                continue;
+            };
+            let proof = subscriber.proof(&account_id);
+            let is_known = known.as_ref().is_some_and(|it| it.thing.proofs.contains(&proof));
+            if !is_known && asked.len() < MOST {
+                asked.push((proof, challenge(publisher, &account_id, &subscriber)));
+            }
+        }
+    }
+    let (digests, challenges): (Vec<String>, Vec<Challenge>) = asked.into_iter().unzip();
+    if !challenges.is_empty() {
+        let answers = publisher.world.challenge(challenges).await;
+        let shown = digests.into_iter().zip(answers).filter(|(_, is_shown)| *is_shown);
+        proofs.shown.extend(shown.map(|(digest, _)| digest));
+    }
+    Ok(Prepared { proofs, ..Prepared::default() })
+}
+
+/// The account of each row, where there is one.
+fn named(
+    form: &SyncAccounts,
+    admitted: &Admitted,
+    shelf: &dyn Shelf,
+) -> Result<Vec<Option<Kept<Account>>>, Stop> {
+    let tenant = &admitted.reach.tenant;
+    let query = Query { owner: Some(tenant.clone()), ..Query::default() };
+    let own = shelf.all::<Account>(&query)?;
+    let find = |row: &AccountRow| match &row.account {
+        Some(reference) => {
+            // What speaks against the reference is said when the row is done.
+            match admitted.reach.rights().account(tenant, reference, "account", shelf) {
+                Err(Stop::Broken(broken)) => Err(Stop::Broken(broken)),
+                Err(Stop::Refused(_)) => Ok(None),
+                Ok(found) => Ok(found),
+            }
+        }
+        None => {
+            let key = NaturalKey::new(row.brand.as_ref(), row.operator.as_deref(), row.sandbox);
+            Ok(own.iter().find(|it| !it.thing.is_over() && key.is(&it.thing)).cloned())
+        }
+    };
+    form.accounts.iter().map(find).collect()
+}
+
+fn sent(config: &NotificationConfig) -> Value {
+    Value::Object(config.sent.clone())
+}
+
+fn challenge(publisher: &Publisher, account_id: &str, subscriber: &Subscriber<'_>) -> Challenge {
+    let word = publisher.world.fresh_id("challenge");
+    let body = json!({
+        "type": "webhook.challenge",
+        "challenge": word,
+        "account_id": account_id,
+        "subscriber_id": subscriber.id,
+        "seller_agent_url": publisher.world.agent_url(),
+        "delivery_auth": subscriber.delivery_auth(),
+        "event_types": subscriber.event_types,
+    });
+    Challenge { url: subscriber.url.to_owned(), word, body: body.to_string() }
+}
+
+/// The subscribers of a row that are active after it; and what is wrong with those that have not shown
+/// that they want to be.
+pub(super) fn shown(
+    account: &Account,
+    configs: &[NotificationConfig],
+    proofs: &Proofs,
+) -> (Vec<String>, Vec<Error>) {
+    let (mut proven, mut problems) = (Vec::new(), Vec::new());
+    for (index, sent) in configs.iter().map(sent).enumerate() {
+        let Some(subscriber) = Subscriber::read(&sent).filter(|it| it.active) else {
+            continue;
+        };
+        let proof = subscriber.proof(&account.account_id);
+        if account.proofs.contains(&proof) || proofs.shown.contains(&proof) {
+            proven.push(proof);
+            continue;
+        }
+        let message = "the address did not say the challenge back; have it answer, or send the \
+                       subscriber with active: false";
+        let field = format!("notification_configs[{index}].url");
+        problems.push(refuse::at(Code::ValidationError, &field, message));
+    }
+    (proven, problems)
+}

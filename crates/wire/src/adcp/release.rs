@@ -1,0 +1,351 @@
+//! What other releases of AdCP say otherwise than 3.1, in which a publisher's answers are written: one
+//! table of what is renamed, left out or said in other words, and one of what 3.2 adds to requests and
+//! this publisher does not do. A seller hands a finished answer to [`translate`], and looks into a
+//! request by [`undone`]; nothing else in it knows more than one release.
+
+use super::Tool;
+use super::error::Release;
+use crate::json::{Map, Value};
+
+/// What a release does with a member of an answer.
+enum Change {
+    /// It has this name there.
+    Renamed(&'static str),
+    /// Of a list of words, those that are known there; and these, where all of theirs are listed.
+    Words {
+        known: &'static [&'static str],
+        made_of: &'static [(&'static str, &'static [&'static str])],
+    },
+    /// A word that is not known there is said by another one.
+    Word(&'static str, &'static str),
+    /// Items of a list that have this member; others cannot be said.
+    With(&'static str),
+}
+
+/// A change of the answers of some tools. A place is the way to a member, where `[]` is every item of
+/// a list.
+struct Row {
+    release: Release,
+    tools: &'static [Tool],
+    place: &'static str,
+    change: Change,
+}
+
+const fn row(release: Release, tools: &'static [Tool], place: &'static str, change: Change) -> Row {
+    Row { release, tools, place, change }
+}
+
+/// Actions on a buy (`enums/media-buy-valid-action.json`); 3.1 tells finer ones apart.
+const ACTIONS: Change = Change::Words {
+    known: &["pause", "resume", "cancel", "add_packages", "sync_creatives"],
+    made_of: &[
+        ("update_budget", &["increase_budget", "decrease_budget"]),
+        ("update_dates", &["update_flight_dates"]),
+        ("update_packages", &["update_targeting", "update_pacing"]),
+    ],
+};
+
+/// A creative that is suspended runs no more and may run again, which 3.0 says of one under review.
+const SUSPENDED: Change = Change::Word("suspended", "pending_review");
+
+/// Everything that is said otherwise. 3.2 reads what 3.1 says: it has no row.
+const ROWS: &[Row] = &[
+    row(
+        Release::V3_0,
+        &[Tool::CreateMediaBuy, Tool::UpdateMediaBuy],
+        "media_buy_status",
+        Change::Renamed("status"),
+    ),
+    row(Release::V3_0, &[Tool::CreateMediaBuy, Tool::UpdateMediaBuy], "valid_actions", ACTIONS),
+    row(Release::V3_0, &[Tool::GetMediaBuys], "media_buys[].valid_actions", ACTIONS),
+    row(Release::V3_0, &[Tool::CheckGovernance], "verdict", Change::Renamed("status")),
+    row(Release::V3_0, &[Tool::ListCreatives], "creatives[].status", SUSPENDED),
+    row(Release::V3_0, &[Tool::SyncCreatives], "creatives[].status", SUSPENDED),
+    // There, a signal has its price with it.
+    row(Release::V3_0, &[Tool::GetSignals], "signals", Change::With("pricing_options")),
+    row(
+        Release::V3_0,
+        &[Tool::GetAdcpCapabilities],
+        "compliance_testing.scenarios",
+        Change::Words {
+            known: &[
+                "force_creative_status",
+                "force_account_status",
+                "force_media_buy_status",
+                "force_session_status",
+                "simulate_delivery",
+                "simulate_budget_spend",
+            ],
+            made_of: &[],
+        },
+    ),
+    row(
+        Release::V3_0,
+        &[Tool::ComplyTestController],
+        "scenarios",
+        Change::Words {
+            known: &[
+                "force_creative_status",
+                "force_account_status",
+                "force_media_buy_status",
+                "force_create_media_buy_arm",
+                "force_task_completion",
+                "force_session_status",
+                "simulate_delivery",
+                "simulate_budget_spend",
+                "seed_product",
+                "seed_pricing_option",
+                "seed_creative",
+                "seed_plan",
+                "seed_media_buy",
+                "seed_creative_format",
+            ],
+            made_of: &[],
+        },
+    ),
+];
+
+/// Brings the payload of a tool's answer into the words of a release.
+pub fn translate(tool: Tool, release: Release, body: &mut Map) {
+    for row in ROWS.iter().filter(|row| row.release == release && row.tools.contains(&tool)) {
+        change(body, row.place, &row.change);
+    }
+    // The result of a task is an answer of the tool that the task came of.
+    let of = body.get("task_type").and_then(Value::as_str).and_then(Tool::of_name);
+    if let (Tool::GetTaskStatus, Some(of)) = (tool, of)
+        && let Some(result) = body.get_mut("result").and_then(Value::as_object_mut)
+    {
+        translate(of, release, result);
+    }
+}
+
+/// What 3.2 adds to the requests of all tools and this publisher does not do: accounts that are told
+/// apart by more than brand, operator and sandbox.
+const OF_ACCOUNTS: &[&str] = &["account.currency", "account.operator_unit", "account.timezone"];
+
+/// What 3.2 adds to a tool's requests and this publisher does not do.
+const fn added(tool: Tool) -> &'static [&'static str] {
+    match tool {
+        Tool::GetProducts => &[
+            "acceptance_context",
+            "media_buy_frequency_cap",
+            "required_media_buy_support",
+            "required_overlay_support",
+            "targeting_overlay",
+            "filters.audience_activation_methods",
+            "filters.audience_evidence_requirements",
+            "filters.format_kinds",
+            "filters.format_option_refs",
+            "filters.pricing_structures",
+        ],
+        Tool::ListCreativeFormats => &[
+            "account",
+            "format_ids[].pixel_ratio",
+            "input_format_ids[].pixel_ratio",
+            "output_format_ids[].pixel_ratio",
+        ],
+        Tool::CreateMediaBuy => &[
+            "bidding",
+            "budget_allocation",
+            "budget_cap_timezone",
+            "daily_budget_cap",
+            "frequency_cap",
+            "governance_context",
+            "name",
+            "opportunity",
+            "pacing",
+            "packages[].audience_evidence_pins",
+            "packages[].audience_evidence_requirements",
+            "packages[].bidding",
+            "packages[].daily_budget_cap",
+            "packages[].min_spend_target",
+        ],
+        Tool::UpdateMediaBuy => &[
+            "bidding",
+            "budget_allocation",
+            "budget_cap_timezone",
+            "daily_budget_cap",
+            "frequency_cap",
+            "governance_context",
+            "name",
+            "pacing",
+            "total_budget",
+            "packages[].bidding",
+            "packages[].daily_budget_cap",
+            "packages[].min_spend_target",
+            "new_packages[].audience_evidence_pins",
+            "new_packages[].audience_evidence_requirements",
+            "new_packages[].bidding",
+            "new_packages[].daily_budget_cap",
+            "new_packages[].min_spend_target",
+        ],
+        Tool::GetMediaBuys => &["indicator_types"],
+        Tool::GetMediaBuyDelivery => &[
+            "pagination",
+            "reporting_revision_id",
+            "requested_metrics",
+            "reporting_dimensions.catalog_item",
+            "reporting_dimensions.collection",
+            "reporting_dimensions.collection_property",
+            "reporting_dimensions.creative",
+            "reporting_dimensions.demographic",
+            "reporting_dimensions.format",
+            "reporting_dimensions.installment",
+            "reporting_dimensions.installment_property",
+            "reporting_dimensions.keyword",
+            "reporting_dimensions.placement_property",
+            "reporting_dimensions.property",
+            "reporting_dimensions.spot",
+        ],
+        Tool::SyncCreatives => &[
+            "assignment_operations",
+            "creatives[].component_assets",
+            "creatives[].localization",
+            "creatives[].representation_selection",
+            "creatives[].revision_id",
+            "creatives[].rights",
+        ],
+        Tool::ListCreatives => &[
+            "assignment_limit",
+            "assignment_projection",
+            "filters.asset_types",
+            "filters.format_kinds",
+            "filters.indicator_types",
+        ],
+        Tool::SyncAudiences => &["audiences[].source"],
+        Tool::SyncEventSources => &["event_sources[].value_currencies"],
+        Tool::SyncAccounts => &[
+            "accounts[].currency",
+            "accounts[].destination_billing_entity",
+            "accounts[].operator_identity",
+            "accounts[].operator_unit",
+            "accounts[].reporting_delivery_configs",
+            "accounts[].revision",
+            "accounts[].timezone",
+        ],
+        Tool::ListAccounts => &["include_webhook_activity", "webhook_activity_limit"],
+        Tool::CheckGovernance => &[
+            "consultation_context",
+            "execution_commitment",
+            "proposal",
+            "proposed_commitment",
+            "runtime_attestations",
+            "target_agent",
+            "delivery_metrics.currency",
+            "delivery_metrics.issued_at",
+            "delivery_metrics.sequence",
+            "delivery_metrics.statement_digest",
+            "delivery_metrics.statement_id",
+            "planned_delivery.bidding",
+            "planned_delivery.budget_allocation",
+            "planned_delivery.budget_cap_timezone",
+            "planned_delivery.daily_budget_cap",
+            "planned_delivery.media_buy_id",
+            "planned_delivery.pacing",
+            "planned_delivery.proposal_id",
+            "planned_delivery.proposal_terms_digest",
+        ],
+        // The test controller knows its scenarios, and refuses others in words of its own.
+        Tool::ComplyTestController
+        | Tool::GetAdcpCapabilities
+        | Tool::LogEvent
+        | Tool::SyncGovernance
+        | Tool::SyncPlans
+        | Tool::GetSignals
+        | Tool::ActivateSignal
+        | Tool::SiGetOffering
+        | Tool::SiInitiateSession
+        | Tool::SiSendMessage
+        | Tool::SiTerminateSession
+        | Tool::CreatePropertyList
+        | Tool::GetPropertyList
+        | Tool::ListPropertyLists
+        | Tool::UpdatePropertyList
+        | Tool::DeletePropertyList
+        | Tool::GetTaskStatus
+        | Tool::ListTasks => &[],
+    }
+}
+
+/// Where a request has what its release has added and this publisher does not do, as JSON Pointers. Of
+/// older releases there is nothing: what they do not know is nothing in their requests.
+#[must_use]
+pub fn undone(tool: Tool, release: Release, request: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    if release < Release::V3_2 {
+        return found;
+    }
+    for place in added(tool).iter().chain(OF_ACCOUNTS) {
+        seek(request, place, "", &mut found);
+    }
+    found
+}
+
+/// The places of [`undone`] in a tool's requests.
+pub fn places(tool: Tool) -> impl Iterator<Item = &'static str> {
+    added(tool).iter().chain(OF_ACCOUNTS).copied()
+}
+
+fn seek(value: &Value, place: &str, pointer: &str, found: &mut Vec<String>) {
+    let (first, rest) =
+        place.split_once('.').map_or((place, None), |(one, rest)| (one, Some(rest)));
+    let name = first.strip_suffix("[]").unwrap_or(first);
+    let Some(member) = value.get(name) else {
+        return;
+    };
+    let pointer = format!("{pointer}/{name}");
+    match rest {
+        None => found.push(pointer),
+        Some(rest) if first != name => {
+            for (index, item) in member.as_array().into_iter().flatten().enumerate() {
+                seek(item, rest, &format!("{pointer}/{index}"), found);
+            }
+        }
+        Some(rest) => seek(member, rest, &pointer, found),
+    }
+}
+
+fn change(members: &mut Map, place: &str, how: &Change) {
+    if let Some((list, rest)) = place.split_once("[].") {
+        let items = members.get_mut(list).and_then(Value::as_array_mut);
+        for item in items.into_iter().flatten().filter_map(Value::as_object_mut) {
+            change(item, rest, how);
+        }
+    } else if let Some((parent, rest)) = place.split_once('.') {
+        if let Some(parent) = members.get_mut(parent).and_then(Value::as_object_mut) {
+            change(parent, rest, how);
+        }
+    } else {
+        apply(members, place, how);
+    }
+}
+
+fn apply(members: &mut Map, name: &str, how: &Change) {
+    match how {
+        Change::Renamed(other) => {
+            if let Some(value) = members.shift_remove(name) {
+                members.insert((*other).to_owned(), value);
+            }
+        }
+        Change::Word(word, other) => {
+            if let Some(value) = members.get_mut(name).filter(|value| value.as_str() == Some(word))
+            {
+                *value = (*other).into();
+            }
+        }
+        Change::Words { known, made_of } => {
+            if let Some(words) = members.get_mut(name).and_then(Value::as_array_mut) {
+                let listed = |word: &&str| words.iter().any(|one| one.as_str() == Some(word));
+                let made = made_of.iter().filter(|(_, parts)| parts.iter().all(&listed));
+                let made: Vec<Value> = made.map(|(word, _)| Value::from(*word)).collect();
+                words.retain(|word| word.as_str().is_some_and(|word| known.contains(&word)));
+                words.extend(made);
+            }
+        }
+        Change::With(member) => {
+            if let Some(items) = members.get_mut(name).and_then(Value::as_array_mut) {
+                items.retain(|item| item.get(member).is_some());
+            }
+        }
+    }
+}
