@@ -809,6 +809,7 @@ fn what_is_seeded_is_there() {
               "explanation": "the amount is above the 10 that the plan allows for it"
             }
           ],
+          "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"plan-seeded\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_3\",\"phase\":\"intent\",\"caller\":\"https://buyer.example\",\"check_id\":\"chk_2\",\"plan_hash\":\"EyijClinfndqSKK4QuG4cVjwri-1YbI7OV2lbEbnQaY\",\"policy_decision_hash\":\"c211edc075938e92dd44e6d09f68244016410223230e4fa90ae6b310f0ba8845\",\"verdict\":\"denied\"}",
           "adcp_version": "3.1"
         }
         # an outage

@@ -15,8 +15,9 @@ use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::{Fault, chain};
 use tradepost_server::limit::{Exceeded, Key, Limiter, RateLimit};
-use tradepost_wire::json::Map;
+use tradepost_wire::json::{Map, Value};
 
+use super::keys::GovernanceKey;
 use super::upstream::Upstream;
 use crate::config::{self, Rates};
 
@@ -31,6 +32,8 @@ const MAX_DECISION: usize = 256 * 1024;
 pub struct Outside {
     publisher: Arc<str>,
     egress: Egress,
+    /// With which decisions are signed.
+    governance: Option<Arc<GovernanceKey>>,
     upstream: Option<Upstream>,
     /// How long a governance agent may take to decide.
     patience: Duration,
@@ -47,6 +50,7 @@ impl Outside {
         Self {
             publisher: publisher.into(),
             egress,
+            governance: None,
             upstream: None,
             patience: GOVERNANCE_PATIENCE,
             read: limiter(rates.read),
@@ -59,6 +63,12 @@ impl Outside {
     #[must_use]
     pub fn behind(self, upstream: Option<Upstream>) -> Self {
         Self { upstream, ..self }
+    }
+
+    /// The same, which signs decisions with this key.
+    #[must_use]
+    pub fn attesting(self, key: Arc<GovernanceKey>) -> Self {
+        Self { governance: Some(key), ..self }
     }
 
     /// The same for answers that may take so long: what is asked for them takes less, so that
@@ -159,6 +169,10 @@ impl World for Outside {
         request: Map,
     ) -> Later<'a, Result<Map, Unreached>> {
         Box::pin(self.decide(agent, request))
+    }
+
+    fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String> {
+        self.governance.as_ref()?.attest(claims, critical)
     }
 
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {

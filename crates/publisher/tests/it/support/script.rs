@@ -46,6 +46,8 @@ impl Script {
             tool,
             Tool::SyncPlans
                 | Tool::CheckGovernance
+                | Tool::ReportPlanOutcome
+                | Tool::GetPlanAuditLogs
                 | Tool::SiGetOffering
                 | Tool::SiInitiateSession
                 | Tool::SiSendMessage

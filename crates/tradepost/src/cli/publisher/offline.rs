@@ -5,7 +5,7 @@ use tradepost_publisher::world::{
     GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::Map;
+use tradepost_wire::json::{Map, Value};
 
 /// Nothing but identifiers.
 #[derive(Debug)]
@@ -32,6 +32,10 @@ impl World for Offline {
         _: Map,
     ) -> Later<'a, Result<Map, Unreached>> {
         Box::pin(std::future::ready(Err(Unreached::Silent)))
+    }
+
+    fn attest(&self, _: &Value, _: &[&str]) -> Option<String> {
+        None
     }
 
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
