@@ -79,6 +79,7 @@ fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
         creative_id: id.to_owned(),
         status,
         rejection_reason: None,
+        offline: None,
         review_ends_at: None,
         given: Given::default(),
         assigned: Default::default(),
@@ -276,7 +277,7 @@ fn a_creative_that_a_person_looks_at_is_approved_or_declined_with_a_reason() {
         approved -> suspended
         suspended -> approved
         approved -> rejected
-        {"creative_id":"banner-2","status":"rejected","rejection_reason":"the logo is another's","given":{}}"#]].assert_eq(&lines);
+        {"creative_id":"banner-2","status":"rejected","rejection_reason":"the logo is another's","offline":{"since":"2026-06-01T12:00:00Z","reason":"content_rejected"},"given":{}}"#]].assert_eq(&lines);
 }
 
 fn waiting(shop: &Shop) -> String {

@@ -58,8 +58,7 @@ pub(super) fn creative(at: &At<'_>) -> Result<Done, Failed> {
             | Review::Suspended
             | Review::Archived => None,
         };
-        kept.thing.status = next;
-        kept.thing.review_ends_at = None;
+        kept.thing.stand(next, at.params.reason_code.as_deref(), now);
         kept.thing.rejection_reason = reason;
         work.shelf.change(&mut kept, now)?;
     }
