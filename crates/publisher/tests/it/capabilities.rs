@@ -423,8 +423,8 @@ fn protocols_that_are_not_asked_about_are_left_out() {
     let document = crate::products::fitting(&desk, Tool::GetAdcpCapabilities, asked);
     let spoken = ["media_buy", "signals", "creative", "governance", "sponsored_intelligence"];
     assert_eq!(document["supported_protocols"], json!(spoken));
-    let left_out = spoken.iter().filter(|name| **name != "signals");
-    assert!(left_out.into_iter().all(|name| document.get(name).is_none()));
+    let mut left_out = spoken.iter().filter(|name| **name != "signals");
+    assert!(left_out.all(|name| document.get(name).is_none()));
     assert!(document["signals"].is_object() && document["account"].is_object());
 }
 
