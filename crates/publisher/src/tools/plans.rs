@@ -70,11 +70,11 @@ pub(super) fn put(work: &Work<'_>, owner: &str, id: &str, given: &Map) -> Result
     Ok(known.record.revision)
 }
 
+/// What was decided under a plan, and what became of it.
+type History = (Vec<Kept<Check>>, Vec<Kept<Outcome>>);
+
 /// Everything that was decided under a plan, and what became of it, in the order of happening.
-fn history(
-    work: &Work<'_>,
-    plan_id: &str,
-) -> Result<(Vec<Kept<Check>>, Vec<Kept<Outcome>>), Fault> {
+fn history(work: &Work<'_>, plan_id: &str) -> Result<History, Fault> {
     let reach = &work.admitted.reach;
     let query = Query { state: Some(plan_id.to_owned()), ..Query::default() };
     Ok((reach.all(work.shelf, &query)?, reach.all(work.shelf, &query)?))
