@@ -23,10 +23,13 @@ pub struct Ask {
 
 impl Ask {
     /// Whether it keeps or changes something, so that it needs a transaction. Proposals come of
-    /// briefs, and change by refining; a search may become a task where a `sandbox` is told so.
+    /// briefs, and change by refining; decisions about plans are noted for those who audit them; a
+    /// search may become a task where a `sandbox` is told so.
     pub(crate) fn keeps(&self, sandbox: bool) -> bool {
         let searches = self.searches();
-        self.tool.mutates() || (searches && (sandbox || self.tool == Tool::GetProducts))
+        self.tool.mutates()
+            || self.tool == Tool::CheckGovernance
+            || (searches && (sandbox || self.tool == Tool::GetProducts))
     }
 
     /// Whether it searches for something that the publisher has to think about: everything that is

@@ -201,6 +201,11 @@ impl Signal {
         self.published.signal_agent_segment_id.as_deref().unwrap_or_default()
     }
 
+    /// Whether it is the publisher's own, and not resold (`enums/signal-catalog-type.json`).
+    pub(crate) fn is_owned(&self) -> bool {
+        self.published.signal_type.as_deref() == Some("owned")
+    }
+
     /// The name by which references mean it.
     pub(crate) fn name(&self) -> Option<String> {
         let of = |reference: &Value| SignalName::read(reference)?.name;

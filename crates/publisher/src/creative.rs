@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::shelf::{Kind, Thing};
 
@@ -26,6 +27,9 @@ pub struct Creative {
     /// Why it was rejected, for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejection_reason: Option<String>,
+    /// Since when and why it cannot run, where it once could or was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offline: Option<Offline>,
     /// When the review ends by itself, with approval; `None` when a person decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_ends_at: Option<Timestamp>,
@@ -34,6 +38,53 @@ pub struct Creative {
     /// When `sync_creatives` assigned it to packages, by the id of the package.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub assigned: BTreeMap<String, Timestamp>,
+}
+
+/// Why a creative cannot run, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offline {
+    /// Since when.
+    pub since: Timestamp,
+    /// Why.
+    pub reason: Reason,
+}
+
+tradepost_wire::words! {
+    /// Why a creative cannot run (`enums/impairment-reason-code.json`, as far as it is about creatives).
+    pub enum Reason {
+        /// A policy of the publisher.
+        PolicyViolation = "policy_violation",
+        /// The publisher has withdrawn it for another reason.
+        SellerRemoved = "seller_removed",
+        /// It was reviewed and rejected.
+        ContentRejected = "content_rejected",
+        /// Whoever it shows permits it no longer.
+        IdentityAuthorizationRevoked = "identity_authorization_revoked",
+        /// And the permission is over.
+        IdentityAuthorizationExpired = "identity_authorization_expired",
+        /// What it refers to is not public any more.
+        SourcePrivate = "source_private",
+    }
+}
+
+impl Reason {
+    /// That of a status in which a creative cannot run, and of what happened to it
+    /// (`enums/creative-event-reason-code.json`) where that is known.
+    fn of(status: Status, happened: Option<&str>) -> Option<Self> {
+        let usual = match status {
+            Status::Rejected => Self::ContentRejected,
+            Status::Suspended => Self::SellerRemoved,
+            Status::Processing | Status::PendingReview | Status::Approved | Status::Archived => {
+                return None;
+            }
+        };
+        Some(match happened {
+            Some("policy_revocation") => Self::PolicyViolation,
+            Some("review_failure" | "seller_rereview" | "content_drift") => Self::ContentRejected,
+            Some(code) => Self::from_name(code).unwrap_or(usual),
+            None => usual,
+        })
+    }
 }
 
 tradepost_wire::words! {
@@ -102,6 +153,13 @@ impl Creative {
     /// The state of one whose review ends by itself.
     pub const WAITS: &'static str = "review";
 
+    /// Has it stand like this from now on, because of what happened.
+    pub(crate) fn stand(&mut self, next: Status, happened: Option<&str>, now: Timestamp) {
+        self.status = next;
+        self.review_ends_at = None;
+        self.offline = Reason::of(next, happened).map(|reason| Offline { since: now, reason });
+    }
+
     /// Its name for people.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -113,7 +171,18 @@ impl Creative {
 mod tests {
     use tradepost_wire::catalog::Vocabulary as _;
 
-    use super::Status;
+    use super::{Reason, Status};
+
+    #[test]
+    fn why_a_creative_is_offline_follows_from_what_happened() {
+        let of = |happened| Reason::of(Status::Suspended, happened).map(Reason::name);
+        assert_eq!(of(None), Some("seller_removed"));
+        assert_eq!(of(Some("policy_revocation")), Some("policy_violation"));
+        assert_eq!(of(Some("source_private")), Some("source_private"));
+        assert_eq!(of(Some("takedown_request")), Some("seller_removed"));
+        assert_eq!(Reason::of(Status::Rejected, None), Some(Reason::ContentRejected));
+        assert_eq!(Reason::of(Status::Approved, Some("source_private")), None);
+    }
 
     #[test]
     fn a_creative_moves_as_published_and_in_no_other_way() {

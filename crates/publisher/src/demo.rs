@@ -34,6 +34,6 @@ mod tests {
         let gazette = catalogue();
         assert!(gazette.products.len() >= 8, "products: {}", gazette.products.len());
         assert!(gazette.signals.len() >= 4, "signals: {}", gazette.signals.len());
-        assert_eq!(gazette.offerings.len(), 2);
+        assert_eq!(gazette.offerings.len(), 4);
     }
 }

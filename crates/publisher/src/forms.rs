@@ -66,6 +66,8 @@ requests! {
     SyncGovernance(accounts::SyncGovernance),
     SyncPlans(plans::SyncPlans),
     CheckGovernance(plans::CheckGovernance),
+    ReportPlanOutcome(plans::ReportPlanOutcome),
+    GetPlanAuditLogs(plans::GetPlanAuditLogs),
     GetSignals(signals::GetSignals),
     ActivateSignal(signals::ActivateSignal),
     SiGetOffering(sessions::GetOffering),
@@ -77,6 +79,7 @@ requests! {
     ListPropertyLists(properties::ListPropertyLists),
     UpdatePropertyList(properties::UpdatePropertyList),
     DeletePropertyList(properties::DeletePropertyList),
+    ValidatePropertyDelivery(properties::ValidatePropertyDelivery),
     GetTaskStatus(tasks::GetTaskStatus),
     ListTasks(tasks::ListTasks),
     ComplyTestController(controller::Comply),
@@ -137,6 +140,9 @@ mod tests {
             governance/check-governance-request.payload.channels: is not in the rules
             governance/check-governance-request.payload.start_time: is not in the rules
             governance/check-governance-request.payload.end_time: is not in the rules
+            governance/check-governance-request.target_agent: is not in the rules
+            governance/check-governance-request.media_buy_id: is not in the rules
+            governance/check-governance-request.ext.human_approval: is not in the rules
             property/create-property-list-request.webhook_url: is not in the rules"#]].assert_eq(&misfits().join("\n"));
     }
 }

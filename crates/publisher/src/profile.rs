@@ -41,6 +41,27 @@ pub struct Profile {
     pub internals: bool,
     /// What is signed, and how.
     pub signing: Signing,
+    /// Where its tools are called, the preferred place first.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// Where the publisher's tools are called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// By which protocol.
+    pub transport: Transport,
+    /// The address.
+    pub url: String,
+}
+
+tradepost_wire::words! {
+    /// A protocol that carries calls of tools (`sponsored_intelligence.endpoint.transports`).
+    pub enum Transport {
+        /// MCP.
+        Mcp = "mcp",
+        /// A2A.
+        A2a = "a2a",
+    }
 }
 
 /// What is signed, and how (RFC 9421).

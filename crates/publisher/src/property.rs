@@ -1,7 +1,9 @@
 //! Lists of properties, as they are kept.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
-use tradepost_wire::adcp::rules::typed::Each;
+use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::{form, kept_whole};
 
@@ -85,6 +87,76 @@ impl PropertyList {
             }
         }
         found
+    }
+}
+
+/// How an identifier stands to a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Membership {
+    /// It is in the list.
+    Within,
+    /// It is not.
+    Outside,
+    /// The list excludes it.
+    Excluded,
+    /// The list is made of all properties, and nobody here knows all.
+    Unknown,
+}
+
+/// A list, resolved to be asked about many identifiers.
+pub(crate) struct Members {
+    within: BTreeSet<String>,
+    excluded: BTreeSet<String>,
+    /// Whether it is made of all properties.
+    all: bool,
+}
+
+impl Members {
+    /// How an identifier stands to the list.
+    pub(crate) fn of(&self, identifier: &Identifier) -> Membership {
+        let name = identifier.canonical();
+        if self.excluded.contains(&name) {
+            Membership::Excluded
+        } else if self.within.contains(&name) {
+            Membership::Within
+        } else if self.all {
+            Membership::Unknown
+        } else {
+            Membership::Outside
+        }
+    }
+}
+
+impl PropertyList {
+    /// What is in it.
+    pub(crate) fn membership(&self) -> Members {
+        let names = |values: &[Value]| {
+            values.iter().filter_map(Identifier::read).map(|it| it.canonical()).collect()
+        };
+        let filters = self.given.filters.as_ref();
+        let excluded: Vec<Value> =
+            filters.map(|it| it.exclude_identifiers.iter().cloned().collect()).unwrap_or_default();
+        Members {
+            within: names(&self.resolve()),
+            excluded: names(&excluded),
+            all: !self.given.members.contains_key("base_properties"),
+        }
+    }
+}
+
+impl Identifier {
+    /// What two identifiers of the same property have in common: domains do not tell capital letters
+    /// apart, and a domain stands for its `www.` and `m.` as well (adagents.json, "Domain matching").
+    fn canonical(&self) -> String {
+        let kind = self.kind.as_deref().unwrap_or_default();
+        let value = self.value.as_deref().unwrap_or_default();
+        if kind != "domain" {
+            return format!("{kind} {value}");
+        }
+        let value = value.to_ascii_lowercase();
+        let bare =
+            value.strip_prefix("www.").or_else(|| value.strip_prefix("m.")).unwrap_or(&value);
+        format!("{kind} {bare}")
     }
 }
 

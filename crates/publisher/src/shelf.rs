@@ -41,6 +41,10 @@ pub enum Kind {
     Event,
     /// A plan of the governance role.
     Plan,
+    /// A decision about an action under a plan.
+    Check,
+    /// What became of an action under a plan.
+    Outcome,
     /// An activated signal.
     Activation,
     /// A sponsored conversation.
@@ -70,6 +74,8 @@ impl Kind {
         Self::EventSource,
         Self::Event,
         Self::Plan,
+        Self::Check,
+        Self::Outcome,
         Self::Activation,
         Self::Session,
         Self::PropertyList,
@@ -94,6 +100,8 @@ impl Kind {
             Self::EventSource => "event_source",
             Self::Event => "event",
             Self::Plan => "plan",
+            Self::Check => "check",
+            Self::Outcome => "outcome",
             Self::Activation => "activation",
             Self::Session => "session",
             Self::PropertyList => "property_list",

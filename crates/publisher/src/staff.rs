@@ -274,8 +274,7 @@ fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     let to = creative_after(from, decision.step);
     let to = to.ok_or_else(|| possible(from.name(), name))?;
     if from != to {
-        kept.thing.status = to;
-        kept.thing.review_ends_at = None;
+        kept.thing.stand(to, None, office.now);
         kept.thing.rejection_reason.clone_from(&decision.reason);
         kept.record.state = kept.thing.state().to_owned();
         office.shelf.change(&mut kept, office.now)?;

@@ -58,6 +58,8 @@ pub(crate) async fn prepare(
         | Request::SyncGovernance(_)
         | Request::SyncPlans(_)
         | Request::CheckGovernance(_)
+        | Request::ReportPlanOutcome(_)
+        | Request::GetPlanAuditLogs(_)
         | Request::GetSignals(_)
         | Request::ActivateSignal(_)
         | Request::SiGetOffering(_)
@@ -69,6 +71,7 @@ pub(crate) async fn prepare(
         | Request::ListPropertyLists(_)
         | Request::UpdatePropertyList(_)
         | Request::DeletePropertyList(_)
+        | Request::ValidatePropertyDelivery(_)
         | Request::GetTaskStatus(_)
         | Request::ListTasks(_)
         | Request::ComplyTestController(_) => Ok(Prepared::default()),
@@ -125,6 +128,8 @@ pub(crate) fn perform(work: &Work<'_>, request: &Request) -> Result<Reply, Stop>
         Request::SyncGovernance(form) => accounts::sync_governance(work, form),
         Request::SyncPlans(form) => plans::sync(work, form),
         Request::CheckGovernance(form) => plans::check(work, form),
+        Request::ReportPlanOutcome(form) => plans::report(work, form),
+        Request::GetPlanAuditLogs(form) => plans::audit(work, form),
         Request::GetSignals(form) => signals::find(work, form),
         Request::ActivateSignal(form) => signals::activate(work, form),
         Request::SiGetOffering(form) => sessions::show(work, form),
@@ -136,6 +141,7 @@ pub(crate) fn perform(work: &Work<'_>, request: &Request) -> Result<Reply, Stop>
         Request::ListPropertyLists(form) => properties::list(work, form),
         Request::UpdatePropertyList(form) => properties::update(work, form),
         Request::DeletePropertyList(form) => properties::delete(work, form),
+        Request::ValidatePropertyDelivery(form) => properties::validate(work, form),
         Request::GetTaskStatus(form) => tasks::status(work, form),
         Request::ListTasks(form) => tasks::list(work, form),
         Request::ComplyTestController(form) => controller::perform(work, form),

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::Map;
+use tradepost_wire::json::{Map, Value};
 
 /// A future in a box, because the world is behind a pointer.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -49,6 +49,11 @@ pub trait World: Send + Sync + Debug {
     /// Asks addresses whether they want what is going to be sent there, each by a signed request, all at
     /// once. Whether each has said back what it was asked ([`Challenge::is_answered_by`]).
     fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>>;
+
+    /// Signs what the governance role has decided: a compact JWS of these claims, of which whoever
+    /// reads it has to understand those that are `critical` (SEC, "AdCP JWS profile"). `None` when
+    /// there is no key.
+    fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String>;
 
     /// What the ad server has on offer now. `fresh` is false when it is what an earlier answer
     /// said.

@@ -8,10 +8,12 @@ use std::time::Duration;
 use tradepost_buyer::signed::Checklist;
 use tradepost_buyer::signed::signers::{Agent, Signers};
 use tradepost_keys::private::SigningKey;
-use tradepost_publisher::profile::Profile;
+use tradepost_publisher::profile::{Endpoint, Profile, Transport};
 use tradepost_server::auth::Means;
+use tradepost_server::card::ENDPOINT_PATH;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::fault::Fault;
+use tradepost_server::http::mcp;
 use tradepost_server::outbox::Edge;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
@@ -77,9 +79,17 @@ pub fn open(
         None => keys::WebhookKey::passing()?,
     };
     let key = Arc::new(key);
+    let governance = Arc::new(match &config.governance_key {
+        Some(file) => keys::GovernanceKey::new(
+            SigningKey::load(&file.key_file, file.kid.as_deref())
+                .map_err(|why| Fault::new("reading the key of decisions", why.to_string()))?,
+        ),
+        None => keys::GovernanceKey::passing()?,
+    });
     profile.signing.webhooks = Some(key.signing().algorithm());
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
     profile.signing.brand_json_url = brand_json_url.or(own);
+    profile.endpoints = endpoints(&base_url);
     if profile.catalogue.agent_url.is_empty() {
         // Whatever a sandbox puts there is defined by this agent.
         profile.catalogue.agent_url.clone_from(&base_url);
@@ -117,14 +127,23 @@ pub fn open(
         agent_url: format!("{base_url}{}", tradepost_server::http::mcp::PATH),
     };
     let world = world::Outside::new(&profile.id, rates, clock, egress).signing(signer);
-    let world = world.behind(upstream).answering_within(patience);
+    let world =
+        world.behind(upstream).attesting(Arc::clone(&governance)).answering_within(patience);
     let (vault, world) = (Arc::new(vault), Arc::new(world));
     let id = profile.id.clone();
     let identify =
         |hash: &str| store.card_identity(&id, hash, uuid::Uuid::now_v7().to_string(), clock.now());
     let agent =
         seller::PublisherAgent::open(profile, front, vault, world, means, identify, &base_url)?;
-    let agent = agent.signing(&key, &base_url, Arc::new(notices)).believing(identity);
+    let shown = [key.public(), governance.public()];
+    let agent = agent.signing(&shown, &base_url, Arc::new(notices)).believing(identity);
     let agent = agent.reading(catalogue.map(catalogue_file::CatalogueFile::new));
     Ok(agent.answering_within(patience))
+}
+
+/// Where a publisher is called that is reached under `base_url`.
+fn endpoints(base_url: &str) -> Vec<Endpoint> {
+    [(Transport::Mcp, mcp::PATH), (Transport::A2a, ENDPOINT_PATH)]
+        .map(|(transport, path)| Endpoint { transport, url: format!("{base_url}{path}") })
+        .into()
 }

@@ -204,11 +204,14 @@ pub struct Publisher {
     /// The private key with which webhooks are signed; one that lasts as long as the process when
     /// `None`.
     pub webhook_key: Option<WebhookKeyFile>,
+    /// The private key with which decisions about plans are signed; one that lasts as long as the
+    /// process when `None`.
+    pub governance_key: Option<WebhookKeyFile>,
     /// Where the keys of buyer agents that sign are, by the agents' ids.
     pub signers: BTreeMap<String, Keys>,
 }
 
-/// The private key of webhooks.
+/// A private key of the publisher's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookKeyFile {
     /// The private key: PKCS#8 in PEM, or a JWK.

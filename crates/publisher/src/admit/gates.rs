@@ -225,6 +225,8 @@ fn use_of(tool: Tool, arguments: &Map) -> Use {
         | Tool::GetMediaBuyDelivery
         | Tool::ListCreatives
         | Tool::CheckGovernance
+        | Tool::GetPlanAuditLogs
+        | Tool::ValidatePropertyDelivery
         | Tool::GetPropertyList
         | Tool::ListPropertyLists
         | Tool::GetTaskStatus
@@ -239,6 +241,7 @@ fn use_of(tool: Tool, arguments: &Map) -> Use {
         | Tool::LogEvent
         | Tool::SyncGovernance
         | Tool::SyncPlans
+        | Tool::ReportPlanOutcome
         | Tool::SiInitiateSession
         | Tool::SiSendMessage
         | Tool::SiTerminateSession
@@ -375,9 +378,9 @@ mod tests {
         let lines = rows.iter().map(|(cells, names)| format!("{cells}: {}\n", names.join(" ")));
         expect![[r#"
             - - - - - -: get_adcp_capabilities list_creative_formats sync_accounts list_accounts comply_test_controller
-            - SETUP_REQUIRED - SUSPENDED NOT_FOUND NOT_FOUND: get_products update_media_buy sync_creatives sync_audiences sync_event_sources log_event sync_governance sync_plans get_signals si_get_offering si_initiate_session si_send_message si_terminate_session create_property_list update_property_list delete_property_list
+            - SETUP_REQUIRED - SUSPENDED NOT_FOUND NOT_FOUND: get_products update_media_buy sync_creatives sync_audiences sync_event_sources log_event sync_governance sync_plans report_plan_outcome get_signals si_get_offering si_initiate_session si_send_message si_terminate_session create_property_list update_property_list delete_property_list
             - SETUP_REQUIRED PAYMENT_REQUIRED SUSPENDED NOT_FOUND NOT_FOUND: create_media_buy activate_signal + new_packages
-            - SETUP_REQUIRED - - NOT_FOUND NOT_FOUND: get_media_buys get_media_buy_delivery list_creatives check_governance get_property_list list_property_lists get_task_status list_tasks
+            - SETUP_REQUIRED - - NOT_FOUND NOT_FOUND: get_media_buys get_media_buy_delivery list_creatives check_governance get_plan_audit_logs get_property_list list_property_lists validate_property_delivery get_task_status list_tasks
         "#]].assert_eq(&lines.collect::<String>());
     }
 }

@@ -126,7 +126,8 @@ pub fn deliver(
     if given.reach.is_some() && given.reach_unit.is_none() {
         reached.insert("reach_unit".to_owned(), reach_unit(&buy.thing));
     }
-    let report = Report { at: now, figures, viewability: given.viewability, reached };
+    let measured = given.vendor_metric_values.iter().cloned().collect();
+    let report = Report { at: now, figures, viewability: given.viewability, reached, measured };
     let total = delivery(shelf, buy, now, |delivery| delivery.reports.push(report))?;
     Ok(super::report::metrics(&total.reports))
 }
@@ -203,7 +204,8 @@ form! {
         reported_spend: Option<Spend>,
         reach: Option<Value>,
         reach_unit: Option<Value>,
-        viewability: Option<Value>;
+        viewability: Option<Value>,
+        vendor_metric_values: Each<Value>;
         keep reached: ["reach", "reach_unit", "reach_window", "frequency"]
     }
 

@@ -5,7 +5,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::{MediaBuy, Package};
-use crate::creative::{Creative, Status};
+use crate::creative::{Creative, Offline, Reason, Status};
 use crate::shelf::{Kept, own_id};
 
 /// What keeps packages of a buy from being shown, one for each creative. A package suffers when a
@@ -52,15 +52,25 @@ fn described(
     packages: &[&String],
     now: Timestamp,
 ) -> Value {
-    let since = creative.record.updated_at;
     let status = creative.thing.status_at(now);
-    let (reason, remedy) = match status {
-        Status::Suspended => ("identity_authorization_revoked", "restore what it depends on"),
+    let usual = match status {
+        Status::Suspended => Reason::SellerRemoved,
         Status::Processing
         | Status::PendingReview
         | Status::Approved
         | Status::Rejected
-        | Status::Archived => ("content_rejected", "assign another creative to these packages"),
+        | Status::Archived => Reason::ContentRejected,
+    };
+    // What was kept before it was noted since when and why says when it changed.
+    let earlier = Offline { since: creative.record.updated_at, reason: usual };
+    let Offline { since, reason } = creative.thing.offline.unwrap_or(earlier);
+    let remedy = match reason {
+        Reason::PolicyViolation | Reason::SellerRemoved | Reason::ContentRejected => {
+            "assign another creative to these packages"
+        }
+        Reason::IdentityAuthorizationRevoked
+        | Reason::IdentityAuthorizationExpired
+        | Reason::SourcePrivate => "restore what it depends on",
     };
     let mut shown = json!({
         // It is the same as long as the same creative is gone since the same moment.

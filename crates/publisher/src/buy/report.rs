@@ -55,6 +55,10 @@ pub struct Report {
     /// `reach`, `reach_unit`, `reach_window` and `frequency`, as they were reported: they do not add up.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub reached: Map,
+    /// What vendors have measured, as they reported it (`core/vendor-metric-value.json`): scores, which do
+    /// not add up either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<Value>,
 }
 
 /// From when until when, the end not included.
@@ -108,6 +112,9 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
     }
     let reached = reports.iter().rev().find(|report| !report.reached.is_empty());
     metrics.extend(reached.map(|report| report.reached.clone()).unwrap_or_default());
+    if let Some(report) = reports.iter().rev().find(|report| !report.measured.is_empty()) {
+        metrics.insert("vendor_metric_values".to_owned(), json!(report.measured));
+    }
     metrics
 }
 
@@ -205,11 +212,14 @@ pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
                 figures.insert(name.clone(), running - before);
             }
             if *budget > Amount::ZERO {
+                let rows = report.measured.iter();
+                let measured = rows.filter_map(|row| portion(Some(row), *budget, all));
                 let part = Report {
                     at: report.at,
                     figures,
                     viewability: portion(report.viewability.as_ref(), *budget, all),
                     reached: Map::new(),
+                    measured: measured.collect(),
                 };
                 share.push(part);
             }
@@ -226,7 +236,8 @@ fn grain(name: &str) -> Amount {
     }
 }
 
-/// A part of a `viewability` block: counts shrink, rates and times stay.
+/// A part of a `viewability` block or of what a vendor measured: counts shrink, rates, scores and times
+/// stay.
 fn portion(block: Option<&Value>, part: Amount, of: Amount) -> Option<Value> {
     let mut block = block?.clone();
     for name in ["measurable_impressions", "viewable_impressions"] {

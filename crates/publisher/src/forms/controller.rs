@@ -30,6 +30,7 @@ form! {
         fixture: Map,
         status: Option<String>,
         rejection_reason: Option<String>,
+        reason_code: Option<String>,
         termination_reason: Option<String>,
         spend_percentage: Option<Amount>,
         arm: Option<String>,

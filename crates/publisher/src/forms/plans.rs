@@ -1,4 +1,5 @@
-//! The governance role: `sync_plans`, `check_governance`.
+//! The governance role: `sync_plans`, `check_governance`, `report_plan_outcome`,
+//! `get_plan_audit_logs`.
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::rules::typed::{Kind, Typed};
@@ -6,6 +7,7 @@ use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
 use crate::money::Amount;
+use crate::plan::Reported;
 
 form! {
     /// `governance/sync-plans-request.json`.
@@ -40,8 +42,22 @@ form! {
         channels: Option<Channels>,
         approved_sellers: Option<Vec<String>>,
         delegations: Option<Vec<Delegation>>,
-        human_review_required: Option<bool>;
+        human_review_required: Option<bool>,
+        custom_policies: Option<Vec<Policy>>,
+        portfolio: Option<Portfolio>;
         whole given
+    }
+
+    /// A policy of the plan's own (`governance/policy-entry.json`).
+    pub(crate) struct Policy {
+        policy_id: String,
+        enforcement: Option<Enforcement>,
+        policy: Option<String>,
+    }
+
+    /// Plans that a plan stands for.
+    pub(crate) struct Portfolio {
+        member_plan_ids: Option<Vec<String>>,
     }
 
     /// What may be spent.
@@ -49,6 +65,8 @@ form! {
         total: Option<Amount>,
         currency: Option<String>,
         per_seller_max_pct: Option<Amount>,
+        /// Above this a person decides.
+        reallocation_threshold: Option<Amount>,
         allocations: Option<Allocations>,
     }
 
@@ -90,6 +108,63 @@ form! {
         payload: Option<Payload>,
         planned_delivery: Option<PlannedDelivery>,
         delivery_metrics: Option<DeliveryMetrics>,
+        phase: Option<Phase>,
+        governance_context: Option<String>,
+        /// The seller that is meant; no member of the schema.
+        target_agent: Option<String>,
+        /// What the seller calls the buy; no member of the schema.
+        media_buy_id: Option<String>,
+        ext: Option<CheckExt>,
+    }
+
+    /// What is beside the schema.
+    pub(crate) struct CheckExt {
+        human_approval: Option<HumanApproval>,
+    }
+
+    /// Who has approved an action, and when.
+    pub(crate) struct HumanApproval {
+        approved_by: String,
+        approved_at: Timestamp,
+    }
+
+    /// `governance/report-plan-outcome-request.json`.
+    pub(crate) struct ReportPlanOutcome {
+        plan_id: String,
+        check_id: Option<String>,
+        purchase_type: Option<String>,
+        outcome: Reported,
+        seller_response: Option<SellerResponse>,
+        delivery: Option<Delivered>,
+        error: Option<Map>,
+        governance_context: String,
+    }
+
+    /// What the seller answered.
+    pub(crate) struct SellerResponse {
+        seller_reference: Option<String>,
+        committed_budget: Option<Amount>,
+        packages: Option<Vec<ConfirmedPackage>>,
+        planned_delivery: Option<PlannedDelivery>,
+    }
+
+    /// A package that the seller confirmed.
+    pub(crate) struct ConfirmedPackage {
+        budget: Option<Amount>,
+    }
+
+    /// What was delivered, as a buyer reports it.
+    pub(crate) struct Delivered {
+        spend: Option<Amount>,
+    }
+
+    /// `governance/get-plan-audit-logs-request.json`.
+    pub(crate) struct GetPlanAuditLogs {
+        plan_ids: Option<Vec<String>>,
+        portfolio_plan_ids: Option<Vec<String>>,
+        governance_contexts: Option<Vec<String>>,
+        purchase_types: Option<Vec<String>>,
+        include_entries: bool,
     }
 
     /// The request that is to be sent: of whatever tool, so that the rules say nothing about it.
@@ -142,6 +217,43 @@ form! {
         geo_distribution: Map,
         /// And by channel.
         channel_distribution: Map,
+        pacing: Option<Pacing>,
+    }
+}
+
+tradepost_wire::words! {
+    /// When an action is checked (`enums/governance-phase.json`).
+    pub(crate) enum Phase {
+        /// Before it is bought.
+        Purchase = "purchase",
+        /// Before it is changed.
+        Modification = "modification",
+        /// While it runs.
+        Delivery = "delivery",
+    }
+}
+
+tradepost_wire::words! {
+    /// Whether delivery is as fast as planned.
+    pub(crate) enum Pacing {
+        /// Faster.
+        Ahead = "ahead",
+        /// As planned.
+        OnTrack = "on_track",
+        /// Slower.
+        Behind = "behind",
+    }
+}
+
+tradepost_wire::words! {
+    /// How strict a policy is (`enums/policy-enforcement.json`).
+    pub(crate) enum Enforcement {
+        /// Whoever breaks it is refused.
+        Must = "must",
+        /// Whoever breaks it is warned.
+        Should = "should",
+        /// It is noted.
+        May = "may",
     }
 }
 

@@ -1,10 +1,11 @@
 //! Lists of properties: `create_property_list`, `get_property_list`, `list_property_lists`,
-//! `update_property_list`, `delete_property_list`.
+//! `update_property_list`, `delete_property_list`, `validate_property_delivery`.
 
 use tradepost_wire::form;
 use tradepost_wire::json::Map;
 
 use super::Pagination;
+use crate::property::Identifier;
 
 form! {
     /// `property/create-property-list-request.json`.
@@ -39,5 +40,21 @@ form! {
     /// `property/delete-property-list-request.json`.
     pub(crate) struct DeletePropertyList {
         list_id: String,
+    }
+
+    /// `property/validate-property-delivery-request.json`.
+    pub(crate) struct ValidatePropertyDelivery {
+        list_id: String,
+        records: Vec<DeliveryRecord>,
+        include_compliant: bool,
+    }
+
+    /// Where something was delivered (`property/delivery-record.json`).
+    pub(crate) struct DeliveryRecord {
+        identifier: Identifier,
+        impressions: u64,
+        record_id: Option<String>,
+        sales_agent_url: Option<String>;
+        keep given: ["identifier"]
     }
 }

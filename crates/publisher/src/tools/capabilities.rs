@@ -19,6 +19,7 @@ use crate::reply::Reply;
 use crate::version;
 use crate::work::Work;
 
+mod roles;
 mod signing;
 
 /// The features of `core/media-buy-features.json` that this seller has. Not among them: lists of
@@ -35,7 +36,7 @@ pub(super) fn perform(work: &Work<'_>, form: &GetCapabilities) -> Result<Reply, 
     // A protocol that was not asked about is left out; what concerns all of them is not.
     let shown = |name: &str| {
         let asked = form.protocols.as_ref().is_none_or(|all| all.iter().any(|one| one == name));
-        asked || !PROTOCOLS.contains(&name)
+        asked || !roles::SECTIONS.contains(&name)
     };
     let publisher = work.publisher;
     let capabilities = publisher.capabilities.get_or_init(|| whole(publisher));
@@ -56,7 +57,7 @@ fn whole(publisher: &Publisher) -> Map {
             "replay_ttl_seconds": profile.replay_ttl.as_secs(),
         },
     });
-    let protocols = json!(protocols(profile, &tools));
+    let protocols = json!(roles::protocols(profile, &tools));
     let first = [("adcp", adcp), ("supported_protocols", protocols), ("account", account(profile))];
     let members = first.into_iter().chain(sections(profile, &tools));
     let mut whole: Map = members.map(|(name, value)| (name.to_owned(), value)).collect();
@@ -69,26 +70,10 @@ pub(super) fn has_feature(name: &str) -> bool {
     FEATURES.iter().any(|(known, has)| *known == name && *has)
 }
 
-/// The protocols that have a section of their own here.
-const PROTOCOLS: [&str; 3] = ["media_buy", "signals", "creative"];
-
-/// The protocols that are spoken (`enums/adcp-protocol.json`).
-fn protocols(profile: &Profile, tools: &[Tool]) -> Vec<&'static str> {
-    let has = |needed: &[Tool]| needed.iter().all(|tool| tools.contains(tool));
-    let catalogue = &profile.catalogue;
-    let signals = has(&[Tool::GetSignals, Tool::ActivateSignal]) && !catalogue.signals.is_empty();
-    let creative = has(&[Tool::ListCreativeFormats, Tool::SyncCreatives, Tool::ListCreatives])
-        && !catalogue.formats.is_empty();
-    [("media_buy", true), ("signals", signals), ("creative", creative)]
-        .into_iter()
-        .filter_map(|(name, spoken)| spoken.then_some(name))
-        .collect()
-}
-
 /// The sections besides those that everybody has.
 fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
     let catalogue = &profile.catalogue;
-    let spoken = protocols(profile, tools);
+    let spoken = roles::protocols(profile, tools);
     let mut sections = vec![("media_buy", media_buy(profile))];
     if spoken.contains(&"signals") {
         sections.push(("signals", json!({"discovery_modes": ["brief", "wholesale"]})));
@@ -103,10 +88,7 @@ fn sections(profile: &Profile, tools: &[Tool]) -> Vec<(&'static str, Value)> {
         });
         sections.push(("creative", creative));
     }
-    let specialisms = specialisms(profile);
-    if !specialisms.is_empty() {
-        sections.push(("specialisms", json!(specialisms)));
-    }
+    sections.extend(roles::sections(profile, tools));
     if tools.contains(&Tool::ComplyTestController) {
         let scenarios = controller::scenarios();
         sections.push(("compliance_testing", json!({"scenarios": scenarios})));
@@ -130,16 +112,6 @@ fn account(profile: &Profile) -> Value {
         "account_financials": false,
         "sandbox": profile.sandbox,
     })
-}
-
-/// What is specialized in (`enums/specialism.json`).
-fn specialisms(profile: &Profile) -> Vec<&'static str> {
-    let auction = profile.catalogue.products.iter().any(|product| !product.is_guaranteed());
-    let signed = profile.signing.requests.is_some();
-    [("sales-non-guaranteed", auction), ("signed-requests", signed)]
-        .into_iter()
-        .filter_map(|(name, is)| is.then_some(name))
-        .collect()
 }
 
 fn media_buy(profile: &Profile) -> Value {

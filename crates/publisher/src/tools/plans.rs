@@ -1,4 +1,5 @@
-//! The governance role: `sync_plans` and `check_governance`.
+//! The governance role: `sync_plans`, `check_governance`, `report_plan_outcome` and
+//! `get_plan_audit_logs`.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +8,20 @@ use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::plans::{GivenPlan, SyncPlans};
 use crate::money::Amount;
-use crate::plan::{CATEGORIES, Plan, UNJUDGED};
+use crate::plan::{CATEGORIES, Check, Outcome, Plan, UNJUDGED, WINDOW};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
-use crate::shelf::{Kept, New, own_id};
+use crate::shelf::{Kept, New, Query, own_id};
 use crate::work::Work;
 
+mod audit;
 mod check;
+mod decision;
+mod outcome;
 
+pub(super) use audit::perform as audit;
 pub(super) use check::perform as check;
+pub(super) use outcome::perform as report;
 
 /// `sync_plans`.
 pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
@@ -53,16 +59,34 @@ pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
 /// Puts a plan there, and returns how often it was put.
 pub(super) fn put(work: &Work<'_>, owner: &str, id: &str, given: &Map) -> Result<u64, Fault> {
     let place = own_id(owner, "", id);
-    let plan = Plan { plan_id: id.to_owned(), given: given.clone() };
     let known: Option<Kept<Plan>> = work.shelf.find(&place)?;
     let Some(mut known) = known else {
         let new = New { id: &place, owner, account: None, state: "", now: work.ask.now };
-        work.shelf.add(new, &plan)?;
+        work.shelf.add(new, &Plan::new(id, given, Vec::new()))?;
         return Ok(1);
     };
-    known.thing = plan;
+    known.thing = Plan::new(id, given, known.thing.hashes);
     work.shelf.change(&mut known, work.ask.now)?;
     Ok(known.record.revision)
+}
+
+/// What was decided under a plan, and what became of it.
+type History = (Vec<Kept<Check>>, Vec<Kept<Outcome>>);
+
+/// Everything that was decided under a plan, and what became of it, in the order of happening.
+fn history(work: &Work<'_>, plan_id: &str) -> Result<History, Fault> {
+    let reach = &work.admitted.reach;
+    let query = Query { state: Some(plan_id.to_owned()), ..Query::default() };
+    Ok((reach.all(work.shelf, &query)?, reach.all(work.shelf, &query)?))
+}
+
+/// What was committed lately under all plans of the caller, but for one action.
+fn committed_lately(work: &Work<'_>, action: &str) -> Result<Amount, Fault> {
+    let all: Vec<Kept<Outcome>> = work.admitted.reach.all(work.shelf, &Query::default())?;
+    let recent = all.iter().filter(|kept| {
+        kept.thing.action != action && work.ask.now.duration_since(kept.record.created_at) <= WINDOW
+    });
+    Ok(recent.map(|kept| kept.thing.committed).sum())
 }
 
 /// What the plan is judged by; inactive is what it demands and nobody judges here.

@@ -1,5 +1,5 @@
 //! Lists of properties: `create_property_list`, `get_property_list`, `list_property_lists`,
-//! `update_property_list` and `delete_property_list`.
+//! `update_property_list`, `delete_property_list` and `validate_property_delivery`.
 
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::rules::typed;
@@ -14,6 +14,10 @@ use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
 use crate::shelf::{Kept, New, Query};
 use crate::work::Work;
+
+mod delivered;
+
+pub(super) use delivered::perform as validate;
 
 /// How many identifiers a page has usually, and at most (`property/get-property-list-request.json`).
 const IDENTIFIERS: (usize, usize) = (1000, 10_000);

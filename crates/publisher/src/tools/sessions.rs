@@ -23,6 +23,15 @@ const FRESH_SECONDS: u32 = 300;
 /// How many products of an offering are shown when nothing is asked for.
 const PRODUCTS: u64 = 5;
 
+/// Text and links (`si-capabilities`): whatever else a host can show, there is nothing here to fill
+/// it with.
+pub(super) fn capabilities() -> Value {
+    json!({
+        "modalities": {"conversational": true},
+        "components": {"standard": ["text", "link"]},
+    })
+}
+
 /// `si_get_offering`.
 pub(super) fn show(work: &Work<'_>, form: &GetOffering) -> Result<Reply, Stop> {
     let offering = named(work, &form.offering_id)?;
@@ -87,11 +96,7 @@ pub(super) fn initiate(work: &Work<'_>, form: &InitiateSession) -> Result<Reply,
         "session_status": session.status,
         "session_ttl_seconds": LIFE.as_secs(),
         "response": offering::greeting(offering.as_ref(), intent, work.ask.now),
-        // Text and links: whatever else the host can show, there is nothing here to fill it with.
-        "negotiated_capabilities": {
-            "modalities": {"conversational": true},
-            "components": {"standard": ["text", "link"]},
-        },
+        "negotiated_capabilities": capabilities(),
     });
     add_sponsored(&mut body, offering.as_ref(), work);
     Ok(Reply::completed("the conversation is open", body))

@@ -52,64 +52,67 @@ fn an_account_is_opened_once_and_brought_to_what_is_declared() {
         Tool::SyncAccounts,
         rows(json!([spark("operator")])),
         &expect![[r#"
-        {
-          "status": "completed",
-          "message": "1 created",
-          "accounts": [
             {
-              "account_id": "acc_1",
-              "name": "spark (nova.example) c/o pinnacle.example",
-              "status": "active",
-              "brand": {
-                "domain": "nova.example",
-                "brand_id": "spark"
-              },
-              "operator": "pinnacle.example",
-              "billing": "operator",
-              "payment_terms": "net_30",
-              "account_scope": "operator_brand",
-              "sandbox": false,
-              "authorization": {
-                "allowed_tasks": [
-                  "get_adcp_capabilities",
-                  "get_products",
-                  "list_creative_formats",
-                  "create_media_buy",
-                  "update_media_buy",
-                  "get_media_buys",
-                  "get_media_buy_delivery",
-                  "sync_creatives",
-                  "list_creatives",
-                  "sync_audiences",
-                  "sync_event_sources",
-                  "log_event",
-                  "sync_accounts",
-                  "list_accounts",
-                  "sync_governance",
-                  "sync_plans",
-                  "check_governance",
-                  "get_signals",
-                  "activate_signal",
-                  "si_get_offering",
-                  "si_initiate_session",
-                  "si_send_message",
-                  "si_terminate_session",
-                  "create_property_list",
-                  "get_property_list",
-                  "list_property_lists",
-                  "update_property_list",
-                  "delete_property_list",
-                  "get_task_status",
-                  "list_tasks",
-                  "comply_test_controller"
-                ]
-              },
-              "action": "created"
-            }
-          ],
-          "replayed": false,
-          "adcp_version": "3.1"
-        }"#]],
+              "status": "completed",
+              "message": "1 created",
+              "accounts": [
+                {
+                  "account_id": "acc_1",
+                  "name": "spark (nova.example) c/o pinnacle.example",
+                  "status": "active",
+                  "brand": {
+                    "domain": "nova.example",
+                    "brand_id": "spark"
+                  },
+                  "operator": "pinnacle.example",
+                  "billing": "operator",
+                  "payment_terms": "net_30",
+                  "account_scope": "operator_brand",
+                  "sandbox": false,
+                  "authorization": {
+                    "allowed_tasks": [
+                      "get_adcp_capabilities",
+                      "get_products",
+                      "list_creative_formats",
+                      "create_media_buy",
+                      "update_media_buy",
+                      "get_media_buys",
+                      "get_media_buy_delivery",
+                      "sync_creatives",
+                      "list_creatives",
+                      "sync_audiences",
+                      "sync_event_sources",
+                      "log_event",
+                      "sync_accounts",
+                      "list_accounts",
+                      "sync_governance",
+                      "sync_plans",
+                      "check_governance",
+                      "report_plan_outcome",
+                      "get_plan_audit_logs",
+                      "get_signals",
+                      "activate_signal",
+                      "si_get_offering",
+                      "si_initiate_session",
+                      "si_send_message",
+                      "si_terminate_session",
+                      "create_property_list",
+                      "get_property_list",
+                      "list_property_lists",
+                      "update_property_list",
+                      "delete_property_list",
+                      "validate_property_delivery",
+                      "get_task_status",
+                      "list_tasks",
+                      "comply_test_controller"
+                    ]
+                  },
+                  "action": "created"
+                }
+              ],
+              "replayed": false,
+              "adcp_version": "3.1"
+            }"#]],
     );
     compare(
         &sync(&desk, "acme", with(2, json!({}), json!([spark("operator")]))),

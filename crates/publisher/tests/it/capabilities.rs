@@ -1,6 +1,7 @@
 //! `get_adcp_capabilities`, and what holds for every tool.
 
 use expect_test::expect;
+use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Profile, RequestSigning, Signing};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::json::json;
@@ -32,7 +33,8 @@ fn the_context_comes_back_with_every_answer() {
                 }
               },
               "supported_protocols": [
-                "media_buy"
+                "media_buy",
+                "governance"
               ],
               "account": {
                 "supported_billing": [
@@ -70,6 +72,18 @@ fn the_context_comes_back_with_every_answer() {
                   ]
                 }
               },
+              "governance": {
+                "aggregation_window_days": 30
+              },
+              "specialisms": [
+                "governance-aware-seller",
+                "property-lists",
+                "governance-spend-authority",
+                "governance-delivery-monitor"
+              ],
+              "experimental_features": [
+                "governance.campaign"
+              ],
               "compliance_testing": {
                 "scenarios": [
                   "force_account_status",
@@ -246,7 +260,10 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
         "media_buy",
         "signals",
         "creative",
+        "governance",
+        "sponsored_intelligence",
         "specialisms",
+        "experimental_features",
         "compliance_testing",
         "wholesale_feed_versioning",
     ];
@@ -260,7 +277,9 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
           "supported_protocols": [
             "media_buy",
             "signals",
-            "creative"
+            "creative",
+            "governance",
+            "sponsored_intelligence"
           ],
           "account": {
             "supported_billing": [
@@ -330,8 +349,45 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
             "supports_evaluator": false,
             "bills_through_adcp": false
           },
+          "governance": {
+            "aggregation_window_days": 30
+          },
+          "sponsored_intelligence": {
+            "endpoint": {
+              "transports": [
+                {
+                  "type": "mcp",
+                  "url": "https://gazette.example/mcp"
+                }
+              ],
+              "preferred": "mcp"
+            },
+            "capabilities": {
+              "modalities": {
+                "conversational": true
+              },
+              "components": {
+                "standard": [
+                  "text",
+                  "link"
+                ]
+              }
+            }
+          },
           "specialisms": [
-            "sales-non-guaranteed"
+            "sales-non-guaranteed",
+            "sales-guaranteed",
+            "sales-proposal-mode",
+            "governance-aware-seller",
+            "signal-owned",
+            "property-lists",
+            "governance-spend-authority",
+            "governance-delivery-monitor",
+            "sponsored-intelligence"
+          ],
+          "experimental_features": [
+            "governance.campaign",
+            "sponsored_intelligence.core"
           ],
           "compliance_testing": {
             "scenarios": [
@@ -368,8 +424,10 @@ fn protocols_that_are_not_asked_about_are_left_out() {
     let desk = crate::products::gazette();
     let asked = json!({"protocols": ["signals"]});
     let document = crate::products::fitting(&desk, Tool::GetAdcpCapabilities, asked);
-    assert_eq!(document["supported_protocols"], json!(["media_buy", "signals", "creative"]));
-    assert!(document.get("media_buy").is_none() && document.get("creative").is_none());
+    let spoken = ["media_buy", "signals", "creative", "governance", "sponsored_intelligence"];
+    assert_eq!(document["supported_protocols"], json!(spoken));
+    let mut left_out = spoken.iter().filter(|name| **name != "signals");
+    assert!(left_out.all(|name| document.get(name).is_none()));
     assert!(document["signals"].is_object() && document["account"].is_object());
 }
 
@@ -379,6 +437,44 @@ fn who_demands_signatures_says_so() {
     let signing = Signing { requests, ..Signing::default() };
     let desk = Desk::of(Profile { signing, ..profile() });
     let document = crate::products::fitting(&desk, Tool::GetAdcpCapabilities, json!({}));
-    assert_eq!(document["specialisms"], json!(["signed-requests"]));
+    let specialisms = document["specialisms"].as_array().unwrap();
+    assert!(specialisms.contains(&json!("signed-requests")), "{specialisms:?}");
     assert_eq!(document["request_signing"]["supported"], true);
+}
+
+/// A claim makes buyers call, so that each follows from what is there to be called for.
+#[test]
+fn a_protocol_is_claimed_where_it_is_spoken() {
+    let claims = |change: &dyn Fn(&mut Profile)| {
+        let mut profile = Profile { catalogue: demo::catalogue(), ..profile() };
+        change(&mut profile);
+        let document = Desk::of(profile).ask(Tool::GetAdcpCapabilities, json!({})).document();
+        let list = |name: &str| {
+            let list = document[name].as_array().cloned().unwrap_or_default();
+            list.iter().filter_map(|it| it.as_str()).map(ToOwned::to_owned).collect::<Vec<_>>()
+        };
+        (list("supported_protocols"), list("specialisms"), list("experimental_features"))
+    };
+    let has = |list: &[String], name: &str| list.iter().any(|it| it == name);
+    let (protocols, specialisms, experimental) = claims(&|_| ());
+    assert!(has(&protocols, "governance") && has(&protocols, "sponsored_intelligence"));
+    for name in ["sales-guaranteed", "sales-proposal-mode", "signal-owned", "property-lists"] {
+        assert!(has(&specialisms, name), "{name}");
+    }
+    assert_eq!(experimental, ["governance.campaign", "sponsored_intelligence.core"]);
+    let (protocols, specialisms, experimental) =
+        claims(&|profile| profile.catalogue.offerings.clear());
+    assert!(!has(&protocols, "sponsored_intelligence"));
+    assert!(!has(&specialisms, "sponsored-intelligence"));
+    assert_eq!(experimental, ["governance.campaign"]);
+    let (protocols, ..) = claims(&|profile| profile.endpoints.clear());
+    assert!(!has(&protocols, "sponsored_intelligence"));
+    let (_, specialisms, _) = claims(&|profile| {
+        profile.catalogue.proposals = None;
+        profile.catalogue.signals.clear();
+        profile.catalogue.products.retain(|product| !product.is_guaranteed());
+    });
+    for name in ["sales-guaranteed", "sales-proposal-mode", "signal-owned"] {
+        assert!(!has(&specialisms, name), "{name}");
+    }
 }

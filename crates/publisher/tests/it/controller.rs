@@ -5,23 +5,13 @@ use tradepost_publisher::profile::Profile;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::json::{Value, json};
 
-use crate::support::script::Script;
+use crate::support::script::{Script, banner};
 use crate::support::{Desk, profile};
 
 const CONTROLLER: Tool = Tool::ComplyTestController;
 
 fn run(scenario: &str, params: Value) -> Value {
     json!({"scenario": scenario, "params": params})
-}
-
-fn creative(id: &str) -> Value {
-    json!({"creatives": [{
-        "creative_id": id, "name": "A banner",
-        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
-        "assets": {"image": {
-            "asset_type": "image", "url": "https://cdn.example/a.png", "width": 300, "height": 250,
-        }},
-    }]})
 }
 
 /// An account for tests.
@@ -194,8 +184,8 @@ fn without_a_sandbox_there_is_no_controller() {
 #[test]
 fn accounts_creatives_and_conversations_are_moved_as_published() {
     let mut script = Script::new();
-    script.ask(Tool::SyncCreatives, creative("one"));
-    script.ask(Tool::SyncCreatives, creative("two"));
+    script.ask(Tool::SyncCreatives, banner("one"));
+    script.ask(Tool::SyncCreatives, banner("two"));
     let accounts = script.ask(Tool::ListAccounts, json!({}));
     let live = accounts["accounts"][0]["account_id"].clone();
     let refused = script.ask(
@@ -274,7 +264,7 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
     );
     let forced = json!({"account_id": account, "status": "suspended"});
     script.ask(CONTROLLER, run("force_account_status", forced));
-    let mut third = creative("three");
+    let mut third = banner("three");
     third["account"] = json!({"account_id": account});
     script.note("an account that is suspended", Tool::SyncCreatives, third);
     script.check(&expect![[r##"
@@ -669,7 +659,7 @@ fn what_is_seeded_is_there() {
     script.note("a price of nothing", CONTROLLER, missing);
     script.note("the creative", Tool::ListCreatives, json!({"account": sandbox()}));
     script.note("the account", Tool::SyncCreatives, {
-        let mut request = creative("x");
+        let mut request = banner("x");
         request["account"] = json!({"account_id": "acct-seeded"});
         request
     });
@@ -809,6 +799,7 @@ fn what_is_seeded_is_there() {
               "explanation": "the amount is above the 10 that the plan allows for it"
             }
           ],
+          "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"plan-seeded\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_3\",\"phase\":\"intent\",\"caller\":\"https://buyer.example\",\"check_id\":\"chk_2\",\"plan_hash\":\"EyijClinfndqSKK4QuG4cVjwri-1YbI7OV2lbEbnQaY\",\"policy_decision_hash\":\"c211edc075938e92dd44e6d09f68244016410223230e4fa90ae6b310f0ba8845\",\"verdict\":\"denied\"}",
           "adcp_version": "3.1"
         }
         # an outage

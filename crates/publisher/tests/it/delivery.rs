@@ -219,6 +219,29 @@ fn reach_is_shown_as_it_was_reported_last() {
 }
 
 #[test]
+fn what_vendors_measure_is_shown_as_it_was_reported_last() {
+    let shop = Shop::new();
+    let id = running(&shop);
+    let row = |value: f64, measurable: u32| {
+        json!([{"vendor": {"domain": "vendor.example"}, "metric_id": "attention_units",
+            "value": value, "unit": "score", "measurable_impressions": measurable}])
+    };
+    report(&shop, &id, json!({"impressions": 80000, "vendor_metric_values": row(4.0, 1000)}));
+    report(&shop, &id, json!({"impressions": 40000, "vendor_metric_values": row(4.2, 30000)}));
+    let answer = deliveries(&shop, json!({"media_buy_ids": [id]}));
+    let delivery = &answer["media_buy_deliveries"][0];
+    let shown = |row: &Value| {
+        let row = &row["vendor_metric_values"][0];
+        format!("{} {}", row["value"], row["measurable_impressions"])
+    };
+    assert_eq!(shown(&delivery["totals"]), "4.2 30000");
+    // Each package has its part of what could be measured, and the score of all.
+    let packages = delivery["by_package"].as_array().unwrap();
+    let parts: Vec<_> = packages.iter().map(shown).collect();
+    assert_eq!(parts.join(", "), "4.2 10000, 4.2 20000");
+}
+
+#[test]
 fn what_cannot_be_reported_is_refused() {
     let shop = Shop::new();
     let id = running(&shop);

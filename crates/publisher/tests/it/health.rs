@@ -4,17 +4,10 @@ use expect_test::expect;
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::json::{Value, json};
 
-use crate::support::script::Script;
+use crate::support::script::{Script, banner};
 
 fn creative(script: &mut Script, id: &str) {
-    let request = json!({"creatives": [{
-        "creative_id": id, "name": "A banner",
-        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
-        "assets": {"image": {
-            "asset_type": "image", "url": "https://cdn.example/a.png", "width": 300, "height": 250,
-        }},
-    }]});
-    let answer = script.ask(Tool::SyncCreatives, request);
+    let answer = script.ask(Tool::SyncCreatives, banner(id));
     assert_eq!(answer["creatives"][0]["action"], "created", "{answer}");
     force(script, id, "approved");
 }
@@ -23,15 +16,7 @@ fn force(script: &mut Script, id: &str, status: &str) {
     let params = json!({
         "creative_id": id, "status": status, "rejection_reason": "seen again, and not liked",
     });
-    let request = json!({"scenario": "force_creative_status", "params": params});
-    let answer = script.ask(Tool::ComplyTestController, request);
-    assert_eq!(answer["success"], true, "{answer}");
-}
-
-fn seed(script: &mut Script, scenario: &str, params: Value) {
-    let request = json!({"scenario": scenario, "params": params});
-    let answer = script.ask(Tool::ComplyTestController, request);
-    assert_eq!(answer["success"], true, "{answer}");
+    script.control("force_creative_status", params);
 }
 
 /// Buys a product with these creatives. Returns the whole answer.
@@ -60,12 +45,7 @@ fn shop() -> Script {
         {"action": "decrease_budget", "modes": ["self_serve"], "allowed_statuses": ["paused"]},
     ]);
     for (id, fixture) in [("plain", json!({})), ("strict", json!({"allowed_actions": actions}))] {
-        seed(&mut script, "seed_product", json!({"product_id": id, "fixture": fixture}));
-        let price = json!({
-            "product_id": id, "pricing_option_id": "fixed",
-            "fixture": {"currency": "USD", "fixed_price": 8},
-        });
-        seed(&mut script, "seed_pricing_option", price);
+        script.seed_product(id, fixture);
     }
     script
 }
@@ -89,10 +69,33 @@ fn a_buy_suffers_when_nothing_is_left_to_show() {
     assert_eq!(state(&mut script, &bought), r#"["ok",null]"#, "the other one is shown");
     force(&mut script, "two", "suspended");
     let both = state(&mut script, &bought);
-    expect![[r#"["impaired",[{"impairment_id":"4:3:mb_2one2026-06-01T12:00:00Z","resource_type":"creative","resource_id":"one","package_ids":["pkg_3"],"transition":{"to":"rejected"},"reason_code":"content_rejected","observed_at":"2026-06-01T12:00:00Z","remediation":"assign another creative to these packages","reason":"seen again, and not liked"},{"impairment_id":"4:3:mb_2two2026-06-01T12:00:00Z","resource_type":"creative","resource_id":"two","package_ids":["pkg_3"],"transition":{"to":"suspended"},"reason_code":"identity_authorization_revoked","observed_at":"2026-06-01T12:00:00Z","remediation":"restore what it depends on"}]]"#]].assert_eq(&both);
+    expect![[r#"["impaired",[{"impairment_id":"4:3:mb_2one2026-06-01T12:00:00Z","resource_type":"creative","resource_id":"one","package_ids":["pkg_3"],"transition":{"to":"rejected"},"reason_code":"content_rejected","observed_at":"2026-06-01T12:00:00Z","remediation":"assign another creative to these packages","reason":"seen again, and not liked"},{"impairment_id":"4:3:mb_2two2026-06-01T12:00:00Z","resource_type":"creative","resource_id":"two","package_ids":["pkg_3"],"transition":{"to":"suspended"},"reason_code":"seller_removed","observed_at":"2026-06-01T12:00:00Z","remediation":"assign another creative to these packages"}]]"#]].assert_eq(&both);
     assert_eq!(state(&mut script, &bought), both, "it is the same as long as nothing changes");
     force(&mut script, "two", "approved");
     assert_eq!(state(&mut script, &bought), r#"["ok",null]"#);
+}
+
+#[test]
+fn why_and_since_when_a_creative_is_gone_stay_as_they_were_said() {
+    let mut script = shop();
+    creative(&mut script, "post");
+    let bought = buy(&mut script, "plain", &["post"]);
+    script.control(
+        "force_creative_status",
+        json!({"creative_id": "post", "status": "suspended", "reason_code": "source_private"}),
+    );
+    let since = script.desk.now.to_string();
+    script.desk.now += jiff::SignedDuration::from_hours(2);
+    // What changes the record later has nothing to do with it.
+    let package = bought["packages"][0]["package_id"].clone();
+    let mut again = banner("post");
+    again["assignments"] = json!([{"creative_id": "post", "package_id": package}]);
+    script.ask(Tool::SyncCreatives, again);
+    let request = json!({"media_buy_ids": [bought["media_buy_id"]]});
+    let answer = script.ask(Tool::GetMediaBuys, request);
+    let impairment = &answer["media_buys"][0]["impairments"][0];
+    assert_eq!(impairment["reason_code"], "source_private", "{answer}");
+    assert_eq!(impairment["observed_at"], since, "{answer}");
 }
 
 #[test]

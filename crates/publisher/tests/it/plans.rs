@@ -189,13 +189,14 @@ fn a_decision_follows_from_the_plan() {
           ],
           "mode": "enforce",
           "expires_at": "2026-06-01T12:15:00Z",
+          "governance_context": " {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"plan\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_2\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_1\",\"plan_hash\":\"QNLTYodihlVbBC3xi9pDEUNnrBHwhhQPxyrvk9wry0c\",\"policy_decision_hash\":\"c53393b6086419fdf0afa9e97f80143ab64773e260c94432922e0e85432dd67e\"}",
           "adcp_version": "3.1"
         }
         # above the budget
         {
           "status": "completed",
           "message": "the decision",
-          "check_id": "chk_2",
+          "check_id": "chk_3",
           "verdict": "conditions",
           "plan_id": "plan",
           "explanation": "the action would be within the plan under the conditions",
@@ -221,13 +222,14 @@ fn a_decision_follows_from_the_plan() {
             }
           ],
           "expires_at": "2026-06-01T12:15:00Z",
+          "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"plan\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_4\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_3\",\"plan_hash\":\"QNLTYodihlVbBC3xi9pDEUNnrBHwhhQPxyrvk9wry0c\",\"policy_decision_hash\":\"2accc70bfced0f702f735305cf6736055a9967b535db1aa0ed93d2340f1beb4a\",\"verdict\":\"conditions\"}",
           "adcp_version": "3.1"
         }
         # after the flight
         {
           "status": "completed",
           "message": "the decision",
-          "check_id": "chk_3",
+          "check_id": "chk_5",
           "verdict": "conditions",
           "plan_id": "plan",
           "explanation": "the action would be within the plan under the conditions",
@@ -253,13 +255,14 @@ fn a_decision_follows_from_the_plan() {
             }
           ],
           "expires_at": "2026-06-01T12:15:00Z",
+          "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"plan\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_6\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_5\",\"plan_hash\":\"QNLTYodihlVbBC3xi9pDEUNnrBHwhhQPxyrvk9wry0c\",\"policy_decision_hash\":\"78eaa95fd03b7faebb6aac75bd3aaa2a3f64f3e4246bb1f162f379a2ee95832d\",\"verdict\":\"conditions\"}",
           "adcp_version": "3.1"
         }
         # too much, and abroad
         {
           "status": "completed",
           "message": "the decision",
-          "check_id": "chk_4",
+          "check_id": "chk_7",
           "verdict": "denied",
           "plan_id": "plan",
           "explanation": "the amount is above the 1000 that the plan allows for it; it reaches countries that are not in the plan",
@@ -282,13 +285,14 @@ fn a_decision_follows_from_the_plan() {
               "explanation": "it reaches countries that are not in the plan"
             }
           ],
+          "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"plan\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_8\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_7\",\"plan_hash\":\"QNLTYodihlVbBC3xi9pDEUNnrBHwhhQPxyrvk9wry0c\",\"policy_decision_hash\":\"965082a9d9c51843c5d1609c999010b0286edc2b2651d86b73b69ee690d435a2\",\"verdict\":\"denied\"}",
           "adcp_version": "3.1"
         }
         # above the share of its kind
         {
           "status": "completed",
           "message": "the decision",
-          "check_id": "chk_5",
+          "check_id": "chk_9",
           "verdict": "conditions",
           "plan_id": "plan",
           "explanation": "the action would be within the plan under the conditions",
@@ -314,13 +318,14 @@ fn a_decision_follows_from_the_plan() {
             }
           ],
           "expires_at": "2026-06-01T12:15:00Z",
+          "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"plan\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_10\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_9\",\"plan_hash\":\"QNLTYodihlVbBC3xi9pDEUNnrBHwhhQPxyrvk9wry0c\",\"policy_decision_hash\":\"ab346b41cb8a410341113492a8459c747fd94284cd1e7e8ec917237653fe6c5e\",\"verdict\":\"conditions\"}",
           "adcp_version": "3.1"
         }
         # planned elsewhere and otherwise
         {
           "status": "completed",
           "message": "the decision",
-          "check_id": "chk_6",
+          "check_id": "chk_11",
           "verdict": "denied",
           "plan_id": "plan",
           "explanation": "the money is not in the currency of the plan; end_time is outside the plan's flight; it reaches countries that are not in the plan; it uses channels that are not in the plan",
@@ -359,7 +364,7 @@ fn a_decision_follows_from_the_plan() {
         {
           "status": "completed",
           "message": "the decision",
-          "check_id": "chk_7",
+          "check_id": "chk_12",
           "verdict": "approved",
           "plan_id": "plan",
           "explanation": "the action is within the plan",
@@ -371,13 +376,14 @@ fn a_decision_follows_from_the_plan() {
           ],
           "mode": "enforce",
           "expires_at": "2026-06-01T12:15:00Z",
+          "next_check": "2026-06-08T12:00:00Z",
           "adcp_version": "3.1"
         }
         # what no machine may decide
         {
           "status": "completed",
           "message": "the decision",
-          "check_id": "chk_8",
+          "check_id": "chk_13",
           "verdict": "denied",
           "plan_id": "strict",
           "explanation": "the plan demands that a person decides, and no person decides here; the plan delegates nothing to the caller at this time",
@@ -387,6 +393,9 @@ fn a_decision_follows_from_the_plan() {
             "geo_compliance",
             "channel_compliance",
             "delegation_authority"
+          ],
+          "policies_evaluated": [
+            "p"
           ],
           "mode": "enforce",
           "findings": [
@@ -402,10 +411,12 @@ fn a_decision_follows_from_the_plan() {
             },
             {
               "category_id": "policy_compliance",
-              "severity": "info",
-              "explanation": "the plan's custom_policies are not judged here"
+              "policy_id": "p",
+              "severity": "warning",
+              "explanation": "the policy p holds for this action: Be kind."
             }
           ],
+          "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"strict\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_14\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_13\",\"plan_hash\":\"asxZDN7Wnt5MxPj9tOOhQ2gPxBn2VTxWwhv3RVSlD0A\",\"policy_decision_hash\":\"7bb5f62a4cc58eb6a363fb2e40a437dad71377366a0116a198c81428757c5337\",\"verdict\":\"denied\"}",
           "adcp_version": "3.1"
         }
     "##]]);
@@ -503,6 +514,436 @@ fn protocol_errors_are_no_decisions() {
               "recovery": "correctable",
               "field": "plans[2].plan_id",
               "suggestion": "correct what field and issues name and send again"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+    "##]]);
+}
+
+/// A plan that lets a person decide about more than 400, with a policy of its own.
+fn watched() -> Value {
+    let mut watched = plan("watched");
+    watched["budget"]["reallocation_threshold"] = json!(400.0);
+    watched["custom_policies"] = json!([
+        {"policy_id": "weekly", "enforcement": "must", "policy": "Report every week."},
+        {"policy_id": "local", "enforcement": "should", "policy": "Prefer local papers."},
+    ]);
+    watched
+}
+
+/// What a check decided, without what is in its token.
+fn decided(script: &mut Script, what: Value) -> (String, Value) {
+    let mut arguments = json!({"plan_id": "watched", "caller": "https://buyer.example/agent"});
+    arguments.as_object_mut().unwrap().extend(what.as_object().unwrap().clone());
+    let answer = script.ask(Tool::CheckGovernance, arguments);
+    let list = |name: &str, member: &str| {
+        let rows = answer[name].as_array().into_iter().flatten();
+        rows.filter_map(|row| row[member].as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (found, cures) = (list("findings", "category_id"), list("conditions", "field"));
+    let verdict = answer["verdict"].as_str().unwrap();
+    (format!("{verdict}: {found} [{cures}]"), answer.clone())
+}
+
+fn report(script: &mut Script, title: &str, what: Value) -> Value {
+    let mut arguments = json!({"plan_id": "watched"});
+    arguments.as_object_mut().unwrap().extend(what.as_object().unwrap().clone());
+    script.note(title, Tool::ReportPlanOutcome, arguments)
+}
+
+#[test]
+fn what_was_committed_counts_in_the_next_decision() {
+    let mut script = Script::new();
+    let script = &mut script;
+    script.ask(Tool::SyncPlans, json!({"plans": [watched()]}));
+    // The policies hold for every action; nobody here can tell whether they are kept.
+    let (small, first) = decided(script, payload(300.0));
+    assert_eq!(small, "conditions: policy_compliance, policy_compliance [payload]");
+    // A person decides about more, and is told of by whoever keeps the plan.
+    let (large, _) = decided(script, payload(500.0));
+    assert_eq!(large, "denied: human_review, policy_compliance, policy_compliance []");
+    let mut approved = payload(500.0);
+    approved["ext"] = json!({"human_approval": {
+        "approved_by": "Jo", "approved_at": "2026-06-01T11:00:00Z", "approval_reference": "r-1",
+    }});
+    let (large, second) = decided(script, approved);
+    assert_eq!(large, "conditions: policy_compliance, policy_compliance [payload]");
+    // The seller's question about the same action needs no other person, and no larger one.
+    let planned = |budget: f64| {
+        json!({"governance_context": second["governance_context"], "media_buy_id": "mb_1",
+            "planned_delivery": {"total_budget": budget, "currency": "USD"}})
+    };
+    assert!(decided(script, planned(500.0)).0.starts_with("conditions: "));
+    assert!(decided(script, planned(600.0)).0.starts_with("denied: human_review"));
+    report(
+        script,
+        "bought",
+        json!({"check_id": first["check_id"], "governance_context": first["governance_context"],
+            "outcome": "completed", "seller_response": {"seller_reference": "mb_1", "committed_budget": 300}}),
+    );
+    // 300 and 101 are more than 400.
+    assert!(decided(script, payload(101.0)).0.starts_with("denied: human_review"));
+    assert!(decided(script, payload(100.0)).0.starts_with("conditions: "));
+    report(
+        script,
+        "bought without being asked about, and more than there is",
+        json!({"governance_context": "elsewhere", "outcome": "completed",
+            "seller_response": {"packages": [{"budget": 500}, {"budget": 250.5}]}}),
+    );
+    report(
+        script,
+        "what was bought first has failed",
+        json!({"governance_context": first["governance_context"], "outcome": "failed",
+            "error": {"code": "PRODUCT_UNAVAILABLE"}}),
+    );
+    report(script, "nothing is said", json!({"governance_context": "t", "outcome": "delivery"}));
+    let nowhere =
+        json!({"check_id": "chk_0", "governance_context": "t", "outcome": "failed", "error": {}});
+    report(script, "no such check", nowhere);
+    script.check(&expect![[r##"
+        # bought
+        {
+          "status": "completed",
+          "message": "the outcome is noted",
+          "outcome_id": "out_11",
+          "outcome_state": "accepted",
+          "committed_budget": 300,
+          "plan_summary": {
+            "total_committed": 300,
+            "budget_remaining": 700
+          },
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # bought without being asked about, and more than there is
+        {
+          "status": "completed",
+          "message": "the outcome is noted",
+          "outcome_id": "out_16",
+          "outcome_state": "findings",
+          "committed_budget": 750.5,
+          "findings": [
+            {
+              "category_id": "authorization",
+              "severity": "critical",
+              "explanation": "no check under this plan issued the token of this action"
+            },
+            {
+              "category_id": "budget_authority",
+              "severity": "critical",
+              "explanation": "more is committed than the plan's budget"
+            }
+          ],
+          "plan_summary": {
+            "total_committed": 1050.5,
+            "budget_remaining": 0
+          },
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # what was bought first has failed
+        {
+          "status": "completed",
+          "message": "the outcome is noted",
+          "outcome_id": "out_17",
+          "outcome_state": "accepted",
+          "committed_budget": 0,
+          "plan_summary": {
+            "total_committed": 750.5,
+            "budget_remaining": 249.5
+          },
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # nothing is said
+        {
+          "status": "failed",
+          "message": "this part says what happened, and is required for this outcome",
+          "adcp_error": {
+            "code": "INVALID_REQUEST",
+            "message": "this part says what happened, and is required for this outcome",
+            "recovery": "correctable",
+            "field": "delivery",
+            "suggestion": "correct what field and issues name and send again"
+          },
+          "errors": [
+            {
+              "code": "INVALID_REQUEST",
+              "message": "this part says what happened, and is required for this outcome",
+              "recovery": "correctable",
+              "field": "delivery",
+              "suggestion": "correct what field and issues name and send again"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # no such check
+        {
+          "status": "failed",
+          "message": "an identifier in the request does not resolve to anything of yours",
+          "adcp_error": {
+            "code": "REFERENCE_NOT_FOUND",
+            "message": "an identifier in the request does not resolve to anything of yours",
+            "recovery": "correctable",
+            "suggestion": "check the identifier with the task that lists such things"
+          },
+          "errors": [
+            {
+              "code": "REFERENCE_NOT_FOUND",
+              "message": "an identifier in the request does not resolve to anything of yours",
+              "recovery": "correctable",
+              "suggestion": "check the identifier with the task that lists such things"
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+    "##]]);
+}
+
+#[test]
+fn the_audit_has_every_decision_and_what_became_of_it() {
+    let mut script = Script::new();
+    let script = &mut script;
+    script.ask(Tool::SyncPlans, json!({"plans": [watched(), plan("quiet")]}));
+    script.ask(Tool::SyncPlans, json!({"plans": [watched()]}));
+    let (_, first) = decided(script, payload(300.0));
+    report(
+        script,
+        "bought",
+        json!({"governance_context": first["governance_context"], "outcome": "completed",
+            "seller_response": {"seller_reference": "mb_1", "packages": [{"budget": 300}]}}),
+    );
+    let audit = Tool::GetPlanAuditLogs;
+    script.note("all", audit, json!({"plan_ids": ["watched", "quiet"], "include_entries": true}));
+    script.note("one action", audit, json!({"governance_contexts": [first["governance_context"]]}));
+    script.note(
+        "another kind",
+        audit,
+        json!({"plan_ids": ["watched"], "purchase_types": ["rights_license"]}),
+    );
+    let nobody = script.note("no such plan", audit, json!({"plan_ids": ["nowhere"]}));
+    assert_eq!(nobody, script.ask_as("nova", audit, json!({"plan_ids": ["watched"]})));
+    script.check(&expect![[r##"
+        # bought
+        {
+          "status": "completed",
+          "message": "the outcome is noted",
+          "outcome_id": "out_3",
+          "outcome_state": "accepted",
+          "committed_budget": 300,
+          "plan_summary": {
+            "total_committed": 300,
+            "budget_remaining": 700
+          },
+          "replayed": false,
+          "adcp_version": "3.1"
+        }
+        # all
+        {
+          "status": "completed",
+          "message": "the audit of the plans",
+          "plans": [
+            {
+              "plan_id": "watched",
+              "plan_version": 2,
+              "status": "active",
+              "budget": {
+                "authorized": 1000,
+                "committed": 300,
+                "remaining": 700,
+                "utilization_pct": 30
+              },
+              "governed_actions": [
+                {
+                  "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"watched\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_2\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_1\",\"plan_hash\":\"t2Ai_BfbbUlf1h6clpg_dZat89N6snv_Z8rRsDE3Fsc\",\"policy_decision_hash\":\"bbc23c438d28e609241698f44bd81fe22b66729308bd3a62826536a688fddb22\",\"verdict\":\"conditions\"}",
+                  "purchase_type": "media_buy",
+                  "status": "active",
+                  "committed": 300,
+                  "check_count": 1,
+                  "seller_reference": "mb_1"
+                }
+              ],
+              "summary": {
+                "checks_performed": 1,
+                "outcomes_reported": 1,
+                "statuses": {
+                  "approved": 0,
+                  "denied": 0,
+                  "conditions": 1,
+                  "human_reviewed": 0
+                },
+                "findings_count": 2
+              },
+              "entries": [
+                {
+                  "id": "chk_1",
+                  "type": "check",
+                  "timestamp": "2026-06-01T12:00:00Z",
+                  "plan_id": "watched",
+                  "caller": "https://buyer.example/agent",
+                  "tool": "create_media_buy",
+                  "check_type": "intent",
+                  "mode": "enforce",
+                  "purchase_type": "media_buy",
+                  "verdict": "conditions",
+                  "explanation": "the action would be within the plan under the conditions",
+                  "categories_evaluated": [
+                    "budget_authority",
+                    "flight_compliance",
+                    "geo_compliance",
+                    "channel_compliance"
+                  ],
+                  "policies_evaluated": [
+                    "weekly",
+                    "local"
+                  ],
+                  "findings": [
+                    {
+                      "category_id": "policy_compliance",
+                      "policy_id": "weekly",
+                      "severity": "warning",
+                      "explanation": "the policy weekly holds for this action: Report every week."
+                    },
+                    {
+                      "category_id": "policy_compliance",
+                      "policy_id": "local",
+                      "severity": "info",
+                      "explanation": "the policy local is recommended: Prefer local papers."
+                    }
+                  ],
+                  "plan_hash": "t2Ai_BfbbUlf1h6clpg_dZat89N6snv_Z8rRsDE3Fsc",
+                  "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"watched\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_2\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_1\",\"plan_hash\":\"t2Ai_BfbbUlf1h6clpg_dZat89N6snv_Z8rRsDE3Fsc\",\"policy_decision_hash\":\"bbc23c438d28e609241698f44bd81fe22b66729308bd3a62826536a688fddb22\",\"verdict\":\"conditions\"}"
+                },
+                {
+                  "id": "out_3",
+                  "type": "outcome",
+                  "timestamp": "2026-06-01T12:00:00Z",
+                  "plan_id": "watched",
+                  "purchase_type": "media_buy",
+                  "outcome": "completed",
+                  "outcome_status": "accepted",
+                  "committed_budget": 300,
+                  "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"watched\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_2\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_1\",\"plan_hash\":\"t2Ai_BfbbUlf1h6clpg_dZat89N6snv_Z8rRsDE3Fsc\",\"policy_decision_hash\":\"bbc23c438d28e609241698f44bd81fe22b66729308bd3a62826536a688fddb22\",\"verdict\":\"conditions\"}"
+                }
+              ]
+            },
+            {
+              "plan_id": "quiet",
+              "plan_version": 1,
+              "status": "active",
+              "budget": {
+                "authorized": 1000,
+                "committed": 0,
+                "remaining": 1000,
+                "utilization_pct": 0
+              },
+              "governed_actions": [],
+              "summary": {
+                "checks_performed": 0,
+                "outcomes_reported": 0,
+                "statuses": {
+                  "approved": 0,
+                  "denied": 0,
+                  "conditions": 0,
+                  "human_reviewed": 0
+                },
+                "findings_count": 0
+              },
+              "entries": []
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # one action
+        {
+          "status": "completed",
+          "message": "the audit of the plans",
+          "plans": [
+            {
+              "plan_id": "watched",
+              "plan_version": 2,
+              "status": "active",
+              "budget": {
+                "authorized": 1000,
+                "committed": 300,
+                "remaining": 700,
+                "utilization_pct": 30
+              },
+              "governed_actions": [
+                {
+                  "governance_context": "verdict {\"iss\":\"https://gazette.example/mcp\",\"sub\":\"watched\",\"aud\":\"https://gazette.example/mcp\",\"iat\":1780315200,\"exp\":1780316100,\"jti\":\"gov_2\",\"phase\":\"intent\",\"caller\":\"https://buyer.example/agent\",\"check_id\":\"chk_1\",\"plan_hash\":\"t2Ai_BfbbUlf1h6clpg_dZat89N6snv_Z8rRsDE3Fsc\",\"policy_decision_hash\":\"bbc23c438d28e609241698f44bd81fe22b66729308bd3a62826536a688fddb22\",\"verdict\":\"conditions\"}",
+                  "purchase_type": "media_buy",
+                  "status": "active",
+                  "committed": 300,
+                  "check_count": 1,
+                  "seller_reference": "mb_1"
+                }
+              ],
+              "summary": {
+                "checks_performed": 1,
+                "outcomes_reported": 1,
+                "statuses": {
+                  "approved": 0,
+                  "denied": 0,
+                  "conditions": 1,
+                  "human_reviewed": 0
+                },
+                "findings_count": 2
+              }
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # another kind
+        {
+          "status": "completed",
+          "message": "the audit of the plans",
+          "plans": [
+            {
+              "plan_id": "watched",
+              "plan_version": 2,
+              "status": "active",
+              "budget": {
+                "authorized": 1000,
+                "committed": 300,
+                "remaining": 700,
+                "utilization_pct": 30
+              },
+              "governed_actions": [],
+              "summary": {
+                "checks_performed": 0,
+                "outcomes_reported": 0,
+                "statuses": {
+                  "approved": 0,
+                  "denied": 0,
+                  "conditions": 0,
+                  "human_reviewed": 0
+                },
+                "findings_count": 0
+              }
+            }
+          ],
+          "adcp_version": "3.1"
+        }
+        # no such plan
+        {
+          "status": "failed",
+          "message": "an identifier in the request does not resolve to anything of yours",
+          "adcp_error": {
+            "code": "PLAN_NOT_FOUND",
+            "message": "an identifier in the request does not resolve to anything of yours",
+            "recovery": "correctable",
+            "field": "plan_ids",
+            "suggestion": "register the plan with sync_plans first"
+          },
+          "errors": [
+            {
+              "code": "PLAN_NOT_FOUND",
+              "message": "an identifier in the request does not resolve to anything of yours",
+              "recovery": "correctable",
+              "field": "plan_ids",
+              "suggestion": "register the plan with sync_plans first"
             }
           ],
           "adcp_version": "3.1"

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use tradepost_wire::adcp::Tool;
-use tradepost_wire::json::json;
+use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
 
@@ -394,6 +394,181 @@ fn a_list_that_is_not_there_and_one_of_another_are_one_answer() {
               "suggestion": "check the identifier with the task that lists such things"
             }
           ],
+          "adcp_version": "3.1"
+        }
+    "##]]);
+}
+
+#[test]
+fn delivery_is_held_against_a_list() {
+    let mut script = Script::new();
+    let script = &mut script;
+    let identifier = |value: &str| json!({"type": "domain", "value": value});
+    let made = script.ask(
+        Tool::CreatePropertyList,
+        json!({"name": "Good ones", "filters": {"exclude_identifiers": [identifier("bad.example")]},
+            "base_properties": [{"selection_type": "identifiers", "identifiers":
+                [identifier("trails.example"), identifier("bad.example"), {"type": "android_package", "value": "app.trails"}]}]}),
+    );
+    let all = script.ask(Tool::CreatePropertyList, json!({"name": "All"}));
+    let record =
+        |value: Value, impressions: u64| json!({"identifier": value, "impressions": impressions});
+    let mut sold = record(identifier("elsewhere.example"), 7);
+    sold["record_id"] = json!("row-3");
+    sold["sales_agent_url"] = json!("https://seller.example");
+    let records = json!([
+        record(identifier("WWW.Trails.example"), 5),
+        record(json!({"type": "android_package", "value": "app.trails"}), 6),
+        sold,
+        record(identifier("m.bad.example"), 8),
+    ]);
+    let validate = Tool::ValidatePropertyDelivery;
+    script.note(
+        "some outside",
+        validate,
+        json!({"list_id": made["list"]["list_id"], "records": records}),
+    );
+    script.note(
+        "all inside",
+        validate,
+        json!({"list_id": made["list"]["list_id"], "include_compliant": true,
+            "records": [record(identifier("trails.example"), 5)]}),
+    );
+    let unknown =
+        json!({"list_id": all["list"]["list_id"], "records": [record(identifier("a.example"), 1)]});
+    script.note("a list of everything", validate, unknown);
+    script.check(&expect![[r##"
+        # some outside
+        {
+          "status": "completed",
+          "message": "how the delivery stands to the list",
+          "compliant": false,
+          "list_id": "pl_2",
+          "summary": {
+            "total_records": 4,
+            "total_impressions": 26,
+            "compliant_records": 2,
+            "compliant_impressions": 11,
+            "non_compliant_records": 2,
+            "non_compliant_impressions": 15,
+            "not_covered_records": 0,
+            "not_covered_impressions": 0,
+            "unidentified_records": 0,
+            "unidentified_impressions": 0
+          },
+          "authorization_summary": {
+            "records_checked": 1,
+            "impressions_checked": 7,
+            "authorized_records": 0,
+            "authorized_impressions": 0,
+            "unauthorized_records": 0,
+            "unauthorized_impressions": 0,
+            "unknown_records": 1,
+            "unknown_impressions": 7
+          },
+          "results": [
+            {
+              "identifier": {
+                "type": "domain",
+                "value": "elsewhere.example"
+              },
+              "record_id": "row-3",
+              "status": "non_compliant",
+              "impressions": 7,
+              "features": [
+                {
+                  "feature_id": "record:list_membership",
+                  "status": "failed",
+                  "explanation": "the identifier is not in the list"
+                }
+              ],
+              "authorization": {
+                "status": "unknown",
+                "sales_agent_url": "https://seller.example"
+              }
+            },
+            {
+              "identifier": {
+                "type": "domain",
+                "value": "m.bad.example"
+              },
+              "status": "non_compliant",
+              "impressions": 8,
+              "features": [
+                {
+                  "feature_id": "record:excluded",
+                  "status": "failed",
+                  "explanation": "the list excludes the identifier"
+                }
+              ]
+            }
+          ],
+          "validated_at": "2026-06-01T12:00:00Z",
+          "list_resolved_at": "2026-06-01T12:00:00Z",
+          "adcp_version": "3.1"
+        }
+        # all inside
+        {
+          "status": "completed",
+          "message": "how the delivery stands to the list",
+          "compliant": true,
+          "list_id": "pl_2",
+          "summary": {
+            "total_records": 1,
+            "total_impressions": 5,
+            "compliant_records": 1,
+            "compliant_impressions": 5,
+            "non_compliant_records": 0,
+            "non_compliant_impressions": 0,
+            "not_covered_records": 0,
+            "not_covered_impressions": 0,
+            "unidentified_records": 0,
+            "unidentified_impressions": 0
+          },
+          "results": [
+            {
+              "identifier": {
+                "type": "domain",
+                "value": "trails.example"
+              },
+              "status": "compliant",
+              "impressions": 5
+            }
+          ],
+          "validated_at": "2026-06-01T12:00:00Z",
+          "list_resolved_at": "2026-06-01T12:00:00Z",
+          "adcp_version": "3.1"
+        }
+        # a list of everything
+        {
+          "status": "completed",
+          "message": "how the delivery stands to the list",
+          "compliant": true,
+          "list_id": "pl_4",
+          "summary": {
+            "total_records": 1,
+            "total_impressions": 1,
+            "compliant_records": 0,
+            "compliant_impressions": 0,
+            "non_compliant_records": 0,
+            "non_compliant_impressions": 0,
+            "not_covered_records": 1,
+            "not_covered_impressions": 1,
+            "unidentified_records": 0,
+            "unidentified_impressions": 0
+          },
+          "results": [
+            {
+              "identifier": {
+                "type": "domain",
+                "value": "a.example"
+              },
+              "status": "not_covered",
+              "impressions": 1
+            }
+          ],
+          "validated_at": "2026-06-01T12:00:00Z",
+          "list_resolved_at": "2026-06-01T12:00:00Z",
           "adcp_version": "3.1"
         }
     "##]]);

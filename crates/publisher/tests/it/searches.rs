@@ -7,21 +7,6 @@ use tradepost_wire::json::{Value, json};
 use crate::support::script::Script;
 
 /// Puts something there.
-fn seed(script: &mut Script, scenario: &str, params: Value) {
-    let request = json!({"scenario": scenario, "params": params});
-    let answer = script.ask(Tool::ComplyTestController, request);
-    assert_eq!(answer["success"], true, "{answer}");
-}
-
-fn product(script: &mut Script, id: &str, fixture: Value) {
-    seed(script, "seed_product", json!({"product_id": id, "fixture": fixture}));
-    let price = json!({
-        "product_id": id, "pricing_option_id": "fixed",
-        "fixture": {"currency": "USD", "fixed_price": 8},
-    });
-    seed(script, "seed_pricing_option", price);
-}
-
 fn everything(more: Value) -> Value {
     let mut request = json!({"buying_mode": "wholesale"});
     request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -46,7 +31,7 @@ fn what_a_fixture_leaves_open_is_filled_in_at_every_depth() {
         "reporting_capabilities": {"available_metrics": ["impressions"], "timezone": "UTC"},
         "format_ids": [{"agent_url": "https://formats.example", "id": "banner"}],
     });
-    product(&mut script, "sparse", fixture);
+    script.seed_product("sparse", fixture);
     let answer =
         script.ask(Tool::GetProducts, everything(json!({"pagination": {"max_results": 1}})));
     let shown = &answer["products"][0];
@@ -60,8 +45,8 @@ fn what_a_fixture_leaves_open_is_filled_in_at_every_depth() {
 #[test]
 fn what_a_test_put_there_last_comes_first() {
     let mut script = Script::new();
-    product(&mut script, "first", json!({}));
-    product(&mut script, "second", json!({}));
+    script.seed_product("first", json!({}));
+    script.seed_product("second", json!({}));
     let answer = script.ask(Tool::GetProducts, everything(json!({})));
     assert!(ids(&answer).starts_with("second first news_display"), "{}", ids(&answer));
 }
@@ -137,8 +122,8 @@ fn products_are_found_by_the_metrics_of_vendors() {
         {"vendor": {"domain": "eyes.example"}, "metric_id": "attention"},
         {"vendor": {"domain": "air.example"}, "metric_id": "carbon"},
     ]);
-    product(&mut script, "seen", json!({"reporting_capabilities": {"vendor_metrics": metrics}}));
-    product(&mut script, "blind", json!({}));
+    script.seed_product("seen", json!({"reporting_capabilities": {"vendor_metrics": metrics}}));
+    script.seed_product("blind", json!({}));
     let mut found = |wanted: Value| {
         let request = everything(json!({"filters": {"required_vendor_metrics": wanted}}));
         ids(&script.ask(Tool::GetProducts, request))
@@ -164,9 +149,9 @@ fn what_is_bought_with_a_product_has_to_be_to_be_had_in_the_currency_too() {
             }],
         })
     };
-    product(&mut script, "fixed-eur", signals("fixed", "EUR"));
-    product(&mut script, "fixed-usd", signals("fixed", "USD"));
-    product(&mut script, "free-eur", signals("optional", "EUR"));
+    script.seed_product("fixed-eur", signals("fixed", "EUR"));
+    script.seed_product("fixed-usd", signals("fixed", "USD"));
+    script.seed_product("free-eur", signals("optional", "EUR"));
     let request = everything(json!({"filters": {"pricing_currencies": ["USD"]}}));
     let found = ids(&script.ask(Tool::GetProducts, request));
     assert!(found.starts_with("free-eur fixed-usd news_display"), "{found}");
@@ -182,8 +167,8 @@ fn a_product_that_names_two_formats_is_remarked() {
             "format_options": [{"format_kind": "image", "v1_format_ref": [format(newer)], "params": {}}],
         })
     };
-    product(&mut script, "agreed", both("a", "a"));
-    product(&mut script, "divergent", both("a", "b"));
+    script.seed_product("agreed", both("a", "a"));
+    script.seed_product("divergent", both("a", "b"));
     let answer = script.ask(Tool::GetProducts, everything(json!({})));
     expect![[r#"[{"code":"FORMAT_DECLARATION_DIVERGENT","message":"format_ids and v1_format_ref of format_options name different formats; trust format_options, and tell the seller","recovery":"correctable","field":"products[0].format_options","suggestion":"prefer format_options and tell the seller","source":"producer","severity":"warning"}]"#]].assert_eq(&answer["errors"].to_string());
 }
@@ -191,7 +176,7 @@ fn a_product_that_names_two_formats_is_remarked() {
 /// The sandbox answers the next search with a task.
 fn arm(script: &mut Script, scenario: &str, task: &str) {
     let params = json!({"arm": "submitted", "task_id": task, "message": "somebody looks into it"});
-    seed(script, scenario, params);
+    script.control(scenario, params);
 }
 
 #[test]
@@ -212,7 +197,7 @@ fn a_search_may_take_longer() {
         json!({"sort": {"field": "protocol", "direction": "asc"}}),
     );
     let result = json!({"products": [], "cache_scope": "public"});
-    seed(&mut script, "force_task_completion", json!({"task_id": "look-1", "result": result}));
+    script.control("force_task_completion", json!({"task_id": "look-1", "result": result}));
     script.note("ended", Tool::GetTaskStatus, json!({"task_id": "look-1", "include_result": true}));
     let other = json!({
         "task_id": "look-1",

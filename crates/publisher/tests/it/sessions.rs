@@ -84,7 +84,7 @@ fn a_conversation_says_what_the_offering_says() {
             },
             "declared_at": "2026-06-01T12:00:00Z",
             "declared_by": {
-              "role": "seller"
+              "role": "brand_agent"
             }
           },
           "total_matching": 0,
@@ -136,7 +136,7 @@ fn a_conversation_says_what_the_offering_says() {
             },
             "declared_at": "2026-06-01T12:00:00Z",
             "declared_by": {
-              "role": "seller"
+              "role": "brand_agent"
             }
           },
           "replayed": false,
@@ -175,7 +175,7 @@ fn a_conversation_says_what_the_offering_says() {
             },
             "declared_at": "2026-06-01T12:00:00Z",
             "declared_by": {
-              "role": "seller"
+              "role": "brand_agent"
             }
           },
           "replayed": false,

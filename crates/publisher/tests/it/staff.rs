@@ -79,6 +79,7 @@ fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
         creative_id: id.to_owned(),
         status,
         rejection_reason: None,
+        offline: None,
         review_ends_at: None,
         given: Given::default(),
         assigned: Default::default(),
@@ -254,7 +255,7 @@ fn what_is_decided_about_an_account_holds_at_the_next_request() {
         close: {"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}
     "#]].assert_eq(&lines);
     let listed = shop.ask(Tool::ListAccounts, json!({}));
-    expect![[r#"[{"account_id":"acc_acme","name":"acmeoutdoor.example c/o pinnacle.example","status":"closed","brand":{"domain":"acmeoutdoor.example"},"operator":"pinnacle.example","billing":"operator","account_scope":"operator_brand","sandbox":false,"authorization":{"allowed_tasks":["get_adcp_capabilities","get_products","list_creative_formats","create_media_buy","update_media_buy","get_media_buys","get_media_buy_delivery","sync_creatives","list_creatives","sync_audiences","sync_event_sources","log_event","sync_accounts","list_accounts","sync_governance","sync_plans","check_governance","get_signals","activate_signal","si_get_offering","si_initiate_session","si_send_message","si_terminate_session","create_property_list","get_property_list","list_property_lists","update_property_list","delete_property_list","get_task_status","list_tasks","comply_test_controller"]}}]"#]].assert_eq(&listed["accounts"].to_string());
+    expect![[r#"[{"account_id":"acc_acme","name":"acmeoutdoor.example c/o pinnacle.example","status":"closed","brand":{"domain":"acmeoutdoor.example"},"operator":"pinnacle.example","billing":"operator","account_scope":"operator_brand","sandbox":false,"authorization":{"allowed_tasks":["get_adcp_capabilities","get_products","list_creative_formats","create_media_buy","update_media_buy","get_media_buys","get_media_buy_delivery","sync_creatives","list_creatives","sync_audiences","sync_event_sources","log_event","sync_accounts","list_accounts","sync_governance","sync_plans","check_governance","report_plan_outcome","get_plan_audit_logs","get_signals","activate_signal","si_get_offering","si_initiate_session","si_send_message","si_terminate_session","create_property_list","get_property_list","list_property_lists","update_property_list","delete_property_list","validate_property_delivery","get_task_status","list_tasks","comply_test_controller"]}}]"#]].assert_eq(&listed["accounts"].to_string());
 }
 
 #[test]
@@ -276,7 +277,7 @@ fn a_creative_that_a_person_looks_at_is_approved_or_declined_with_a_reason() {
         approved -> suspended
         suspended -> approved
         approved -> rejected
-        {"creative_id":"banner-2","status":"rejected","rejection_reason":"the logo is another's","given":{}}"#]].assert_eq(&lines);
+        {"creative_id":"banner-2","status":"rejected","rejection_reason":"the logo is another's","offline":{"since":"2026-06-01T12:00:00Z","reason":"content_rejected"},"given":{}}"#]].assert_eq(&lines);
 }
 
 fn waiting(shop: &Shop) -> String {

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_publisher::agent::{Billing, BuyerAgent, Standing};
 use tradepost_publisher::ask::{Ask, Caller};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{Onboarding, Profile, Signing};
+use tradepost_publisher::profile::{Endpoint, Onboarding, Profile, Signing, Transport};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Shelf, Vault};
@@ -92,6 +92,11 @@ impl World for FakeWorld {
         let answers = answers.collect();
         self.challenged.lock().unwrap().extend(challenges);
         Box::pin(std::future::ready(answers))
+    }
+
+    /// The claims themselves, so that a test sees them.
+    fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String> {
+        Some(format!("{} {claims}", critical.join(",")))
     }
 
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
@@ -233,5 +238,9 @@ pub(crate) fn profile() -> Profile {
         spend_limits: Vec::new(),
         internals: false,
         signing: Signing::default(),
+        endpoints: vec![Endpoint {
+            transport: Transport::Mcp,
+            url: "https://gazette.example/mcp".to_owned(),
+        }],
     }
 }

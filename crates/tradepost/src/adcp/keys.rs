@@ -1,13 +1,15 @@
-//! The publisher's own keys: with which webhooks are signed, and the two documents by which
-//! receivers find them: the key set, and the `brand.json` that names the agent and the key set.
+//! The publisher's own keys: with which webhooks are signed and decisions about plans, and the two
+//! documents by which receivers find them: the key set, and the `brand.json` that names the agent and
+//! the key set.
 
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use tradepost_keys::Algorithm;
 use tradepost_keys::adcp::{Post, nonce};
 use tradepost_keys::private::{self as key, SigningKey};
+use tradepost_keys::{Algorithm, encode};
 use tradepost_server::fault::Fault;
 use tradepost_wire::adcp::signing::Surface;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 /// The media type of what is sent.
@@ -36,10 +38,7 @@ impl WebhookKey {
     /// # Errors
     /// When the machine has no random numbers.
     pub fn passing() -> Result<Self, Fault> {
-        const WHAT: &str = "making a key for webhooks";
-        let pem = key::generate(Algorithm::EdDsa)
-            .map_err(|_| Fault::new(WHAT, "the machine has no random numbers"))?;
-        SigningKey::read(&pem, None).map(Self).map_err(|why| Fault::new(WHAT, why.to_string()))
+        fresh("making a key for webhooks").map(Self)
     }
 
     /// The key itself.
@@ -66,17 +65,76 @@ impl WebhookKey {
         Some(headers)
     }
 
-    /// The key set, as receivers read it.
+    /// The public key, as receivers read it. Webhooks are signed with keys for requests; the tag of
+    /// a signature keeps the two apart.
     #[must_use]
-    pub fn jwks(&self) -> Value {
-        let mut public = self.0.public_jwk();
-        // Webhooks are signed with keys for requests; the tag of a signature keeps the two apart.
-        let more = json!({"key_ops": ["verify"], "adcp_use": "request-signing"});
-        if let (Some(members), Value::Object(more)) = (public.as_object_mut(), more) {
-            members.extend(more);
-        }
-        json!({"keys": [public]})
+    pub fn public(&self) -> Value {
+        public(&self.0, "request-signing")
     }
+}
+
+/// The key with which the governance role signs what it has decided: never the one of webhooks (SEC,
+/// "AdCP JWS profile").
+#[derive(Debug)]
+pub struct GovernanceKey(SigningKey);
+
+impl GovernanceKey {
+    /// A key of ours.
+    #[must_use]
+    pub fn new(key: SigningKey) -> Self {
+        Self(key)
+    }
+
+    /// A key that lasts as long as this process, which is longer than what it signs.
+    ///
+    /// # Errors
+    /// When the machine has no random numbers.
+    pub fn passing() -> Result<Self, Fault> {
+        fresh("making a key for decisions").map(Self)
+    }
+
+    /// The public key, as sellers read it.
+    #[must_use]
+    pub fn public(&self) -> Value {
+        public(&self.0, "governance-signing")
+    }
+
+    /// A compact JWS of claims; whoever reads it has to understand those that are critical (RFC 7515
+    /// §4.1.11). `None` when the machine has no random numbers.
+    #[must_use]
+    pub fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String> {
+        let mut header =
+            json!({"alg": self.0.algorithm().name(), "kid": self.0.kid(), "typ": "adcp-gov+jws"});
+        if let Some(members) = header.as_object_mut().filter(|_| !critical.is_empty()) {
+            members.insert("crit".to_owned(), json!(critical));
+        }
+        let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
+        let signature = self.0.sign(signed.as_bytes()).ok()?;
+        Some(format!("{signed}.{}", encode(signature)))
+    }
+}
+
+/// A key that nobody has seen before.
+fn fresh(what: &'static str) -> Result<SigningKey, Fault> {
+    let pem = key::generate(Algorithm::EdDsa)
+        .map_err(|_| Fault::new(what, "the machine has no random numbers"))?;
+    SigningKey::read(&pem, None).map_err(|why| Fault::new(what, why.to_string()))
+}
+
+/// A public key and what it is for.
+fn public(key: &SigningKey, purpose: &str) -> Value {
+    let mut public = key.public_jwk();
+    let more = json!({"key_ops": ["verify"], "adcp_use": purpose});
+    if let (Some(members), Value::Object(more)) = (public.as_object_mut(), more) {
+        members.extend(more);
+    }
+    public
+}
+
+/// A key set, as whoever checks signatures reads it.
+#[must_use]
+pub fn jwks(keys: &[Value]) -> Value {
+    json!({"keys": keys})
 }
 
 /// The `brand.json` of a publisher that is reached under `base_url`: it says which agents are the

@@ -30,7 +30,7 @@ use tradepost_wire::a2a::request::invalid_param;
 use tradepost_wire::a2a::{Message, Operation, Request, Task};
 use tradepost_wire::adcp::{Answer, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::json::{Map, json};
+use tradepost_wire::json::{Map, Value, json};
 
 use super::card;
 use super::catalogue_file::{CatalogueFile, Found};
@@ -38,7 +38,7 @@ use super::exchanges::Exchanges;
 use super::http;
 use super::identity::Identity;
 use super::invocation::{self, Form};
-use super::keys::{self, WebhookKey};
+use super::keys;
 use super::listing;
 use super::notices::Notices;
 
@@ -160,12 +160,13 @@ impl PublisherAgent {
         })
     }
 
-    /// The same, whose notifications are signed with this key.
+    /// The same, whose notifications are signed with one of these public keys, and which shows all of
+    /// them.
     #[must_use]
-    pub fn signing(self, key: &WebhookKey, base_url: &str, notices: Arc<Notices>) -> Self {
+    pub fn signing(self, shown: &[Value], base_url: &str, notices: Arc<Notices>) -> Self {
         let endpoints = [("mcp", mcp::PATH), ("a2a", ENDPOINT_PATH)];
         let brand = keys::brand_json(&self.profile.name, base_url, &endpoints);
-        let documents = Documents { jwks: key.jwks().to_string(), brand: brand.to_string() };
+        let documents = Documents { jwks: keys::jwks(shown).to_string(), brand: brand.to_string() };
         Self { documents: Some(documents), notices: Some(notices), ..self }
     }
 

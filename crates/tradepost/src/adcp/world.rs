@@ -17,9 +17,9 @@ use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::{Fault, chain};
 use tradepost_server::limit::{Exceeded, Key, Limiter, RateLimit};
 use tradepost_server::outbox::sender::HttpSender;
-use tradepost_wire::json::Map;
+use tradepost_wire::json::{Map, Value};
 
-use super::keys::WebhookKey;
+use super::keys::{GovernanceKey, WebhookKey};
 use super::upstream::Upstream;
 use crate::config::{self, Rates};
 
@@ -50,6 +50,8 @@ pub struct Signer {
 pub struct Outside {
     publisher: Arc<str>,
     egress: Egress,
+    /// With which decisions are signed.
+    governance: Option<Arc<GovernanceKey>>,
     upstream: Option<Upstream>,
     signer: Option<Signer>,
     /// How long a governance agent may take to decide.
@@ -67,6 +69,7 @@ impl Outside {
         Self {
             publisher: publisher.into(),
             egress,
+            governance: None,
             upstream: None,
             signer: None,
             patience: GOVERNANCE_PATIENCE,
@@ -80,6 +83,12 @@ impl Outside {
     #[must_use]
     pub fn behind(self, upstream: Option<Upstream>) -> Self {
         Self { upstream, ..self }
+    }
+
+    /// The same, which signs decisions with this key.
+    #[must_use]
+    pub fn attesting(self, key: Arc<GovernanceKey>) -> Self {
+        Self { governance: Some(key), ..self }
     }
 
     /// The same for answers that may take so long: what is asked for them takes less, so that
@@ -221,6 +230,10 @@ impl World for Outside {
             let asked = challenges.iter().map(|challenge| self.is_wanted(challenge));
             futures_util::future::join_all(asked).await
         })
+    }
+
+    fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String> {
+        self.governance.as_ref()?.attest(claims, critical)
     }
 
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {

@@ -206,14 +206,14 @@ fn unusable_ways(dealer: &Dealer) -> Vec<String> {
 /// Why key files of a publisher cannot be used.
 fn publisher_keys(publisher: &Publisher) -> Vec<String> {
     let id = &publisher.profile.id;
-    let own = publisher.webhook_key.as_ref();
-    let own = own.and_then(|file| SigningKey::load(&file.key_file, file.kid.as_deref()).err());
+    let own = [&publisher.webhook_key, &publisher.governance_key].into_iter().flatten();
+    let own = own.filter_map(|file| SigningKey::load(&file.key_file, file.kid.as_deref()).err());
     let own = own.map(|why| format!("publisher {id}: {why}"));
     let of_agents = publisher.signers.iter().filter_map(|(agent, keys)| {
         let why = keys.source.check(|path| std::fs::read_to_string(path)).err()?;
         Some(format!("publisher {id}, agent {agent}: the file with its keys: {why}"))
     });
-    own.into_iter().chain(of_agents).collect()
+    own.chain(of_agents).collect()
 }
 
 /// Reads what publishers sell.

@@ -98,6 +98,16 @@ catalog! {
         title: "Check governance",
         request: "governance/check-governance-request",
     }
+    /// Reports what became of an action under a plan.
+    ReportPlanOutcome = "report_plan_outcome" {
+        title: "Report an outcome",
+        request: "governance/report-plan-outcome-request",
+    }
+    /// What was decided and committed under plans.
+    GetPlanAuditLogs = "get_plan_audit_logs" {
+        title: "Audit of plans",
+        request: "governance/get-plan-audit-logs-request",
+    }
     /// Signals that can be bought for targeting.
     GetSignals = "get_signals" {
         title: "Signals",
@@ -152,6 +162,11 @@ catalog! {
     DeletePropertyList = "delete_property_list" {
         title: "Delete a property list",
         request: "property/delete-property-list-request",
+    }
+    /// Whether delivery stayed within a list of properties.
+    ValidatePropertyDelivery = "validate_property_delivery" {
+        title: "Validate delivery",
+        request: "property/validate-property-delivery-request",
     }
     /// How far a submitted task is.
     GetTaskStatus = "get_task_status" {

@@ -62,8 +62,7 @@ pub(super) fn creative(at: &At<'_>) -> Result<Done, Failed> {
             | Review::Suspended
             | Review::Archived => None,
         };
-        kept.thing.status = next;
-        kept.thing.review_ends_at = None;
+        kept.thing.stand(next, at.params.reason_code.as_deref(), now);
         kept.thing.rejection_reason = reason;
         kept.record.state = kept.thing.state().to_owned();
         work.shelf.change(&mut kept, now)?;

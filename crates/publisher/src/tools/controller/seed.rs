@@ -173,6 +173,7 @@ fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
         creative_id: id.to_owned(),
         status: status.unwrap_or(Status::Approved),
         rejection_reason,
+        offline: None,
         review_ends_at: None,
         given: typed::read(given)
             .ok_or_else(|| Fault::new("reading a fixture", "it is no creative"))?,

@@ -166,6 +166,7 @@ impl Sync<'_> {
                 creative_id: id.to_owned(),
                 status,
                 rejection_reason: None,
+                offline: None,
                 review_ends_at,
                 given: whole,
                 assigned: BTreeMap::new(),
@@ -214,6 +215,7 @@ impl Sync<'_> {
         next.thing.status = status;
         next.thing.review_ends_at = review_ends_at;
         next.thing.rejection_reason = None;
+        next.thing.offline = None;
         Ok(Deed::Update(next, changes))
     }
 

@@ -1,41 +1,29 @@
 //! `check_governance`: whether an action is within its plan. The answer is a decision and no error
 //! (`K-1`): approved, denied with what was found, or conditions under which it would be approved.
 
-use jiff::SignedDuration;
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
-use crate::forms::plans::{Allocation, CheckGovernance, Delegation, KeptPlan};
+use super::decision::{Action, Decision, Finding};
+use super::{committed_lately, history};
+use crate::forms::plans::{Allocation, CheckGovernance, Delegation, Enforcement, KeptPlan, Pacing};
 use crate::money::Amount;
-use crate::plan::{CATEGORIES, Plan, UNJUDGED};
+use crate::plan::{self, Plan};
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::shelf::own_id;
 use crate::work::Work;
 
-/// For how long a decision holds.
-const LIFE: SignedDuration = SignedDuration::from_mins(15);
-
-/// Something about an action that the plan does not allow.
-struct Finding {
-    category: &'static str,
-    explanation: String,
-    /// The member with which it would be allowed, and its value.
-    cure: Option<(String, Value)>,
-}
-
-impl Finding {
-    fn new(category: &'static str, explanation: impl Into<String>) -> Self {
-        Self { category, explanation: explanation.into(), cure: None }
-    }
-}
-
 /// A check at work.
 struct Check<'a> {
     plan: KeptPlan,
     form: &'a CheckGovernance,
+    /// The action that it is about.
+    action: Action,
+    /// What it costs, where that is said.
+    amount: Option<Amount>,
     found: Vec<Finding>,
 }
 
@@ -51,18 +39,31 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Resu
         return Err(refuse::invalid("payload", message).into());
     }
     let unread = || Fault::new("reading a plan", "it is not in the form that it has");
+    let plan_hash = kept.thing.hash();
     let plan = KeptPlan::read(&kept.thing.given.into()).ok_or_else(unread)?;
-    let mut check = Check { plan, form, found: Vec::new() };
+    let (checks, outcomes) = history(work, id)?;
+    let action = Action::of(work, form, &checks);
+    // What the action itself has committed before is replaced and does not count twice.
+    let others = outcomes.iter().filter(|kept| kept.thing.action != action.id);
+    let committed: Amount = others.map(|kept| kept.thing.committed).sum();
+    let lately = committed_lately(work, &action.id)?;
+    let mut check = Check { plan, form, action, amount: None, found: Vec::new() };
     check.authority(work);
-    check.money();
+    check.money(committed);
+    check.person(lately);
     check.time();
     check.places();
     check.channels();
-    Ok(Reply::completed("the decision", check.decide(work, id)))
+    check.pace();
+    check.policies();
+    let Check { plan, action, amount, found, .. } = check;
+    let decision = Decision { plan: &plan, plan_hash, form, action, amount, found };
+    Ok(Reply::completed("the decision", decision.keep(work)?))
 }
 
 impl Check<'_> {
-    /// Who asks, and whether a machine may decide at all.
+    /// Who asks, and whether a machine may decide at all. What the plan demands of every decision is
+    /// a person at the agent that decides; the word of the caller is none.
     fn authority(&mut self, work: &Work<'_>) {
         if self.plan.human_review_required == Some(true) {
             let text = "the plan demands that a person decides, and no person decides here";
@@ -91,16 +92,13 @@ impl Check<'_> {
         }
     }
 
-    fn money(&mut self) {
-        let Some(limit) = self.limit() else {
-            return;
-        };
+    /// What the action costs, beside what is committed under the plan already.
+    fn money(&mut self, committed: Amount) {
         let CheckGovernance { payload, planned_delivery, delivery_metrics, .. } = self.form;
         let (amount, named, cure) = if let Some(planned) = planned_delivery {
             (planned.total_budget, planned.currency.as_ref(), None)
         } else if let Some(total) = payload.as_ref().and_then(|it| it.total_budget.as_ref()) {
-            let cure = Some((total.member.to_owned(), json!(limit)));
-            (total.amount, total.currency.as_ref(), cure)
+            (total.amount, total.currency.as_ref(), Some(total.member))
         } else if let Some(payload) = payload {
             let packages = payload.packages.iter().flatten().flatten();
             let budgets = packages.filter_map(|package| package.budget);
@@ -108,14 +106,45 @@ impl Check<'_> {
         } else {
             (delivery_metrics.as_ref().and_then(|it| it.cumulative_spend), None, None)
         };
+        self.amount = amount;
+        let Some(limit) = self.limit() else {
+            return;
+        };
+        let left = if committed < limit { limit - committed } else { Amount::ZERO };
         let currency = self.plan.budget.as_ref().and_then(|budget| budget.currency.as_deref());
         if named.is_some_and(|named| currency.is_none_or(|currency| named != currency)) {
             let text = "the money is not in the currency of the plan";
             self.found.push(Finding::new("budget_authority", text));
-        } else if amount.is_some_and(|amount| amount > limit) {
-            let text = format!("the amount is above the {limit} that the plan allows for it");
-            let cure = cure.filter(|_| limit > Amount::ZERO);
-            self.found.push(Finding { cure, ..Finding::new("budget_authority", text) });
+        } else if amount.is_some_and(|amount| amount > left) {
+            let text = format!("the amount is above the {left} that the plan allows for it");
+            let finding = Finding::new("budget_authority", text);
+            let cure = cure.filter(|_| left > Amount::ZERO);
+            self.found.push(match cure {
+                Some(member) => finding.cured_by(member, Some(json!(left))),
+                None => finding,
+            });
+        }
+    }
+
+    /// What is so large that a person decides: the action together with all that was committed
+    /// lately, unless the plan does not permit it at all. Whoever keeps the plan could raise its threshold as well, so that its word for a
+    /// person's approval is taken; the seller's is not.
+    fn person(&mut self, lately: Amount) {
+        let budget = self.plan.budget.as_ref();
+        let threshold = budget.and_then(|budget| budget.reallocation_threshold);
+        let (Some(threshold), Some(amount)) = (threshold, self.amount) else {
+            return;
+        };
+        // Delivery commits nothing more.
+        let commits = self.form.delivery_metrics.is_none();
+        let permitted = !self.found.iter().any(|finding| finding.category == "budget_authority");
+        if commits && permitted && !self.action.reviewed(amount) && lately + amount > threshold {
+            let text = format!(
+                "the plan lets a person decide about more than {threshold} within {} days, and \
+                 nobody has approved it",
+                plan::WINDOW_DAYS,
+            );
+            self.found.push(Finding::new("human_review", text));
         }
     }
 
@@ -150,8 +179,11 @@ impl Check<'_> {
         for (name, outside, bound) in [("start_time", early, first), ("end_time", late, last)] {
             if outside {
                 let text = format!("{name} is outside the plan's flight");
-                let cure = bound.map(|bound| (format!("{of}.{name}"), json!(bound)));
-                self.found.push(Finding { cure, ..Finding::new("flight_compliance", text) });
+                let finding = Finding::new("flight_compliance", text);
+                self.found.push(match bound {
+                    Some(bound) => finding.cured_by(&format!("{of}.{name}"), Some(json!(bound))),
+                    None => finding,
+                });
             }
         }
     }
@@ -195,53 +227,34 @@ impl Check<'_> {
         }
     }
 
-    fn decide(self, work: &Work<'_>, plan_id: &str) -> Value {
-        let demanded = |(_, member): &&(&str, &str)| self.plan.given.contains_key(*member);
-        let judged: Vec<_> = CATEGORIES.iter().filter(demanded).map(|(name, _)| *name).collect();
-        let intent = self.form.payload.is_some() && self.form.planned_delivery.is_none();
-        let curable = intent && self.found.iter().all(|finding| finding.cure.is_some());
-        let (verdict, explanation) = match (self.found.is_empty(), curable) {
-            (true, _) => ("approved", "the action is within the plan".to_owned()),
-            (false, true) => {
-                let text = "the action would be within the plan under the conditions";
-                ("conditions", text.to_owned())
-            }
-            (false, false) => {
-                let texts: Vec<_> = self.found.iter().map(|it| it.explanation.clone()).collect();
-                ("denied", texts.join("; "))
-            }
+    /// Whether delivery is as fast as planned.
+    fn pace(&mut self) {
+        let pacing = self.form.delivery_metrics.as_ref().and_then(|it| it.pacing);
+        let text = match pacing {
+            Some(Pacing::Ahead) => "the budget is spent faster than planned",
+            Some(Pacing::Behind) => "the budget is spent slower than planned",
+            Some(Pacing::OnTrack) | None => return,
         };
-        let mut findings: Vec<Value> = self.found.iter().map(Finding::show).collect();
-        let unjudged = UNJUDGED.iter().filter(demanded);
-        findings.extend(unjudged.map(|(name, member)| {
-            json!({
-                "category_id": name,
-                "severity": "info",
-                "explanation": format!("the plan's {member} are not judged here"),
-            })
-        }));
-        let mut body = json!({
-            "check_id": work.publisher.world.fresh_id("chk"),
-            "verdict": verdict,
-            "plan_id": plan_id,
-            "explanation": explanation,
-            "categories_evaluated": judged,
-            "mode": "enforce",
-        });
-        if let Some(members) = body.as_object_mut() {
-            if !findings.is_empty() {
-                members.insert("findings".to_owned(), json!(findings));
-            }
-            if verdict == "conditions" {
-                let conditions: Vec<_> = self.found.iter().filter_map(Finding::condition).collect();
-                members.insert("conditions".to_owned(), json!(conditions));
-            }
-            if verdict != "denied" {
-                let until = work.ask.now.checked_add(LIFE).unwrap_or(work.ask.now);
-                members.insert("expires_at".to_owned(), json!(until));
-            }
+        self.found.push(Finding::warning("budget_drift", text));
+    }
+
+    /// The plan's own policies: words that no machine here judges. What must hold becomes a
+    /// condition, which whoever acts has to keep; the rest is said.
+    fn policies(&mut self) {
+        for policy in self.plan.custom_policies.iter().flatten() {
+            let (id, words) = (&policy.policy_id, policy.policy.as_deref().unwrap_or_default());
+            let said = |finding: Finding| Finding { policy_id: Some(id.clone()), ..finding };
+            self.found.push(said(match policy.enforcement.unwrap_or(Enforcement::Must) {
+                Enforcement::Must => {
+                    let text = format!("the policy {id} holds for this action: {words}");
+                    Finding::warning("policy_compliance", text).cured_by(self.form.subject(), None)
+                }
+                Enforcement::Should | Enforcement::May => {
+                    let text = format!("the policy {id} is recommended: {words}");
+                    Finding::info("policy_compliance", text)
+                }
+            }));
         }
-        body
     }
 }
 
@@ -251,15 +264,15 @@ fn shares(distribution: &Map) -> Vec<Value> {
     distribution.iter().filter(|(_, share)| some(share)).map(|(key, _)| json!(key)).collect()
 }
 
-impl Finding {
-    fn show(&self) -> Value {
-        json!({
-            "category_id": self.category, "severity": "critical", "explanation": self.explanation,
-        })
-    }
-
-    fn condition(&self) -> Option<Value> {
-        let (field, value) = self.cure.as_ref()?;
-        Some(json!({"field": field, "required_value": value, "reason": self.explanation}))
+impl CheckGovernance {
+    /// The member that says what is to be done.
+    fn subject(&self) -> &'static str {
+        if self.planned_delivery.is_some() {
+            "planned_delivery"
+        } else if self.delivery_metrics.is_some() {
+            "delivery_metrics"
+        } else {
+            "payload"
+        }
     }
 }

@@ -92,7 +92,8 @@ impl<'a> Offering<'a> {
         if fit.is_empty() { all } else { fit }
     }
 
-    /// Who pays for it, and what the host has to disclose.
+    /// Who pays for it, and what the host has to disclose. Whoever answers in a conversation is the
+    /// brand's agent there, whatever else it sells.
     pub(super) fn sponsored(&self, work: &Work<'_>) -> Value {
         let profile = &work.publisher.profile;
         let brand = self.0.brand.clone().unwrap_or_else(|| json!({"domain": profile.domain}));
@@ -106,7 +107,7 @@ impl<'a> Offering<'a> {
                 "proximity": "near_rendered_unit",
             },
             "declared_at": work.ask.now,
-            "declared_by": {"role": "seller"},
+            "declared_by": {"role": "brand_agent"},
         })
     }
 }

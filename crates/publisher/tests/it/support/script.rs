@@ -16,6 +16,17 @@ pub(crate) struct Script {
     keys: u32,
 }
 
+/// What `sync_creatives` is sent of a banner.
+pub(crate) fn banner(id: &str) -> Value {
+    json!({"creatives": [{
+        "creative_id": id, "name": "A banner",
+        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
+        "assets": {"image": {
+            "asset_type": "image", "url": "https://cdn.example/a.png", "width": 300, "height": 250,
+        }},
+    }]})
+}
+
 impl Script {
     /// The usual publisher with the demo's catalogue; accounts are opened by the first request.
     pub(crate) fn new() -> Self {
@@ -46,6 +57,8 @@ impl Script {
             tool,
             Tool::SyncPlans
                 | Tool::CheckGovernance
+                | Tool::ReportPlanOutcome
+                | Tool::GetPlanAuditLogs
                 | Tool::SiGetOffering
                 | Tool::SiInitiateSession
                 | Tool::SiSendMessage
@@ -62,6 +75,23 @@ impl Script {
     /// The same for `acme`.
     pub(crate) fn ask(&mut self, tool: Tool, arguments: Value) -> Value {
         self.ask_as("acme", tool, arguments)
+    }
+
+    /// Has the test controller do something, which it can.
+    pub(crate) fn control(&mut self, scenario: &str, params: Value) {
+        let request = json!({"scenario": scenario, "params": params});
+        let answer = self.ask(Tool::ComplyTestController, request);
+        assert_eq!(answer["success"], true, "{answer}");
+    }
+
+    /// Puts a product with one price beside the catalogue.
+    pub(crate) fn seed_product(&mut self, id: &str, fixture: Value) {
+        self.control("seed_product", json!({"product_id": id, "fixture": fixture}));
+        let price = json!({
+            "product_id": id, "pricing_option_id": "fixed",
+            "fixture": {"currency": "USD", "fixed_price": 8},
+        });
+        self.control("seed_pricing_option", price);
     }
 
     /// Asks as `acme`, and notes the whole answer under a title.

@@ -154,6 +154,7 @@ impl Shop {
                     creative_id: id.to_owned(),
                     status,
                     rejection_reason: reason,
+                    offline: None,
                     review_ends_at: None,
                     given: Given::default(),
                     assigned: Default::default(),

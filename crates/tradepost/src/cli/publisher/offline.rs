@@ -5,7 +5,7 @@ use tradepost_publisher::world::{
     Challenge, GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
 use tradepost_wire::fault::Fault;
-use tradepost_wire::json::Map;
+use tradepost_wire::json::{Map, Value};
 
 /// Nothing but identifiers.
 #[derive(Debug)]
@@ -44,6 +44,10 @@ impl World for Offline {
 
     fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>> {
         Box::pin(std::future::ready(vec![false; challenges.len()]))
+    }
+
+    fn attest(&self, _: &Value, _: &[&str]) -> Option<String> {
+        None
     }
 
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {

@@ -71,6 +71,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         optional "auth" => auth: auth::auth,
         optional "call_loopback" => call_loopback: parse::boolean,
         optional "webhook_key" => webhook_key: signing::webhook_key,
+        optional "governance_key" => governance_key: signing::webhook_key,
         optional "request_signing" => request_signing: signing::request_signing,
     });
     if request_signing.is_some() && public_url.is_none() && hosts.as_ref().is_none_or(Vec::is_empty)
@@ -105,6 +106,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         spend_limits: spend_limits.unwrap_or_default(),
         internals: internals.unwrap_or(false),
         signing: Signing { requests: request_signing, ..Signing::default() },
+        endpoints: Vec::new(),
         name: name.clone(),
     };
     let front = Front {
@@ -129,6 +131,7 @@ fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publ
         rates: rates.unwrap_or_default(),
         call_loopback: call_loopback.unwrap_or(false),
         webhook_key,
+        governance_key,
         signers,
         profile,
     })

@@ -238,6 +238,8 @@ fn the_list_of_tools_is_the_same_bytes_for_every_caller() {
         sync_governance false true
         sync_plans false true
         check_governance true true
+        report_plan_outcome false true
+        get_plan_audit_logs true true
         get_signals true true
         activate_signal false true
         si_get_offering true true
@@ -249,6 +251,7 @@ fn the_list_of_tools_is_the_same_bytes_for_every_caller() {
         list_property_lists true true
         update_property_list false true
         delete_property_list false true
+        validate_property_delivery true true
         get_task_status true true
         list_tasks true true
         comply_test_controller false false

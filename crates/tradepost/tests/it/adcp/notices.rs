@@ -99,7 +99,7 @@ impl World {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}/hooks/a%2Fb?op=1", listener.local_addr().unwrap());
         let file = directory.path().join("jwks.json");
-        std::fs::write(&file, key.jwks().to_string()).unwrap();
+        std::fs::write(&file, tradepost::adcp::keys::jwks(&[key.public()]).to_string()).unwrap();
         let keys = Keys { source: Source::File(file), revoked: Vec::new(), cap: 100 };
         let seller = Agent { whose: "gazette".into(), id: "gazette".to_owned(), url: None, keys };
         let web = Arc::new(Web::new(Egress::new(Resolver::system(), true), Clock::system()));

@@ -1,0 +1,277 @@
+//! A decision: what was found, what follows from it, and how it is noted and attested.
+
+use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest as _, Sha256};
+use tradepost_wire::canonical;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json::{Value, json};
+
+use crate::forms::plans::{CheckGovernance, KeptPlan, Phase};
+use crate::money::Amount;
+use crate::plan::{CATEGORIES, Check, UNJUDGED, Verdict};
+use crate::reply::object;
+use crate::shelf::{Kept, New};
+use crate::work::Work;
+
+/// For how long a decision holds.
+const LIFE: SignedDuration = SignedDuration::from_mins(15);
+
+/// After how long the seller reports delivery again.
+const REPORT_AFTER: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// The longest token (`core/protocol-envelope.json`, `governance_context`).
+const LONGEST: usize = 4096;
+
+/// How bad something is (`enums/escalation-severity.json`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Severity {
+    Info,
+    Warning,
+    Critical,
+}
+
+impl Severity {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// Something about an action that the plan does not allow, or that has to be known.
+pub(super) struct Finding {
+    pub category: &'static str,
+    pub severity: Severity,
+    pub explanation: String,
+    pub policy_id: Option<String>,
+    /// The member with which it would be allowed, and its value where there is one.
+    pub cure: Option<(String, Option<Value>)>,
+}
+
+impl Finding {
+    /// What forbids the action.
+    pub(super) fn new(category: &'static str, explanation: impl Into<String>) -> Self {
+        let (severity, explanation) = (Severity::Critical, explanation.into());
+        Self { category, severity, explanation, policy_id: None, cure: None }
+    }
+
+    /// What does not, by itself.
+    pub(super) fn warning(category: &'static str, explanation: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::new(category, explanation) }
+    }
+
+    /// What is only said.
+    pub(super) fn info(category: &'static str, explanation: impl Into<String>) -> Self {
+        Self { severity: Severity::Info, ..Self::new(category, explanation) }
+    }
+
+    /// The same, which a value of a member would cure, or care for what it is about.
+    pub(super) fn cured_by(self, member: &str, value: Option<Value>) -> Self {
+        Self { cure: Some((member.to_owned(), value)), ..self }
+    }
+
+    pub(super) fn show(&self) -> Value {
+        Value::Object(object([
+            ("category_id", Some(self.category.into())),
+            ("policy_id", self.policy_id.as_ref().map(|id| json!(id))),
+            ("severity", Some(self.severity.name().into())),
+            ("explanation", Some(json!(self.explanation))),
+        ]))
+    }
+
+    fn condition(&self) -> Option<Value> {
+        let (field, value) = self.cure.as_ref()?;
+        Some(Value::Object(object([
+            ("field", Some(json!(field))),
+            ("required_value", value.clone()),
+            ("reason", Some(json!(self.explanation))),
+        ])))
+    }
+}
+
+/// The action that a check is about: what was decided about it before is found by the token.
+pub(super) struct Action {
+    /// The first check of it; the new one when there is none.
+    pub id: String,
+    /// The id of this check.
+    check_id: String,
+    /// Whether a person has approved it, and up to which amount: any when nothing is said.
+    approved: Option<Option<Amount>>,
+}
+
+impl Action {
+    pub(super) fn of(work: &Work<'_>, form: &CheckGovernance, checks: &[Kept<Check>]) -> Self {
+        let check_id = work.publisher.world.fresh_id("chk");
+        let token = form.governance_context.as_ref();
+        let earlier = token.and_then(|token| {
+            checks.iter().rev().find(|kept| kept.thing.governance_context.as_ref() == Some(token))
+        });
+        let earlier = earlier.map(|kept| &kept.thing);
+        let approval = form.ext.as_ref().and_then(|ext| ext.human_approval.as_ref());
+        let own = approval
+            .filter(|approval| form.planned_delivery.is_none() && !approval.approved_by.is_empty());
+        let before = earlier.filter(|check| check.reviewed).map(|check| check.amount);
+        Self {
+            id: earlier.map_or_else(|| check_id.clone(), |check| check.action.clone()),
+            check_id,
+            approved: own.map(|_| None).or(before),
+        }
+    }
+
+    /// Whether a person has approved as much.
+    pub(super) fn reviewed(&self, amount: Amount) -> bool {
+        self.approved.is_some_and(|most| most.is_none_or(|most| amount <= most))
+    }
+}
+
+/// A decision that is made.
+pub(super) struct Decision<'a> {
+    pub plan: &'a KeptPlan,
+    pub plan_hash: String,
+    pub form: &'a CheckGovernance,
+    pub action: Action,
+    pub amount: Option<Amount>,
+    pub found: Vec<Finding>,
+}
+
+impl Decision<'_> {
+    /// Denied when something forbids it that nothing cures; a seller's plan is never cured here.
+    fn verdict(&self) -> Verdict {
+        let intent = self.form.payload.is_some() && self.form.planned_delivery.is_none();
+        let forbids = |finding: &&Finding| finding.severity == Severity::Critical;
+        let mut forbidding = self.found.iter().filter(forbids);
+        if forbidding.any(|finding| !intent || finding.cure.is_none()) {
+            Verdict::Denied
+        } else if self.found.iter().any(|finding| finding.cure.is_some()) {
+            Verdict::Conditions
+        } else {
+            Verdict::Approved
+        }
+    }
+
+    fn explanation(&self, verdict: Verdict) -> String {
+        match verdict {
+            Verdict::Approved => "the action is within the plan".to_owned(),
+            Verdict::Conditions => {
+                "the action would be within the plan under the conditions".to_owned()
+            }
+            Verdict::Denied => {
+                let forbids = |finding: &&Finding| finding.severity == Severity::Critical;
+                let texts: Vec<_> =
+                    self.found.iter().filter(forbids).map(|it| &*it.explanation).collect();
+                texts.join("; ")
+            }
+        }
+    }
+
+    /// Notes it for those who audit it, and returns what the caller is told.
+    pub(super) fn keep(self, work: &Work<'_>) -> Result<Value, Fault> {
+        let verdict = self.verdict();
+        let now = work.ask.now;
+        let after = |wait| now.checked_add(wait).unwrap_or(now);
+        let demanded = |(_, member): &&(&str, &str)| self.plan.given.contains_key(*member);
+        let judged = CATEGORIES.iter().filter(demanded).map(|(name, _)| (*name).to_owned());
+        // The plan's own policies stand among the findings one by one.
+        let unjudged = UNJUDGED.iter().filter(|(_, member)| *member != "custom_policies");
+        let unjudged = unjudged.filter(demanded).map(|(name, member)| {
+            Finding::info(name, format!("the plan's {member} are not judged here")).show()
+        });
+        let conditions: Vec<_> = self.found.iter().filter_map(Finding::condition).collect();
+        let findings: Vec<Value> = self.found.iter().map(Finding::show).chain(unjudged).collect();
+        let policies = self.found.iter().filter_map(|finding| finding.policy_id.clone()).collect();
+        let runs = self.form.planned_delivery.is_some() || self.form.delivery_metrics.is_some();
+        let reported = runs && verdict != Verdict::Denied;
+        let mut check = Check {
+            check_id: self.action.check_id.clone(),
+            action: self.action.id.clone(),
+            caller: self.form.caller.clone(),
+            tool: self.form.tool.clone(),
+            purchase_type: self
+                .form
+                .purchase_type
+                .clone()
+                .unwrap_or_else(|| "media_buy".to_owned()),
+            verdict,
+            explanation: self.explanation(verdict),
+            findings,
+            categories: judged.collect(),
+            policies,
+            amount: self.amount,
+            reviewed: self.action.approved.is_some(),
+            plan_hash: self.plan_hash.clone(),
+            governance_context: None,
+        };
+        check.governance_context = self.attest(work, &check, after(LIFE));
+        let (id, state) = (check.check_id.as_str(), self.form.plan_id.as_str());
+        let owner = work.admitted.reach.tenant.as_str();
+        work.shelf.add(New { id, owner, account: None, state, now }, &check)?;
+        let some = |list: &[Value]| (!list.is_empty()).then(|| json!(list));
+        Ok(Value::Object(object([
+            ("check_id", Some(json!(check.check_id))),
+            ("verdict", Some(json!(verdict))),
+            ("plan_id", Some(json!(self.form.plan_id))),
+            ("explanation", Some(json!(check.explanation))),
+            ("categories_evaluated", Some(json!(check.categories))),
+            ("policies_evaluated", (!check.policies.is_empty()).then(|| json!(check.policies))),
+            ("mode", Some("enforce".into())),
+            ("findings", some(&check.findings)),
+            ("conditions", some(&conditions).filter(|_| verdict == Verdict::Conditions)),
+            ("expires_at", (verdict != Verdict::Denied).then(|| json!(after(LIFE)))),
+            ("next_check", reported.then(|| json!(after(REPORT_AFTER)))),
+            ("governance_context", check.governance_context.map(|token| json!(token))),
+        ])))
+    }
+
+    /// The token of the decision. What is not approved without conditions says so in a claim that
+    /// whoever reads it has to understand, so that nobody takes it for an approval.
+    fn attest(&self, work: &Work<'_>, check: &Check, until: Timestamp) -> Option<String> {
+        let publisher = work.publisher;
+        let issuer = &publisher.profile.endpoints.first()?.url;
+        let form = self.form;
+        let phase = match form.phase {
+            _ if form.payload.is_some() && form.planned_delivery.is_none() => "intent",
+            Some(phase) => phase.name(),
+            None if form.delivery_metrics.is_some() => Phase::Delivery.name(),
+            None => Phase::Purchase.name(),
+        };
+        // A token beyond the intent is for one buy, which only the seller can name.
+        if phase != "intent" && form.media_buy_id.is_none() {
+            return None;
+        }
+        let sellers = self.plan.approved_sellers.as_deref().unwrap_or_default();
+        let seller = match (&form.planned_delivery, &form.target_agent, sellers) {
+            (Some(_), _, _) => &form.caller,
+            (None, Some(seller), _) => seller,
+            (None, None, [only]) => only,
+            // Whoever asks a seller without naming another asks about buying there.
+            (None, None, _) => issuer,
+        };
+        let log = json!({"verdict": check.verdict, "findings": check.findings});
+        let log = Sha256::digest(canonical::to_string(&log));
+        let log: String = log.iter().map(|byte| format!("{byte:02x}")).collect();
+        let qualified = check.verdict != Verdict::Approved;
+        let claims = Value::Object(object([
+            ("iss", Some(json!(issuer))),
+            ("sub", Some(json!(form.plan_id))),
+            ("aud", Some(json!(seller))),
+            ("iat", Some(json!(work.ask.now.as_second()))),
+            ("exp", Some(json!(until.as_second()))),
+            ("jti", Some(json!(publisher.world.fresh_id("gov")))),
+            ("phase", Some(phase.into())),
+            ("caller", Some(json!(form.caller))),
+            ("check_id", Some(json!(check.check_id))),
+            (
+                "media_buy_id",
+                form.media_buy_id.as_ref().filter(|_| phase != "intent").map(|id| json!(id)),
+            ),
+            ("plan_hash", Some(json!(check.plan_hash))),
+            ("policy_decision_hash", Some(json!(log))),
+            ("verdict", qualified.then(|| json!(check.verdict))),
+        ]));
+        let critical: &[&str] = if qualified { &["verdict"] } else { &[] };
+        publisher.world.attest(&claims, critical).filter(|token| token.len() <= LONGEST)
+    }
+}

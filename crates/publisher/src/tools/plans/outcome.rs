@@ -1,0 +1,165 @@
+//! `report_plan_outcome`: what became of an action, so that its money counts.
+
+use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json::{Value, json};
+
+use super::decision::Finding;
+use super::history;
+use crate::forms::plans::{KeptPlan, ReportPlanOutcome};
+use crate::money::Amount;
+use crate::plan::{Check, Outcome, Plan, Reported, Verdict};
+use crate::refuse::{self, Refusal, Stop};
+use crate::reply::{Reply, object};
+use crate::shelf::{Kept, New, own_id};
+use crate::work::Work;
+
+pub(in crate::tools) fn perform(work: &Work<'_>, form: &ReportPlanOutcome) -> Result<Reply, Stop> {
+    let id = form.plan_id.as_str();
+    let reach = &work.admitted.reach;
+    let place = own_id(&reach.tenant, "", id);
+    let named = match &form.check_id {
+        Some(id) => Some(reach.find::<Check>(work.shelf, id)?),
+        None => None,
+    };
+    let kept = reach.require::<Plan>(work.shelf, &place, Code::PlanNotFound, Some("plan_id"))?;
+    let (checks, outcomes) = history(work, id)?;
+    let check = authorizing(form, named, &checks)?;
+    let check = check.as_ref();
+    complete(form)?;
+    let unread = || Fault::new("reading a plan", "it is not in the form that it has");
+    let plan = KeptPlan::read(&kept.thing.given.into()).ok_or_else(unread)?;
+    let total = plan.budget.as_ref().and_then(|budget| budget.total).unwrap_or(Amount::ZERO);
+    let committed = committed(form);
+    let action = check.map_or(&form.governance_context, |check| &check.action);
+    // What is reported again about an action takes the place of what was said before.
+    let others = outcomes.iter().filter(|kept| kept.thing.action != *action);
+    let before: Amount = others.map(|kept| kept.thing.committed).sum();
+    let all = before + committed;
+    let found = findings(form, check, committed, all > total);
+    let findings: Vec<Value> = found.iter().map(Finding::show).collect();
+    let purchase = form.purchase_type.clone().or_else(|| check.map(|it| it.purchase_type.clone()));
+    let outcome = Outcome {
+        outcome_id: work.publisher.world.fresh_id("out"),
+        action: action.clone(),
+        outcome: form.outcome,
+        purchase_type: purchase.unwrap_or_else(|| "media_buy".to_owned()),
+        committed,
+        seller_reference: form.seller_response.as_ref().and_then(|it| it.seller_reference.clone()),
+        findings,
+        governance_context: form.governance_context.clone(),
+    };
+    settle(work, &outcomes, &outcome)?;
+    let (owner, now) = (reach.tenant.as_str(), work.ask.now);
+    let new = New { id: &outcome.outcome_id, owner, account: None, state: id, now };
+    work.shelf.add(new, &outcome)?;
+    let money = form.outcome != Reported::Delivery;
+    let left = if all < total { total - all } else { Amount::ZERO };
+    let state = if outcome.findings.is_empty() { "accepted" } else { "findings" };
+    let body = object([
+        ("outcome_id", Some(json!(outcome.outcome_id))),
+        ("outcome_state", Some(state.into())),
+        ("committed_budget", money.then(|| json!(committed))),
+        ("findings", (state == "findings").then(|| json!(outcome.findings))),
+        ("plan_summary", money.then(|| json!({"total_committed": all, "budget_remaining": left}))),
+    ]);
+    Ok(Reply::completed("the outcome is noted", body.into()))
+}
+
+/// The check that authorized it: the one that is named, or the latest that issued the token. What was
+/// done without any is noted as well, because its money is spent.
+fn authorizing(
+    form: &ReportPlanOutcome,
+    named: Option<Option<Kept<Check>>>,
+    checks: &[Kept<Check>],
+) -> Result<Option<Check>, Stop> {
+    if let Some(found) = named {
+        // One of another plan is none of this one.
+        let found = found.filter(|check| check.record.state == form.plan_id);
+        let absent = || refuse::not_found(Code::ReferenceNotFound, None);
+        return Ok(Some(found.ok_or_else(absent)?.thing));
+    }
+    let token = Some(&form.governance_context);
+    let found = checks.iter().rev().find(|kept| kept.thing.governance_context.as_ref() == token);
+    Ok(found.map(|kept| kept.thing.clone()))
+}
+
+/// Each kind of report has the part that says what happened (`report_plan_outcome`, "Fields").
+fn complete(form: &ReportPlanOutcome) -> Result<(), Refusal> {
+    let missing = match form.outcome {
+        Reported::Completed if form.seller_response.is_none() => "seller_response",
+        Reported::Failed if form.error.is_none() => "error",
+        Reported::Delivery if form.delivery.is_none() => "delivery",
+        Reported::Completed | Reported::Failed | Reported::Delivery => return Ok(()),
+    };
+    let message = "this part says what happened, and is required for this outcome";
+    Err(refuse::invalid(missing, message).into())
+}
+
+/// What is committed by what the seller confirmed.
+fn committed(form: &ReportPlanOutcome) -> Amount {
+    let Some(response) =
+        form.seller_response.as_ref().filter(|_| form.outcome == Reported::Completed)
+    else {
+        return Amount::ZERO;
+    };
+    let packages = response.packages.iter().flatten();
+    let planned = response.planned_delivery.as_ref().and_then(|it| it.total_budget);
+    let summed: Amount = packages.filter_map(|package| package.budget).sum();
+    let summed = if summed == Amount::ZERO { planned.unwrap_or(summed) } else { summed };
+    response.committed_budget.unwrap_or(summed)
+}
+
+fn findings(
+    form: &ReportPlanOutcome,
+    check: Option<&Check>,
+    committed: Amount,
+    above: bool,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if form.outcome == Reported::Failed {
+        return found;
+    }
+    match check {
+        None => {
+            let text = "no check under this plan issued the token of this action";
+            found.push(Finding::new("authorization", text));
+        }
+        Some(check) if check.verdict == Verdict::Denied => {
+            let text = "the action was denied and done all the same";
+            found.push(Finding::new("authorization", text));
+        }
+        Some(check) => {
+            let approved = check.amount.filter(|amount| *amount != committed);
+            if let (Reported::Completed, Some(amount)) = (form.outcome, approved) {
+                let text = format!("{committed} is committed, and {amount} was checked");
+                found.push(Finding::warning("seller_verification", text));
+            }
+            let spent = form.delivery.as_ref().and_then(|delivered| delivered.spend);
+            if check.amount.zip(spent).is_some_and(|(amount, spent)| spent > amount) {
+                let text = "more was spent than was checked";
+                found.push(Finding::warning("budget_authority", text));
+            }
+        }
+    }
+    if above && form.outcome == Reported::Completed {
+        let text = "more is committed than the plan's budget";
+        found.push(Finding::new("budget_authority", text));
+    }
+    found
+}
+
+/// What was committed for the action before counts no longer, unless this says nothing of money.
+fn settle(work: &Work<'_>, known: &[Kept<Outcome>], new: &Outcome) -> Result<(), Fault> {
+    if new.outcome == Reported::Delivery {
+        return Ok(());
+    }
+    let same = known.iter().filter(|kept| kept.thing.action == new.action);
+    for kept in same.filter(|kept| kept.thing.committed != Amount::ZERO) {
+        let mut kept = kept.clone();
+        kept.thing.committed = Amount::ZERO;
+        work.shelf.change(&mut kept, work.ask.now)?;
+    }
+    Ok(())
+}
