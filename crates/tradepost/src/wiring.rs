@@ -154,9 +154,8 @@ struct Ground<'a> {
 
 fn sellers(dealers: Vec<Dealer>, ground: &Ground<'_>) -> Result<Vec<Arc<Seller>>, Fault> {
     let Ground { store, means, origin, deliveries, inventories } = *ground;
-    let open = |dealer| {
-        Seller::open(dealer, store, means, origin, deliveries, inventories).map(Arc::new)
-    };
+    let open =
+        |dealer| Seller::open(dealer, store, means, origin, deliveries, inventories).map(Arc::new);
     dealers.into_iter().map(open).collect()
 }
 

@@ -251,6 +251,9 @@ const fn added(tool: Tool) -> &'static [&'static str] {
         | Tool::LogEvent
         | Tool::SyncGovernance
         | Tool::SyncPlans
+        | Tool::ReportPlanOutcome
+        | Tool::GetPlanAuditLogs
+        | Tool::ValidatePropertyDelivery
         | Tool::GetSignals
         | Tool::ActivateSignal
         | Tool::SiGetOffering
