@@ -44,7 +44,7 @@ impl Snapshots {
         let write = || {
             super::create_private(&self.0)?;
             // Whoever reads sees the whole file or none. Two processes may write the same at once.
-            let half = self.0.join(format!("{name}.{}", std::process::id()));
+            let half = self.0.join(format!("{name}.{}", uuid::Uuid::new_v4()));
             let mut file =
                 File::options().write(true).create(true).truncate(true).mode(0o600).open(&half)?;
             let written = snapshot.parts().into_iter().try_for_each(|part| file.write_all(part));

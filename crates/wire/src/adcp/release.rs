@@ -59,6 +59,33 @@ const ROWS: &[Row] = &[
     row(Release::V3_0, &[Tool::CreateMediaBuy, Tool::UpdateMediaBuy], "valid_actions", ACTIONS),
     row(Release::V3_0, &[Tool::GetMediaBuys], "media_buys[].valid_actions", ACTIONS),
     row(Release::V3_0, &[Tool::CheckGovernance], "verdict", Change::Renamed("status")),
+    row(Release::V3_0, &[Tool::ReportPlanOutcome], "outcome_state", Change::Renamed("status")),
+    row(
+        Release::V3_0,
+        &[Tool::GetPlanAuditLogs],
+        "plans[].entries[].verdict",
+        Change::Renamed("status"),
+    ),
+    row(
+        Release::V3_0,
+        &[Tool::GetAdcpCapabilities],
+        "specialisms",
+        // Those of ours that it has (`enums/specialism.json`).
+        Change::Words {
+            known: &[
+                "sales-non-guaranteed",
+                "sales-guaranteed",
+                "sales-proposal-mode",
+                "governance-aware-seller",
+                "signal-owned",
+                "property-lists",
+                "governance-spend-authority",
+                "governance-delivery-monitor",
+                "signed-requests",
+            ],
+            made_of: &[],
+        },
+    ),
     row(Release::V3_0, &[Tool::ListCreatives], "creatives[].status", SUSPENDED),
     row(Release::V3_0, &[Tool::SyncCreatives], "creatives[].status", SUSPENDED),
     // There, a signal has its price with it.
@@ -245,13 +272,28 @@ const fn added(tool: Tool) -> &'static [&'static str] {
             "planned_delivery.proposal_id",
             "planned_delivery.proposal_terms_digest",
         ],
+        Tool::ReportPlanOutcome => &[
+            "delivery.cumulative_spend",
+            "delivery.currency",
+            "delivery.observation_id",
+            "delivery.observed_at",
+            "delivery.period_closed",
+            "delivery.seller_statement_digest",
+            "delivery.seller_statement_id",
+            "delivery.source",
+            "error.classification_source",
+            "error.details",
+            "error.ext",
+            "error.field",
+            "error.recovery",
+            "error.suggestion",
+        ],
         // The test controller knows its scenarios, and refuses others in words of its own.
         Tool::ComplyTestController
         | Tool::GetAdcpCapabilities
         | Tool::LogEvent
         | Tool::SyncGovernance
         | Tool::SyncPlans
-        | Tool::ReportPlanOutcome
         | Tool::GetPlanAuditLogs
         | Tool::ValidatePropertyDelivery
         | Tool::GetSignals
