@@ -90,7 +90,7 @@ impl Source {
 pub struct Feeds {
     store: Arc<Store>,
     clock: Clock,
-    sources: RwLock<Arc<[Source]>>,
+    sources: RwLock<Arc<[Arc<Source>]>>,
     /// What is known of the files in folders, by dealer and feed.
     watches: Mutex<BTreeMap<(String, String), Watch>>,
     /// Who looks after the feeds of which dealer at this moment.
@@ -140,7 +140,7 @@ impl Feeds {
         self.fresh.notified().await;
     }
 
-    fn sources(&self) -> Arc<[Source]> {
+    fn sources(&self) -> Arc<[Arc<Source>]> {
         Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -151,7 +151,7 @@ impl Feeds {
         loop {
             let seldom = looks % SELDOM == 0;
             looks = looks.wrapping_add(1);
-            for (dealer, sources) in self.by_dealer() {
+            for (dealer, sources) in self.by_dealer(seldom) {
                 let flag = self.flag(&dealer);
                 if flag.swap(true, Ordering::SeqCst) {
                     continue;
@@ -171,10 +171,12 @@ impl Feeds {
         }
     }
 
-    fn by_dealer(&self) -> BTreeMap<String, Vec<Source>> {
-        let mut all: BTreeMap<String, Vec<Source>> = BTreeMap::new();
-        for source in self.sources().iter() {
-            all.entry(source.id().to_owned()).or_default().push(source.clone());
+    /// The feeds to look after now: those in folders always, the others seldom.
+    fn by_dealer(&self, seldom: bool) -> BTreeMap<String, Vec<Arc<Source>>> {
+        let mut all: BTreeMap<String, Vec<Arc<Source>>> = BTreeMap::new();
+        let is_due = |source: &&Arc<Source>| seldom || matches!(source.feed.from, From::Folder(_));
+        for source in self.sources().iter().filter(is_due) {
+            all.entry(source.id().to_owned()).or_default().push(Arc::clone(source));
         }
         all
     }
@@ -184,16 +186,17 @@ impl Feeds {
         Arc::clone(busy.entry(dealer.to_owned()).or_default())
     }
 
-    async fn look_after(self: &Arc<Self>, source: Source, seldom: bool) {
+    async fn look_after(self: &Arc<Self>, source: Arc<Source>, seldom: bool) {
         let name = source.feed.name.clone();
         let dealer = source.id().to_owned();
-        let looked = match source.feed.from.clone() {
+        let looked = match &source.feed.from {
             From::Folder(folder) => {
-                let (feeds, source) = (Arc::clone(self), source.clone());
+                let (feeds, source, folder) =
+                    (Arc::clone(self), Arc::clone(&source), folder.clone());
                 let work = move || feeds.look_into(&source, &folder);
                 piece("looking into a folder", work).await.unwrap_or(Ok(()))
             }
-            From::Pull(pull) if seldom => self.ask(&source, &pull).await,
+            From::Pull(pull) if seldom => self.ask(&source, pull).await,
             From::Pull(_) | From::Upload { .. } => Ok(()),
         };
         if let Err(fault) = looked {
@@ -255,7 +258,7 @@ impl Feeds {
 
     async fn ask(
         self: &Arc<Self>,
-        source: &Source,
+        source: &Arc<Source>,
         pull: &crate::config::feeds::Pull,
     ) -> Result<(), Fault> {
         let (store, clock, name) =
@@ -268,7 +271,7 @@ impl Feeds {
             return Ok(());
         }
         let fetched = pull::fetch(pull, &state, clock.now()).await;
-        let (feeds, source) = (Arc::clone(self), source.clone());
+        let (feeds, source) = (Arc::clone(self), Arc::clone(source));
         let work = move || {
             let run = run::leased(&feeds.store, &feeds.clock, source.id(), || {
                 run::take_answer(&feeds.store, &feeds.clock, &source, fetched)
@@ -336,11 +339,11 @@ fn tell(run: &FeedRun) {
     }
 }
 
-fn sources(dealers: &[Dealer]) -> Result<Arc<[Source]>, Fault> {
+fn sources(dealers: &[Dealer]) -> Result<Arc<[Arc<Source>]>, Fault> {
     let mut all = Vec::new();
     for dealer in dealers {
         let sources = Source::of(dealer).map_err(|why| Fault::new("setting up a feed", why))?;
-        all.extend(sources);
+        all.extend(sources.into_iter().map(Arc::new));
     }
     Ok(all.into())
 }

@@ -52,7 +52,7 @@ async fn take(
     let (parts, body) = request.into_parts();
     // A host without feeds has nothing here, whoever asks.
     let sources = feeds.sources();
-    let of_agent = |source: &&Source| {
+    let of_agent = |source: &&Arc<Source>| {
         source.id() == agent.id() && matches!(source.feed.from, From::Upload { .. })
     };
     if !sources.iter().any(|source| of_agent(&source)) {
@@ -86,7 +86,7 @@ async fn permitted(desk: &Desk, agent: &SharedAgent, parts: &Parts) -> Result<()
 async fn upload(
     feeds: &Arc<Feeds>,
     desk: &Desk,
-    source: Source,
+    source: Arc<Source>,
     parts: &Parts,
     body: Body,
 ) -> Result<FeedRun, Refused> {
