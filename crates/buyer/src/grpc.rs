@@ -125,9 +125,11 @@ impl End {
     /// How long the agent asks us to wait, by its RetryInfo: seconds with a fraction, and an `s`.
     #[must_use]
     pub fn retry_delay(&self) -> Option<Duration> {
-        let error = self.as_error();
-        let details = error.get("details")?.as_array()?;
-        let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+        let delay = self
+            .listed()?
+            .as_array()?
+            .iter()
+            .find_map(|detail| detail.get("retryDelay")?.as_str())?;
         let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
         Duration::try_from_secs_f64(seconds).ok()
     }
@@ -135,14 +137,18 @@ impl End {
     /// As an error of the other bindings is: code, status, message and details.
     #[must_use]
     pub fn as_error(&self) -> Value {
-        let details = self.details.clone().and_then(Result::ok);
-        let details = details.and_then(|status| status.get("details").cloned());
         let status = self.status().map(Status::name);
         let mut error = json!({"code": self.number, "status": status, "message": self.message});
-        if let (Some(members), Some(details)) = (error.as_object_mut(), details) {
-            members.insert("details".to_owned(), details);
+        if let (Some(members), Some(details)) = (error.as_object_mut(), self.listed()) {
+            members.insert("details".to_owned(), details.clone());
         }
         error
+    }
+
+    /// The typed details, where they can be read: a list.
+    #[must_use]
+    pub fn listed(&self) -> Option<&Value> {
+        self.details.as_ref()?.as_ref().ok()?.get("details")
     }
 }
 

@@ -212,8 +212,13 @@ fn read_grpc(raw: &RawResponse<'_>, code: i32, message: &str) -> Option<Failure>
     }
     // Details that cannot be read are none: the status is a refusal all the same.
     let details = parse(raw.body).unwrap_or_default();
-    let by_status = |_| By::Grpc { code, message: beginning(message) };
-    Some(of_status(raw, message, &details, by_status))
+    Some(of_call(raw, (code, message), &details))
+}
+
+/// The no of a call that ended with this status, and with these details as a list.
+pub(crate) fn of_call(raw: &RawResponse<'_>, status: (i32, &str), details: &Value) -> Failure {
+    let (code, message) = status;
+    of_status(raw, message, details, |_| By::Grpc { code, message: beginning(message) })
 }
 
 fn read_text(raw: &RawResponse<'_>) -> Failure {

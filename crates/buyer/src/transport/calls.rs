@@ -113,13 +113,12 @@ impl Messages {
     }
 
     fn refused(&self, end: &End) -> Failure {
-        let error = end.as_error();
-        let details = error.get("details").cloned().unwrap_or_else(|| json!([]));
-        let details = details.to_string().into_bytes();
+        let details = end.listed().cloned().unwrap_or_else(|| json!([]));
+        let body = details.to_string();
         let code = i32::try_from(end.number).unwrap_or(i32::MAX);
-        let raw = self.raw(Via::Grpc { code, message: &end.message }, &details);
-        let failure = response::read(&raw);
-        failure.unwrap_or_else(|| self.garbled(Defect::Truncated))
+        let message = end.message.as_str();
+        let raw = self.raw(Via::Grpc { code, message }, body.as_bytes());
+        response::of_call(&raw, (code, message), &details)
     }
 
     fn raw<'a>(&self, via: Via<'a>, body: &'a [u8]) -> RawResponse<'a> {
