@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
+use serde::Serialize;
 use tradepost_dealer::import::Unit;
 use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::packed::{Bench, Dictionary, Packer, Unpacker};
@@ -18,9 +19,11 @@ use crate::sql::{Bind, Cell, Column, Connection, Read, Value, params};
 /// What a unit that is sold has for a status.
 const SOLD: &str = "sold";
 
-/// What a replacement of the inventory did, or would do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What a replacement of the inventory did, or would do. Programs read it as it stands here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Replacement {
+    /// Units on offer before.
+    pub before: usize,
     /// Units that are new on offer.
     pub added: usize,
     /// Units whose listing changed.
@@ -29,8 +32,6 @@ pub struct Replacement {
     pub unchanged: usize,
     /// Units that were on offer and are no longer in the feed, or are sold: now tombstones.
     pub removed: usize,
-    /// Units on offer before.
-    pub before: usize,
 }
 
 /// A unit as it is stored. `updated_at` stands beside the JSON, so that confirming a listing that

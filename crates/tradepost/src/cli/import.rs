@@ -307,13 +307,7 @@ fn document(changes: &[Change<'_>], unplaced: &Report, dry_run: bool, split: boo
         json!({
             "dealer": change.dealer_id,
             "dry_run": dry_run,
-            "inventory": {
-                "before": replacement.before,
-                "added": replacement.added,
-                "changed": replacement.changed,
-                "unchanged": replacement.unchanged,
-                "removed": replacement.removed,
-            },
+            "inventory": replacement,
             "report": change.feed.report,
         })
     };

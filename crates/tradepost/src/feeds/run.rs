@@ -190,16 +190,7 @@ fn with_the_others(
 }
 
 fn report(replacement: &Replacement, report: &Report) -> Value {
-    json!({
-        "inventory": {
-            "before": replacement.before,
-            "added": replacement.added,
-            "changed": replacement.changed,
-            "unchanged": replacement.unchanged,
-            "removed": replacement.removed,
-        },
-        "report": report,
-    })
+    json!({"inventory": replacement, "report": report})
 }
 
 /// Keeps a run.
