@@ -94,12 +94,8 @@ impl Evidence {
     pub fn caller_hash(&self) -> Hash {
         let mut hasher = Sha256::new();
         hasher.update(&self.salt);
-        for text in
-            [&self.principal, &self.address, self.user_agent.as_ref().unwrap_or(&String::new())]
-        {
-            hasher.update((text.len() as u64).to_be_bytes());
-            hasher.update(text);
-        }
+        let user_agent = self.user_agent.as_deref().unwrap_or_default();
+        add_texts(&mut hasher, &[&self.principal, &self.address, user_agent]);
         hasher.finalize().into()
     }
 
@@ -234,7 +230,7 @@ impl Checker {
 /// A hash as people write it.
 #[must_use]
 pub fn hex(hash: &Hash) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    tradepost_wire::format::hex(hash)
 }
 
 /// Reads a hash that [`hex`] wrote.
@@ -247,6 +243,14 @@ pub fn from_hex(text: &str) -> Option<Hash> {
     let byte = |at: usize| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..32).map(byte).collect();
     bytes?.try_into().ok()
+}
+
+/// Adds texts to what is hashed, each with its length, so that none can begin where another ends.
+pub(crate) fn add_texts(hasher: &mut Sha256, texts: &[&str]) {
+    for text in texts {
+        hasher.update((text.len() as u64).to_be_bytes());
+        hasher.update(text);
+    }
 }
 
 fn sha256(bytes: &[u8]) -> Hash {

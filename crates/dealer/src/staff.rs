@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::words;
 
-use crate::consent::{Hash, START, hex};
+use crate::consent::{Hash, START, add_texts, hex};
 
 words! {
     /// What somebody is for.
@@ -98,21 +98,17 @@ impl NewEntry {
         let mut hasher = Sha256::new();
         hasher.update(b"tradepost audit entry 1\n");
         let (seq, at) = (seq.to_string(), self.at.as_millisecond().to_string());
-        let optional = |text: &'_ Option<String>| text.clone().unwrap_or_default();
-        let (subject, detail) = (optional(&self.subject), optional(&self.detail));
-        for text in [
+        let texts = [
             &hex(previous),
             &self.chain,
             &seq,
             &at,
             &self.actor,
-            &self.deed.name().to_owned(),
-            &subject,
-            &detail,
-        ] {
-            hasher.update((text.len() as u64).to_be_bytes());
-            hasher.update(text);
-        }
+            self.deed.name(),
+            self.subject.as_deref().unwrap_or_default(),
+            self.detail.as_deref().unwrap_or_default(),
+        ];
+        add_texts(&mut hasher, &texts);
         hasher.finalize().into()
     }
 }

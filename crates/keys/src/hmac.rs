@@ -25,7 +25,7 @@ impl SharedKey {
     #[must_use]
     pub fn sign(&self, seconds: &str, body: &[u8]) -> String {
         let tag = hmac::sign(&self.0, &covered(seconds, body));
-        tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+        tradepost_wire::format::hex(tag.as_ref())
     }
 
     /// Whether the digits are of this body at this moment.

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::format::hex;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
 
@@ -131,15 +132,6 @@ impl<'a> Subscriber<'a> {
         let proven = json!([account_id, self.id, self.url, self.delivery_auth(), self.event_types]);
         hex(&Sha256::digest(canonical::to_string(&proven)))
     }
-}
-
-fn hex(digest: &[u8]) -> String {
-    use std::fmt::Write as _;
-    digest.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// What a tenant may do with an account: with one of another's, nothing without this; with one of

@@ -398,7 +398,7 @@ fn elsewhere() -> Whole {
 
 /// The first bytes of a fingerprint, as people compare them.
 fn short(digest: &Digest) -> String {
-    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    tradepost_wire::format::hex(digest.iter().take(6))
 }
 
 /// What a request was for, in the report.

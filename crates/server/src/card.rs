@@ -307,9 +307,5 @@ fn write(card: &impl Serialize) -> Vec<u8> {
 }
 
 fn hex_hash(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(bytes).iter().take(16).fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
+    tradepost_wire::format::hex(Sha256::digest(bytes).iter().take(16))
 }

@@ -54,7 +54,6 @@ impl Seal {
     }
 
     fn sign(&self, purpose: &[&str], text: &str) -> String {
-        use std::fmt::Write as _;
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             unreachable!("HMAC takes a key of any length")
         };
@@ -62,9 +61,6 @@ impl Seal {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
         }
-        mac.finalize().into_bytes().iter().take(16).fold(String::new(), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        })
+        tradepost_wire::format::hex(mac.finalize().into_bytes().iter().take(16))
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use tradepost_dealer::inventory::{Inventory, Snapshot};
 use tradepost_wire::fault::Fault;
+use tradepost_wire::format::hex;
 
 /// The folder's name in the data folder.
 const FOLDER: &str = "inventories";
@@ -38,8 +39,7 @@ impl Snapshots {
     /// That it cannot be written.
     pub(super) fn keep(&self, dealer_id: &str, snapshot: &Snapshot) -> Result<String, Fault> {
         let whose = Sha256::digest(dealer_id);
-        let whose: String = whose.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let name = format!("{whose}-{}", snapshot.name());
+        let name = format!("{}-{}", hex(whose.iter().take(8)), snapshot.name());
         let path = self.path(&name)?;
         let write = || {
             super::create_private(&self.0)?;

@@ -1,11 +1,23 @@
 //! The text formats of the published schemas, asserted where the schemas only note them, and how we write
-//! moments.
+//! moments and bytes.
 // C-14
+
+use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit, civil};
+
+/// Bytes as hexadecimal digits, in lower case.
+#[must_use]
+pub fn hex<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> String {
+    bytes.into_iter().fold(String::new(), |mut digits, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
 
 /// `^[A-HJ-NPR-Z0-9]{17}$`.
 #[must_use]

@@ -336,7 +336,7 @@ mod tests {
         use ring::hmac;
 
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
-        hmac::sign(&key, text.as_bytes()).as_ref().iter().map(|b| format!("{b:02x}")).collect()
+        tradepost_wire::format::hex(hmac::sign(&key, text.as_bytes()).as_ref())
     }
 
     #[test]

@@ -317,7 +317,7 @@ fn result_key(state: &str, document: &Value) -> String {
 }
 
 fn hash(text: &str) -> String {
-    sha256(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    tradepost_wire::format::hex(&sha256(text.as_bytes()))
 }
 
 /// What is kept of a task.

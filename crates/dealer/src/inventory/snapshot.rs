@@ -71,13 +71,7 @@ impl Snapshot {
     /// Its name: two of one name have the same content.
     #[must_use]
     pub fn name(&self) -> String {
-        use fmt::Write as _;
-        let mut name = String::with_capacity(2 * self.sum.len());
-        for byte in self.sum {
-            // Writing to a text does not fail.
-            let _ = write!(name, "{byte:02x}");
-        }
-        name
+        tradepost_wire::format::hex(&self.sum)
     }
 
     /// What stands before the payload, and the payload.

@@ -127,7 +127,7 @@ fn fresh(id: &str, terms: Terms, now: Timestamp) -> Audience {
 fn digests(members: &[forms::Member]) -> BTreeSet<String> {
     let digest = |member: &forms::Member| {
         let digest = Sha256::digest(member.external_id.as_bytes());
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        tradepost_wire::format::hex(digest.iter().take(16))
     };
     members.iter().map(digest).collect()
 }

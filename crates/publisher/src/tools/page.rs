@@ -63,7 +63,7 @@ pub(crate) fn sized<T>(
 /// A short digest: equal texts have equal ones.
 pub(crate) fn mark(text: &str) -> String {
     let digest = Sha256::digest(text);
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    tradepost_wire::format::hex(digest.iter().take(8))
 }
 
 /// What decides about a list: the members of a request that are not about pages or transport.

@@ -2,13 +2,14 @@
 //! the secret has 256 random bits, so that one round of SHA-256 is enough to keep it.
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
+use tradepost_wire::format::hex;
 
 use super::{ANONYMOUS, Denied, Principal};
 use crate::fault::Fault;
@@ -139,13 +140,6 @@ fn id_of(text: &str) -> Option<&str> {
 
 fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text).into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
 }
 
 #[cfg(test)]

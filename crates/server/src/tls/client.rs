@@ -1,7 +1,6 @@
 //! What a client's certificate says about the client. Whoever has one was verified: its chain ends
 //! at an authority of `client_ca`, and it was valid when the connection began.
 
-use std::fmt::Write as _;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -100,11 +99,7 @@ impl FromStr for Fingerprint {
 
 impl std::fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = self.0.iter().fold(String::new(), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        });
-        write!(f, "sha256:{digits}")
+        write!(f, "sha256:{}", tradepost_wire::format::hex(&self.0))
     }
 }
 

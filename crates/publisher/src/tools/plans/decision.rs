@@ -5,6 +5,7 @@ use sha2::{Digest as _, Sha256};
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
+use tradepost_wire::format::hex;
 use tradepost_wire::json::{Value, json};
 
 use crate::forms::plans::{CheckGovernance, KeptPlan, Phase};
@@ -251,7 +252,7 @@ impl Decision<'_> {
         };
         let log = json!({"verdict": check.verdict, "findings": check.findings});
         let log = Sha256::digest(canonical::to_string(&log));
-        let log: String = log.iter().map(|byte| format!("{byte:02x}")).collect();
+        let log = hex(&log);
         let qualified = check.verdict != Verdict::Approved;
         let claims = Value::Object(object([
             ("iss", Some(json!(issuer))),
