@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::adcp::{Standing, Tool};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Map;
 
@@ -17,14 +18,24 @@ use crate::work::Work;
 /// How the next request of a tenant for a tool has to be answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
-    /// `submitted` or `input-required`.
-    pub arm: String,
+    /// With what.
+    pub arm: Answer,
     /// The id that the task has to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// What to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+tradepost_wire::words! {
+    /// With what a request is answered that a sandbox was prepared for.
+    pub enum Answer {
+        /// A task that is carried out later.
+        Submitted = "submitted",
+        /// The question for what is missing.
+        InputRequired = "input-required",
+    }
 }
 
 impl Thing for Arm {
@@ -69,7 +80,8 @@ impl Arm {
         let task = Task::submitted(&task_id, ask);
         let record = record_id(owner, &task_id);
         let account = work.admitted.account_id();
-        let new = New { id: &record, owner, account, state: "submitted", now: ask.now };
+        let new =
+            New { id: &record, owner, account, state: Standing::Submitted.name(), now: ask.now };
         work.shelf.add(new, &task)?;
         let message = self.message.unwrap_or_else(|| "the seller is looking for it".to_owned());
         let body = Map::from_iter([("task_id".to_owned(), task_id.into())]);

@@ -3,8 +3,8 @@
 //! state machines, with the effects that it has when time decides: an approved buy is booked, and the
 //! notification that was asked for is queued.
 
-use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Error;
+use tradepost_wire::adcp::{Standing, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
@@ -15,7 +15,7 @@ use crate::creative::{self, Creative};
 use crate::publisher::Publisher;
 use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
 use crate::task::Task;
-use crate::task::end::{self, Office};
+use crate::task::end::Office;
 
 /// The longest reason, in characters: it stands in an error message.
 const MAX_REASON: usize = 500;
@@ -233,11 +233,13 @@ const fn creative_after(from: creative::Status, step: Step) -> Option<creative::
 }
 
 /// How a task stands after a step, if it can be taken.
-fn task_after(from: &str, step: Step) -> Option<&'static str> {
-    let open = end::is_open(from);
+fn task_after(task: &Task, step: Step) -> Option<Standing> {
+    let from = task.status;
     match step {
-        Step::Approve => (from == "submitted" || from == "completed").then_some("completed"),
-        Step::Decline => (open || from == "failed").then_some("failed"),
+        Step::Approve => {
+            matches!(from, Standing::Submitted | Standing::Completed).then_some(Standing::Completed)
+        }
+        Step::Decline => (task.is_open() || from == Standing::Failed).then_some(Standing::Failed),
         Step::Suspend | Step::Resume | Step::Close | Step::PaymentDue | Step::PaymentSettled => {
             None
         }
@@ -286,9 +288,10 @@ fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
 
 fn task(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     let mut kept = find::<Task>(office.shelf, decision, |task| &task.task_id)?;
-    let from = kept.thing.status.clone();
-    let to = task_after(&from, decision.step);
-    let to = to.ok_or_else(|| possible(&from, |step| task_after(&from, step)))?;
+    let from = kept.thing.status;
+    let name = |step| task_after(&kept.thing, step).map(Standing::name);
+    let to = task_after(&kept.thing, decision.step);
+    let to = to.ok_or_else(|| possible(from.name(), name))?;
     if from != to && decision.step == Step::Approve {
         let objections = office.consent(&mut kept)?;
         if !objections.is_empty() {
@@ -297,7 +300,7 @@ fn task(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     } else if from != to {
         office.decline(&mut kept, decision.reason.as_deref())?;
     }
-    Ok(moved(&from, to))
+    Ok(moved(from.name(), to.name()))
 }
 
 fn moved(before: &str, after: &str) -> Moved {

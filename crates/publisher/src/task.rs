@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::Release;
 use tradepost_wire::adcp::rules::typed::Typed as _;
+use tradepost_wire::adcp::{Standing, Tool};
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
 
@@ -23,8 +23,8 @@ pub struct Task {
     pub task_id: String,
     /// The tool that it came of (`create_media_buy`).
     pub task_type: String,
-    /// The word of its standing: `submitted`, `working`, `completed`, `failed`, `rejected`, `canceled`.
-    pub status: String,
+    /// How far it is.
+    pub status: Standing,
     /// What it is about, such as the id of the media buy that came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
@@ -155,6 +155,11 @@ impl Task {
     }
 
     /// A task that a request has become, which waits.
+    /// Whether it has not ended.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.status, Standing::Submitted | Standing::Working | Standing::InputRequired)
+    }
+
     pub(crate) fn submitted(task_id: &str, ask: &Ask) -> Self {
         let mut request = ask.arguments.clone();
         let push = request.swap_remove("push_notification_config");
@@ -163,7 +168,7 @@ impl Task {
         Self {
             task_id: task_id.to_owned(),
             task_type: ask.tool.to_string(),
-            status: "submitted".to_owned(),
+            status: Standing::Submitted,
             subject: None,
             draft: None,
             due_at: None,

@@ -2,9 +2,10 @@
 //! end is kept with the task, has its effect, and is announced, all in one transaction.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
 use tradepost_wire::adcp::release::translate;
+use tradepost_wire::adcp::{Standing, Tool};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -18,9 +19,6 @@ use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::reply::object;
 use crate::shelf::{Kept, Kind, New, Query, Shelf, own_id};
-
-/// The words of a task that has not ended.
-const OPEN: [&str; 3] = ["submitted", "working", "input-required"];
 
 /// What a buyer reads first whose buy was declined.
 const DECLINED: &str = "the seller has declined the buy";
@@ -51,14 +49,9 @@ pub fn record_id(owner: &str, task_id: &str) -> String {
     own_id(owner, "", task_id)
 }
 
-/// Whether a task with this word of its standing has not ended.
-pub(crate) fn is_open(status: &str) -> bool {
-    OPEN.contains(&status)
-}
-
 /// The ids of the records of tasks whose time has come.
 pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Fault> {
-    let query = Query { state: Some("submitted".to_owned()), ..Query::default() };
+    let query = Query { state: Some(Standing::Submitted.to_string()), ..Query::default() };
     let tasks = shelf.all::<Task>(&query)?.into_iter();
     let due = tasks.filter(|task| task.thing.due_at.is_some_and(|due| due <= now));
     Ok(due.map(|task| task.record.id).collect())
@@ -101,7 +94,7 @@ impl<'a> Office<'a> {
             return Ok(false);
         };
         let is_due = task.thing.due_at.is_some_and(|due| due <= self.now);
-        if task.thing.status != "submitted" || !is_due {
+        if task.thing.status != Standing::Submitted || !is_due {
             return Ok(false);
         }
         let Some(draft) = task.thing.draft.take() else {
@@ -153,7 +146,7 @@ impl<'a> Office<'a> {
         let Some(mut task) = self.shelf.find::<Task>(record)? else {
             return Ok(None);
         };
-        if !is_open(&task.thing.status) {
+        if !task.thing.is_open() {
             return Ok(Some(task.thing.result.as_ref() == Some(result)));
         }
         let errors = result.get("errors").map(Error::read_list).unwrap_or_default();
@@ -228,7 +221,7 @@ impl<'a> Office<'a> {
         };
         let account = account.as_ref().map(|account| &account.thing);
         let mut body = crate::buy::created(&kept, &actions, account, self.now);
-        body.insert("status".to_owned(), "completed".into());
+        body.insert("status".to_owned(), Standing::Completed.name().into());
         self.finish(task, End::Completed(body))
     }
 
@@ -264,17 +257,18 @@ impl<'a> Office<'a> {
     fn finish(&self, task: &mut Kept<Task>, end: End) -> Result<(), Fault> {
         let thing = &mut task.thing;
         let (status, message, result) = match end {
-            End::Completed(result) => ("completed", "the task is completed", result),
+            End::Completed(result) => (Standing::Completed, "the task is completed", result),
             End::Failed(errors) => {
                 let errors = json_of(&errors)?;
                 thing.errors = errors.as_array().cloned().unwrap_or_default();
                 let first = thing.errors.first().cloned().unwrap_or_default();
-                let failed = json!({"status": "failed", "adcp_error": first, "errors": errors});
+                let failed =
+                    json!({"status": Standing::Failed, "adcp_error": first, "errors": errors});
                 let failed = failed.as_object().cloned().unwrap_or_default();
-                ("failed", "the task has failed", failed)
+                (Standing::Failed, "the task has failed", failed)
             }
         };
-        thing.status = status.to_owned();
+        thing.status = status;
         thing.draft = None;
         thing.due_at = None;
         thing.completed_at = Some(self.now);
@@ -289,7 +283,7 @@ impl<'a> Office<'a> {
                 New { id: &id, owner: &record.owner, account, state: Notice::DUE, now: self.now };
             self.shelf.add(new, &notice)?;
         }
-        task.record.state = status.to_owned();
+        task.record.state = status.to_string();
         self.shelf.change(task, self.now)
     }
 

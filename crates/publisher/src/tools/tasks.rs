@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tradepost_wire::adcp::error::Code;
 use tradepost_wire::adcp::rules::typed;
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::page;
@@ -76,11 +77,11 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
     }
     tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
     let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut domains: BTreeMap<&str, u64> = BTreeMap::new();
     for kept in &tasks {
         *domains.entry(kept.thing.protocol()).or_default() += 1;
-        *counts.entry(kept.thing.status.clone()).or_default() += 1;
+        *counts.entry(kept.thing.status.name()).or_default() += 1;
     }
     let total = tasks.len();
     let page = page::of(tasks, form.pagination.as_ref(), "tasks")?;
@@ -116,7 +117,7 @@ fn fits(kept: &Kept<Task>, filters: &Filters) -> bool {
         (one.is_none() && many.is_none()) || words.any(|known| known == word)
     };
     let (created, updated) = (kept.record.created_at, kept.record.updated_at);
-    among(&filters.status, &filters.statuses, &task.status)
+    among(&filters.status, &filters.statuses, task.status.name())
         && among(&filters.task_type, &filters.task_types, &task.task_type)
         && among(&filters.protocol, &filters.protocols, task.protocol())
         && filters.created_after.is_none_or(|after| created > after)
@@ -139,7 +140,7 @@ fn sort(asked: Option<&Sort>, tasks: &mut [Kept<Task>]) -> (SortField, Direction
     let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
     let key = |kept: &Kept<Task>| match field {
         SortField::UpdatedAt => kept.record.updated_at.to_string(),
-        SortField::Status => kept.thing.status.clone(),
+        SortField::Status => kept.thing.status.to_string(),
         SortField::TaskType => kept.thing.task_type.clone(),
         SortField::CreatedAt => kept.record.created_at.to_string(),
         SortField::Protocol => kept.thing.protocol().to_owned(),

@@ -1,7 +1,7 @@
 //! Buys that wait for approval: the task, its end, the notification, `get_task_status` and `list_tasks`.
 
 use expect_test::expect;
-use tradepost_publisher::arm::Arm;
+use tradepost_publisher::arm::{Answer, Arm};
 use tradepost_publisher::catalogue::Terms;
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::task::end::{Office, record_id};
@@ -122,14 +122,13 @@ fn a_task_that_waits_for_a_person_ends_when_it_is_told_to() {
 fn a_sandbox_can_force_the_next_buy_to_wait() {
     let shop = Shop::new();
     let now = shop.desk.now;
-    let arm = |arm: &str| Arm {
-        arm: arm.to_owned(),
+    let arm = |arm| Arm {
+        arm,
         task_id: Some("task-of-a-test".to_owned()),
         message: Some("please wait".to_owned()),
     };
     let mut said = String::new();
-    for word in ["submitted", "input-required"] {
-        let arm = arm(word);
+    for arm in [Answer::Submitted, Answer::InputRequired].map(arm) {
         shop.desk.put(move |shelf| arm.set(shelf, "agent:acme", Tool::CreateMediaBuy, now));
         let answer = shop.create(json!({}));
         said.push_str(&format!("{answer}\n"));

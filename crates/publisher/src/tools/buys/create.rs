@@ -7,7 +7,7 @@ use tradepost_wire::json::{Map, Value};
 use super::Desk;
 use super::draft::{self, Draft};
 use super::governance::{self, Phase, Question};
-use crate::arm::Arm;
+use crate::arm::{Answer, Arm};
 use crate::buy::created;
 use crate::buy::{self, MediaBuy, action};
 use crate::catalogue::Product;
@@ -65,7 +65,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Resul
     commit(work, &draft.buy)?;
     let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, Tool::CreateMediaBuy)?;
     match arm {
-        Some(arm) if arm.arm == "input-required" => input_required(work, &draft.buy, &arm),
+        Some(arm) if arm.arm == Answer::InputRequired => input_required(work, &draft.buy, &arm),
         Some(arm) => submit(work, draft, Some(arm)),
         None if draft.products.iter().any(|product| product.terms.approval) => {
             submit(work, draft, None)

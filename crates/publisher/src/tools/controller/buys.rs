@@ -7,7 +7,7 @@ use tradepost_wire::json::{Map, Value, json};
 
 use super::{At, Done, Failed, need, taken};
 use crate::account::Account;
-use crate::arm::Arm;
+use crate::arm::{Answer, Arm};
 use crate::buy::force::{self, Forced};
 use crate::buy::{MediaBuy, Status};
 use crate::shelf::{Kept, Kind};
@@ -32,14 +32,17 @@ pub(super) fn status(at: &At<'_>) -> Result<Done, Failed> {
 /// `force_create_media_buy_arm` and its like: for the caller's next request for a tool.
 pub(super) fn arm(at: &At<'_>, tool: Tool) -> Result<Done, Failed> {
     let (task_id, message) = (at.params.task_id.clone(), at.params.message.clone());
-    let arm = Arm { arm: need("arm", &at.params.arm)?.to_owned(), task_id, message };
-    if arm.arm == "submitted" && arm.task_id.is_none() {
+    let arm = Answer::from_name(need("arm", &at.params.arm)?);
+    let arm =
+        arm.ok_or(Failed::InvalidParams("params.arm is submitted or input-required".into()))?;
+    let arm = Arm { arm, task_id, message };
+    if arm.arm == Answer::Submitted && arm.task_id.is_none() {
         return Err(Failed::InvalidParams("params.task_id is missing".into()));
     }
     arm.set(at.work.shelf, at.tenant(), tool, at.work.ask.now)?;
     let mut forced = json!({"arm": arm.arm});
     // A task is named only where one is made.
-    let task = arm.task_id.filter(|_| arm.arm == "submitted");
+    let task = arm.task_id.filter(|_| arm.arm == Answer::Submitted);
     if let (Some(task), Some(members)) = (task, forced.as_object_mut()) {
         members.insert("task_id".to_owned(), task.into());
     }
@@ -53,14 +56,14 @@ pub(super) fn task(at: &At<'_>) -> Result<Done, Failed> {
     let result = at.params.result.as_ref().and_then(Value::as_object).unwrap_or(&none);
     let place = record_id(at.tenant(), id);
     let task = work.admitted.reach.find::<Task>(work.shelf, &place)?.ok_or(Failed::NotFound)?;
-    let before = task.thing.status;
+    let before = task.thing.status.to_string();
     let office = Office { publisher: work.publisher, shelf: work.shelf, now: work.ask.now };
     match office.force(&place, result)? {
         None => Err(Failed::NotFound),
         Some(false) => Err(Failed::InvalidTransition(before)),
         Some(true) => {
             let after = work.shelf.find::<Task>(&place)?.ok_or(Failed::NotFound)?;
-            Ok(Done::Moved { before, after: after.thing.status })
+            Ok(Done::Moved { before, after: after.thing.status.to_string() })
         }
     }
 }
