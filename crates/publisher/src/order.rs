@@ -15,7 +15,6 @@ use tradepost_wire::json::{Map, Value};
 
 use crate::admit::{self, Admitted, Phase};
 use crate::ask::Ask;
-use crate::forms::Request;
 use crate::idempotency::Key;
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
@@ -24,6 +23,7 @@ use crate::shelf::{Kind, Query, Shelf};
 use crate::task::Notice;
 use crate::task::end::{self, Office};
 use crate::tools;
+use crate::tools::Request;
 use crate::version;
 use crate::work::{Prepared, Work};
 use crate::world::Lane;
@@ -196,7 +196,7 @@ impl Publisher {
                 .admit(&ask.caller.tenant(), Lane::Insert)
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
-        let prepared = tools::prepare(self, ask, &request, &admitted).await?;
+        let prepared = request.prepare(self, ask, &admitted).await?;
         if !ask.keeps(self.profile.sandbox) {
             return self.vault.look(|shelf| self.work(ask, &request, *admitted, &prepared, shelf));
         }

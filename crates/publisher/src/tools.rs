@@ -7,8 +7,7 @@ use tradepost_wire::json::Value;
 use crate::admit::Admitted;
 use crate::arm::Arm;
 use crate::ask::Ask;
-use crate::forms::Request;
-use crate::forms::products::UncheckedVersions;
+use crate::forms::{self, products::UncheckedVersions};
 use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::Reply;
@@ -31,51 +30,86 @@ mod sessions;
 mod signals;
 mod tasks;
 
-/// Finds out outside what a tool needs. `admitted` is what held a moment ago.
-pub(crate) async fn prepare(
-    publisher: &Publisher,
-    ask: &Ask,
-    request: &Request,
-    admitted: &Admitted,
-) -> Result<Prepared, Stop> {
-    match request {
-        Request::GetProducts(_) => products::prepare(publisher).await,
-        Request::CreateMediaBuy(form) => {
-            buys::prepare_purchase(publisher, ask, form, admitted).await
+/// Declares the tools: the request of each as a form, and who does its work; with `after`, who finds out
+/// before that what it needs from outside.
+macro_rules! tools {
+    ($($tool:ident($form:ty) => $perform:path $(, after $prepare:path)?;)+) => {
+        /// A request that its tool's rules accepted.
+        #[derive(Debug, Clone)]
+        pub(crate) enum Request { $($tool(Box<$form>)),+ }
+
+        impl Request {
+            /// Reads the arguments of a tool. That they cannot be read is a fault of ours, unless
+            /// nobody has checked them.
+            pub(crate) fn read(tool: Tool, arguments: &Value) -> Option<Self> {
+                match tool {
+                    $(Tool::$tool => <$form>::read(arguments).map(|it| Self::$tool(Box::new(it)))),+
+                }
+            }
+
+            /// Finds out outside what the tool needs. `admitted` is what held a moment ago.
+            pub(crate) async fn prepare(
+                &self,
+                publisher: &Publisher,
+                ask: &Ask,
+                admitted: &Admitted,
+            ) -> Result<Prepared, Stop> {
+                $($(if let Self::$tool(form) = self {
+                    return $prepare(publisher, ask, form, admitted).await;
+                })?)+
+                Ok(Prepared::default())
+            }
+
+            fn perform(&self, work: &Work<'_>) -> Result<Reply, Stop> {
+                match self { $(Self::$tool(form) => $perform(work, form)),+ }
+            }
         }
-        Request::SyncAccounts(form) => accounts::prepare(publisher, form, admitted).await,
-        Request::UpdateMediaBuy(form) => buys::prepare_change(publisher, ask, form, admitted).await,
-        Request::GetAdcpCapabilities(_)
-        | Request::ListCreativeFormats(_)
-        | Request::GetMediaBuys(_)
-        | Request::GetMediaBuyDelivery(_)
-        | Request::SyncCreatives(_)
-        | Request::ListCreatives(_)
-        | Request::SyncAudiences(_)
-        | Request::SyncEventSources(_)
-        | Request::LogEvent(_)
-        | Request::ListAccounts(_)
-        | Request::SyncGovernance(_)
-        | Request::SyncPlans(_)
-        | Request::CheckGovernance(_)
-        | Request::ReportPlanOutcome(_)
-        | Request::GetPlanAuditLogs(_)
-        | Request::GetSignals(_)
-        | Request::ActivateSignal(_)
-        | Request::SiGetOffering(_)
-        | Request::SiInitiateSession(_)
-        | Request::SiSendMessage(_)
-        | Request::SiTerminateSession(_)
-        | Request::CreatePropertyList(_)
-        | Request::GetPropertyList(_)
-        | Request::ListPropertyLists(_)
-        | Request::UpdatePropertyList(_)
-        | Request::DeletePropertyList(_)
-        | Request::ValidatePropertyDelivery(_)
-        | Request::GetTaskStatus(_)
-        | Request::ListTasks(_)
-        | Request::ComplyTestController(_) => Ok(Prepared::default()),
-    }
+
+        /// Where the form of a tool asks for what its rules do not guarantee.
+        #[cfg(test)]
+        fn misfits() -> Vec<String> {
+            use tradepost_wire::adcp::rules::typed::misfits;
+            let found = [$(misfits::<$form>(Tool::$tool.request())),+];
+            found.into_iter().flatten().collect()
+        }
+    };
+}
+
+tools! {
+    GetAdcpCapabilities(forms::products::GetCapabilities) => capabilities::perform;
+    GetProducts(forms::products::GetProducts) => products::perform, after products::prepare;
+    ListCreativeFormats(forms::creatives::ListCreativeFormats) => formats::perform;
+    CreateMediaBuy(forms::buys::CreateMediaBuy) => buys::create, after buys::prepare_purchase;
+    UpdateMediaBuy(forms::buys::UpdateMediaBuy) => buys::update, after buys::prepare_change;
+    GetMediaBuys(forms::buys::GetMediaBuys) => buys::list;
+    GetMediaBuyDelivery(forms::buys::GetMediaBuyDelivery) => delivery::perform;
+    SyncCreatives(forms::creatives::SyncCreatives) => creatives::sync;
+    ListCreatives(forms::creatives::ListCreatives) => creatives::list;
+    SyncAudiences(forms::audiences::SyncAudiences) => audiences::perform;
+    SyncEventSources(forms::audiences::SyncEventSources) => events::sync_sources;
+    LogEvent(forms::audiences::LogEvent) => events::log;
+    SyncAccounts(forms::accounts::SyncAccounts) => accounts::sync_accounts, after accounts::prepare;
+    ListAccounts(forms::accounts::ListAccounts) => accounts::list_accounts;
+    SyncGovernance(forms::accounts::SyncGovernance) => accounts::sync_governance;
+    SyncPlans(forms::plans::SyncPlans) => plans::sync;
+    CheckGovernance(forms::plans::CheckGovernance) => plans::check;
+    ReportPlanOutcome(forms::plans::ReportPlanOutcome) => plans::report;
+    GetPlanAuditLogs(forms::plans::GetPlanAuditLogs) => plans::audit;
+    GetSignals(forms::signals::GetSignals) => signals::find;
+    ActivateSignal(forms::signals::ActivateSignal) => signals::activate;
+    SiGetOffering(forms::sessions::GetOffering) => sessions::show;
+    SiInitiateSession(forms::sessions::InitiateSession) => sessions::initiate;
+    SiSendMessage(forms::sessions::SendMessage) => sessions::send;
+    SiTerminateSession(forms::sessions::TerminateSession) => sessions::terminate;
+    CreatePropertyList(forms::properties::CreatePropertyList) => properties::create;
+    GetPropertyList(forms::properties::GetPropertyList) => properties::get;
+    ListPropertyLists(forms::properties::ListPropertyLists) => properties::list;
+    UpdatePropertyList(forms::properties::UpdatePropertyList) => properties::update;
+    DeletePropertyList(forms::properties::DeletePropertyList) => properties::delete;
+    ValidatePropertyDelivery(forms::properties::ValidatePropertyDelivery) => properties::validate;
+    GetTaskStatus(forms::tasks::GetTaskStatus) => tasks::status;
+    ListTasks(forms::tasks::ListTasks) => tasks::list;
+    ComplyTestController(forms::controller::Comply) => controller::perform;
 }
 
 /// The rules that name a code of their own for what the schema would refuse otherwise.
@@ -110,40 +144,43 @@ pub(crate) fn perform(work: &Work<'_>, request: &Request) -> Result<Reply, Stop>
     {
         return arm.submit(work);
     }
-    match request {
-        Request::GetAdcpCapabilities(form) => capabilities::perform(work, form),
-        Request::GetProducts(form) => products::perform(work, form),
-        Request::ListCreativeFormats(form) => formats::perform(work, form),
-        Request::CreateMediaBuy(form) => buys::create(work, form),
-        Request::UpdateMediaBuy(form) => buys::update(work, form),
-        Request::GetMediaBuys(form) => buys::list(work, form),
-        Request::GetMediaBuyDelivery(form) => delivery::perform(work, form),
-        Request::SyncCreatives(form) => creatives::sync(work, form),
-        Request::ListCreatives(form) => creatives::list(work, form),
-        Request::SyncAudiences(form) => audiences::perform(work, form),
-        Request::SyncEventSources(form) => events::sync_sources(work, form),
-        Request::LogEvent(form) => events::log(work, form),
-        Request::SyncAccounts(form) => accounts::sync_accounts(work, form),
-        Request::ListAccounts(form) => accounts::list_accounts(work, form),
-        Request::SyncGovernance(form) => accounts::sync_governance(work, form),
-        Request::SyncPlans(form) => plans::sync(work, form),
-        Request::CheckGovernance(form) => plans::check(work, form),
-        Request::ReportPlanOutcome(form) => plans::report(work, form),
-        Request::GetPlanAuditLogs(form) => plans::audit(work, form),
-        Request::GetSignals(form) => signals::find(work, form),
-        Request::ActivateSignal(form) => signals::activate(work, form),
-        Request::SiGetOffering(form) => sessions::show(work, form),
-        Request::SiInitiateSession(form) => sessions::initiate(work, form),
-        Request::SiSendMessage(form) => sessions::send(work, form),
-        Request::SiTerminateSession(form) => sessions::terminate(work, form),
-        Request::CreatePropertyList(form) => properties::create(work, form),
-        Request::GetPropertyList(form) => properties::get(work, form),
-        Request::ListPropertyLists(form) => properties::list(work, form),
-        Request::UpdatePropertyList(form) => properties::update(work, form),
-        Request::DeletePropertyList(form) => properties::delete(work, form),
-        Request::ValidatePropertyDelivery(form) => properties::validate(work, form),
-        Request::GetTaskStatus(form) => tasks::status(work, form),
-        Request::ListTasks(form) => tasks::list(work, form),
-        Request::ComplyTestController(form) => controller::perform(work, form),
+    request.perform(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::misfits;
+
+    /// Reading a form only takes what the rules have seen to. The exceptions are read as if they could
+    /// be anything: members that only the text of AdCP or older senders have, terms that are refused
+    /// wherever they are sent, and the payload, which is the request of whatever tool.
+    #[test]
+    fn forms_ask_for_nothing_that_the_rules_do_not_guarantee() {
+        expect![[r#"
+            media-buy/create-media-buy-request.governance_context: is not in the rules
+            media-buy/create-media-buy-request.packages[].targeting_overlay.signal_targeting_groups.groups[].signals[].signal_id: is not in the rules
+            media-buy/create-media-buy-request.packages[].targeting_overlay.signal_targeting[].signal_agent_segment_id: is not in the rules
+            media-buy/update-media-buy-request.packages[].targeting_overlay.signal_targeting_groups.groups[].signals[].signal_id: is not in the rules
+            media-buy/update-media-buy-request.packages[].targeting_overlay.signal_targeting[].signal_agent_segment_id: is not in the rules
+            media-buy/update-media-buy-request.packages[].measurement_terms: is not in the rules
+            media-buy/update-media-buy-request.packages[].performance_standards: is not in the rules
+            media-buy/update-media-buy-request.packages[].committed_metrics: is not in the rules
+            media-buy/update-media-buy-request.new_packages[].targeting_overlay.signal_targeting_groups.groups[].signals[].signal_id: is not in the rules
+            media-buy/update-media-buy-request.new_packages[].targeting_overlay.signal_targeting[].signal_agent_segment_id: is not in the rules
+            media-buy/update-media-buy-request.governance_context: is not in the rules
+            media-buy/log-event-request.events[].custom_data.order_total: is not in the rules
+            governance/check-governance-request.payload.total_budget: is not in the rules
+            governance/check-governance-request.payload.currency: is not in the rules
+            governance/check-governance-request.payload.packages: is not in the rules
+            governance/check-governance-request.payload.countries: is not in the rules
+            governance/check-governance-request.payload.channels: is not in the rules
+            governance/check-governance-request.payload.start_time: is not in the rules
+            governance/check-governance-request.payload.end_time: is not in the rules
+            governance/check-governance-request.target_agent: is not in the rules
+            governance/check-governance-request.media_buy_id: is not in the rules
+            governance/check-governance-request.ext.human_approval: is not in the rules
+            property/create-property-list-request.webhook_url: is not in the rules"#]].assert_eq(&misfits().join("\n"));
     }
 }

@@ -15,7 +15,7 @@ pub mod tool;
 pub mod webhook;
 
 pub use answer::Answer;
-pub use tool::Tool;
+pub use tool::{Need, Tool};
 
 /// The release of AdCP that is spoken, at release precision (`adcp_version`).
 pub const VERSION: &str = "3.1";

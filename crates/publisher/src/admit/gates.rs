@@ -2,8 +2,8 @@
 //! stands (`G-*`), what the caller may do (`R-*`), how the account stands. Who asks them, and in
 //! which order, is in [`admit`](super).
 
-use tradepost_wire::adcp::Tool;
 use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::{Need, Tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -199,57 +199,12 @@ fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
     refused
 }
 
-/// What a task needs an account for (Accounts, "Operations by Account Status").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// To know about it.
-    Know,
-    /// To look at what was bought and made.
-    Look,
-    /// To find something new.
-    Discover,
-    /// To change what is there.
-    Manage,
-    /// To spend.
-    Spend,
-}
-
-fn use_of(tool: Tool, arguments: &Map) -> Use {
-    match tool {
-        Tool::GetAdcpCapabilities
-        | Tool::ListCreativeFormats
-        | Tool::SyncAccounts
-        | Tool::ListAccounts
-        | Tool::ComplyTestController => Use::Know,
-        Tool::GetMediaBuys
-        | Tool::GetMediaBuyDelivery
-        | Tool::ListCreatives
-        | Tool::CheckGovernance
-        | Tool::GetPlanAuditLogs
-        | Tool::ValidatePropertyDelivery
-        | Tool::GetPropertyList
-        | Tool::ListPropertyLists
-        | Tool::GetTaskStatus
-        | Tool::ListTasks => Use::Look,
-        Tool::GetProducts | Tool::GetSignals | Tool::SiGetOffering => Use::Discover,
-        // More packages are more spend.
-        Tool::UpdateMediaBuy if arguments.contains_key("new_packages") => Use::Spend,
-        Tool::UpdateMediaBuy
-        | Tool::SyncCreatives
-        | Tool::SyncAudiences
-        | Tool::SyncEventSources
-        | Tool::LogEvent
-        | Tool::SyncGovernance
-        | Tool::SyncPlans
-        | Tool::ReportPlanOutcome
-        | Tool::SiInitiateSession
-        | Tool::SiSendMessage
-        | Tool::SiTerminateSession
-        | Tool::CreatePropertyList
-        | Tool::UpdatePropertyList
-        | Tool::DeletePropertyList => Use::Manage,
-        Tool::CreateMediaBuy | Tool::ActivateSignal => Use::Spend,
+/// What a request needs an account for: more packages are more spend.
+fn need_of(tool: Tool, arguments: &Map) -> Need {
+    if tool == Tool::UpdateMediaBuy && arguments.contains_key("new_packages") {
+        return Need::Spend;
     }
+    tool.need()
 }
 
 /// Whether an account that stands like this can be used for a task. `field` is the member that
@@ -260,26 +215,26 @@ pub(crate) fn status(
     account: &Account,
     field: &str,
 ) -> Result<(), Stop> {
-    let wanted = use_of(tool, arguments);
+    let wanted = need_of(tool, arguments);
     match (account.status, wanted) {
         (Status::Active, _)
-        | (_, Use::Know)
-        | (Status::PaymentRequired, Use::Look | Use::Discover | Use::Manage)
-        | (Status::Suspended, Use::Look) => Ok(()),
-        (Status::PendingApproval, Use::Look | Use::Discover | Use::Manage | Use::Spend) => {
+        | (_, Need::Know)
+        | (Status::PaymentRequired, Need::Look | Need::Discover | Need::Manage)
+        | (Status::Suspended, Need::Look) => Ok(()),
+        (Status::PendingApproval, Need::Look | Need::Discover | Need::Manage | Need::Spend) => {
             Err(setup_required(account).into())
         }
-        (Status::PaymentRequired, Use::Spend) => {
+        (Status::PaymentRequired, Need::Spend) => {
             let message = "the account has an outstanding balance; the buyer has to settle it";
             Err(refuse::error(Code::AccountPaymentRequired, message).into())
         }
-        (Status::Suspended, Use::Discover | Use::Manage | Use::Spend) => {
+        (Status::Suspended, Need::Discover | Need::Manage | Need::Spend) => {
             let message = "the account is suspended; a person has to settle it with the seller";
             Err(refuse::error(Code::AccountSuspended, message).into())
         }
         (
             Status::Rejected | Status::Closed,
-            Use::Look | Use::Discover | Use::Manage | Use::Spend,
+            Need::Look | Need::Discover | Need::Manage | Need::Spend,
         ) => Err(refuse::not_found(Code::AccountNotFound, Some(field)).into()),
     }
 }

@@ -8,6 +8,8 @@ use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Value, json};
 
 use super::page;
+use crate::admit::Admitted;
+use crate::ask::Ask;
 use crate::catalogue::{Product, words};
 use crate::forms::products::{
     Action, Brand, GetProducts, Mode, Scope, UncheckedEntry, UncheckedRefine,
@@ -94,7 +96,12 @@ pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop
 }
 
 /// Finds out outside what these tools need before they can work.
-pub(super) async fn prepare(publisher: &Publisher) -> Result<Prepared, Stop> {
+pub(super) async fn prepare(
+    publisher: &Publisher,
+    _: &Ask,
+    _: &GetProducts,
+    _: &Admitted,
+) -> Result<Prepared, Stop> {
     Ok(Prepared { supply: Some(supply::ask(publisher).await?), ..Prepared::default() })
 }
 

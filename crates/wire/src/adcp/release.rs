@@ -151,9 +151,10 @@ pub fn translate(tool: Tool, release: Release, body: &mut Map) {
 const OF_ACCOUNTS: &[&str] = &["account.currency", "account.operator_unit", "account.timezone"];
 
 /// What 3.2 adds to a tool's requests and this publisher does not do.
-const fn added(tool: Tool) -> &'static [&'static str] {
-    match tool {
-        Tool::GetProducts => &[
+const ADDED: &[(Tool, &[&str])] = &[
+    (
+        Tool::GetProducts,
+        &[
             "acceptance_context",
             "media_buy_frequency_cap",
             "required_media_buy_support",
@@ -165,13 +166,19 @@ const fn added(tool: Tool) -> &'static [&'static str] {
             "filters.format_option_refs",
             "filters.pricing_structures",
         ],
-        Tool::ListCreativeFormats => &[
+    ),
+    (
+        Tool::ListCreativeFormats,
+        &[
             "account",
             "format_ids[].pixel_ratio",
             "input_format_ids[].pixel_ratio",
             "output_format_ids[].pixel_ratio",
         ],
-        Tool::CreateMediaBuy => &[
+    ),
+    (
+        Tool::CreateMediaBuy,
+        &[
             "bidding",
             "budget_allocation",
             "budget_cap_timezone",
@@ -187,7 +194,10 @@ const fn added(tool: Tool) -> &'static [&'static str] {
             "packages[].daily_budget_cap",
             "packages[].min_spend_target",
         ],
-        Tool::UpdateMediaBuy => &[
+    ),
+    (
+        Tool::UpdateMediaBuy,
+        &[
             "bidding",
             "budget_allocation",
             "budget_cap_timezone",
@@ -206,8 +216,11 @@ const fn added(tool: Tool) -> &'static [&'static str] {
             "new_packages[].daily_budget_cap",
             "new_packages[].min_spend_target",
         ],
-        Tool::GetMediaBuys => &["indicator_types"],
-        Tool::GetMediaBuyDelivery => &[
+    ),
+    (Tool::GetMediaBuys, &["indicator_types"]),
+    (
+        Tool::GetMediaBuyDelivery,
+        &[
             "pagination",
             "reporting_revision_id",
             "requested_metrics",
@@ -224,7 +237,10 @@ const fn added(tool: Tool) -> &'static [&'static str] {
             "reporting_dimensions.property",
             "reporting_dimensions.spot",
         ],
-        Tool::SyncCreatives => &[
+    ),
+    (
+        Tool::SyncCreatives,
+        &[
             "assignment_operations",
             "creatives[].component_assets",
             "creatives[].localization",
@@ -232,16 +248,22 @@ const fn added(tool: Tool) -> &'static [&'static str] {
             "creatives[].revision_id",
             "creatives[].rights",
         ],
-        Tool::ListCreatives => &[
+    ),
+    (
+        Tool::ListCreatives,
+        &[
             "assignment_limit",
             "assignment_projection",
             "filters.asset_types",
             "filters.format_kinds",
             "filters.indicator_types",
         ],
-        Tool::SyncAudiences => &["audiences[].source"],
-        Tool::SyncEventSources => &["event_sources[].value_currencies"],
-        Tool::SyncAccounts => &[
+    ),
+    (Tool::SyncAudiences, &["audiences[].source"]),
+    (Tool::SyncEventSources, &["event_sources[].value_currencies"]),
+    (
+        Tool::SyncAccounts,
+        &[
             "accounts[].currency",
             "accounts[].destination_billing_entity",
             "accounts[].operator_identity",
@@ -250,8 +272,11 @@ const fn added(tool: Tool) -> &'static [&'static str] {
             "accounts[].revision",
             "accounts[].timezone",
         ],
-        Tool::ListAccounts => &["include_webhook_activity", "webhook_activity_limit"],
-        Tool::CheckGovernance => &[
+    ),
+    (Tool::ListAccounts, &["include_webhook_activity", "webhook_activity_limit"]),
+    (
+        Tool::CheckGovernance,
+        &[
             "consultation_context",
             "execution_commitment",
             "proposal",
@@ -272,7 +297,10 @@ const fn added(tool: Tool) -> &'static [&'static str] {
             "planned_delivery.proposal_id",
             "planned_delivery.proposal_terms_digest",
         ],
-        Tool::ReportPlanOutcome => &[
+    ),
+    (
+        Tool::ReportPlanOutcome,
+        &[
             "delivery.cumulative_spend",
             "delivery.currency",
             "delivery.observation_id",
@@ -288,28 +316,11 @@ const fn added(tool: Tool) -> &'static [&'static str] {
             "error.recovery",
             "error.suggestion",
         ],
-        // The test controller knows its scenarios, and refuses others in words of its own.
-        Tool::ComplyTestController
-        | Tool::GetAdcpCapabilities
-        | Tool::LogEvent
-        | Tool::SyncGovernance
-        | Tool::SyncPlans
-        | Tool::GetPlanAuditLogs
-        | Tool::ValidatePropertyDelivery
-        | Tool::GetSignals
-        | Tool::ActivateSignal
-        | Tool::SiGetOffering
-        | Tool::SiInitiateSession
-        | Tool::SiSendMessage
-        | Tool::SiTerminateSession
-        | Tool::CreatePropertyList
-        | Tool::GetPropertyList
-        | Tool::ListPropertyLists
-        | Tool::UpdatePropertyList
-        | Tool::DeletePropertyList
-        | Tool::GetTaskStatus
-        | Tool::ListTasks => &[],
-    }
+    ),
+];
+
+fn added(tool: Tool) -> &'static [&'static str] {
+    ADDED.iter().find(|(with, _)| *with == tool).map_or(&[], |(_, places)| places)
 }
 
 /// Where a request has what its release has added and this publisher does not do, as JSON Pointers. Of

@@ -7,6 +7,7 @@ use tradepost_wire::json::{Value, json};
 use super::notifications;
 use crate::account::{Account, Subscriber};
 use crate::admit::Admitted;
+use crate::ask::Ask;
 use crate::forms::accounts::{AccountRow, NotificationConfig, SyncAccounts};
 use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
@@ -21,6 +22,7 @@ const MOST: usize = 32;
 /// Asks the addresses that a request makes active and that have not shown before that they want it.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
+    _: &Ask,
     form: &SyncAccounts,
     admitted: &Admitted,
 ) -> Result<Prepared, Stop> {
