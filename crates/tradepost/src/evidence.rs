@@ -33,7 +33,7 @@ const DATA: (&str, &str) = ("<script type=\"application/json\" id=\"data\">", "<
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
 color:#1b1f24;background:#fff}h1{font-size:1.5rem}h2{font-size:1.15rem;border-bottom:1px solid #ccd;\
 padding-bottom:.2rem;margin-top:2rem}dl{margin:.3rem 0}dl>div{display:grid;grid-template-columns:12rem 1fr;\
-gap:1rem;padding:.1rem 0}dt{color:#555}dd{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}\
+gap:1rem;padding:.1rem 0}dl>div.wide{display:block}div.wide>dd{padding-left:1rem}dt{color:#555}dd{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}\
 ol{padding-left:1.4rem}li{border-left:3px solid #dde;padding-left:.8rem;margin:.6rem 0}\
 code{font-size:.85em;overflow-wrap:anywhere}blockquote{margin:.3rem 0;padding:.6rem 1rem;background:#f4f6f8;\
 white-space:pre-wrap}@media(max-width:40rem){dl>div{grid-template-columns:1fr;gap:0}}\
@@ -108,13 +108,17 @@ fn consent(proof: &Proof) -> Value {
     let record = &proof.record;
     let kept = proof.kept.as_ref();
     let sent = kept.map(|kept| {
+        // As it came; where it is no text, in base64.
+        let text = std::str::from_utf8(&kept.body).ok();
+        let encoded = || ::base64::engine::general_purpose::STANDARD.encode(&kept.body);
         json!({
             "consent": proof.payload.as_ref().and_then(|payload| payload.get("consent")),
             "sent_by": kept.principal,
             "address": kept.address,
             "user_agent": kept.user_agent,
+            "body": text,
+            "body_base64": text.is_none().then(encoded),
             "salt": tradepost_wire::format::hex(&kept.salt),
-            "body_base64": ::base64::engine::general_purpose::STANDARD.encode(&kept.body),
         })
     });
     json!({
@@ -227,7 +231,7 @@ pub fn page(title: &str, document: &Value) -> String {
         let Some(value) = document.get(member) else { continue };
         let _ = write!(out, "<section>\n<h2>{heading}</h2>\n");
         show(&mut out, member, value);
-        out.push_str("</section>\n");
+        out.push_str("\n</section>\n");
     }
     let _ = writeln!(
         out,
@@ -259,30 +263,37 @@ fn show(out: &mut String, name: &str, value: &Value) {
         }
         Value::String(text) => out.push_str(&escape(text)),
         Value::Array(items) if items.is_empty() => out.push_str("none"),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            let words: Vec<_> = items.iter().filter_map(Value::as_str).map(escape).collect();
+            out.push_str(&words.join(", "));
+        }
         Value::Array(items) => {
-            out.push_str("<ol>\n");
+            out.push_str("<ol>");
             for item in items {
                 out.push_str("<li>");
                 show(out, name, item);
-                out.push_str("</li>\n");
+                out.push_str("</li>");
             }
-            out.push_str("</ol>\n");
+            out.push_str("</ol>");
         }
         Value::Object(members) => {
-            out.push_str("<dl>\n");
+            out.push_str("<dl>");
             for (name, value) in members {
                 let label = escape(&name.replace('_', " "));
-                let _ = write!(out, "<div><dt>{label}</dt><dd>");
+                let is_wide = value.is_object()
+                    || value.as_array().is_some_and(|it| it.iter().any(Value::is_object));
+                let class = if is_wide { " class=\"wide\"" } else { "" };
+                let _ = write!(out, "<div{class}><dt>{label}</dt><dd>");
                 show(out, name, value);
-                out.push_str("</dd></div>\n");
+                out.push_str("</dd></div>");
             }
-            out.push_str("</dl>\n");
+            out.push_str("</dl>");
         }
     }
 }
 
 fn is_for_machines(name: &str) -> bool {
-    ["hash", "head", "salt"].contains(&name)
+    ["hash", "head", "salt", "body"].contains(&name)
         || ["_sha256", "_hash", "_base64", "_id"].iter().any(|end| name.ends_with(end))
 }
 
@@ -428,7 +439,10 @@ fn check_consent(
         address: text("address"),
         user_agent: sent.get("user_agent").and_then(Value::as_str).map(ToOwned::to_owned),
         salt: bytes_of_hex(&text("salt")).unwrap_or_default(),
-        body: base64(&text("body_base64")).unwrap_or_default(),
+        body: match sent.get("body").and_then(Value::as_str) {
+            Some(body) => body.as_bytes().to_vec(),
+            None => base64(&text("body_base64")).unwrap_or_default(),
+        },
     };
     if record.body != Some(kept.body_hash()) {
         fault("the bytes as sent are not those of its hash");

@@ -12,7 +12,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::leads::word;
-use super::privacy::{ADDRESS, BODY, PAYLOAD, USER_AGENT};
+use super::privacy::{ADDRESS, BODY, PAYLOAD, SALT, USER_AGENT};
 use super::{Database, Transaction};
 use crate::Proof;
 use crate::privacy::{Of, Unopened};
@@ -96,6 +96,8 @@ impl Transaction<'_> {
         let agent = evidence.user_agent.as_ref();
         let agent = agent.map(|text| vault.seal(&Of::evidence(USER_AGENT, dealer_id, seq), text));
         let body = vault.seal_bytes(&Of::evidence(BODY, dealer_id, seq), &evidence.body)?;
+        // With it addresses could be tried against the hash.
+        let salt = vault.seal_bytes(&Of::evidence(SALT, dealer_id, seq), &evidence.salt)?;
         self.0.execute(
             "writing the evidence of a consent",
             "INSERT INTO consent_evidence
@@ -109,7 +111,7 @@ impl Transaction<'_> {
                 network.map(|network| vault.blind(network)),
                 i64::try_from(size).unwrap_or(i64::MAX),
                 agent.transpose()?,
-                evidence.salt,
+                salt.as_ref(),
                 body.as_ref(),
                 vault.key(),
             ],
@@ -454,7 +456,7 @@ fn evidence(
         principal: row.get::<Option<String>>(12)?.unwrap_or_default(),
         address: address.unwrap_or_default(),
         user_agent: row.opened_if_any(9, key.as_deref(), &of(USER_AGENT))?,
-        salt: row.get(10)?,
+        salt: row.opened_bytes(10, key.as_deref(), &of(SALT))?.unwrap_or_default(),
         body,
     }))
 }

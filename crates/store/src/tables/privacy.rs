@@ -29,6 +29,8 @@ pub(super) const ADDRESS: &str = "lead_submissions.address";
 pub(super) const USER_AGENT: &str = "consent_evidence.user_agent";
 /// The same.
 pub(super) const BODY: &str = "consent_evidence.body";
+/// The same.
+pub(super) const SALT: &str = "consent_evidence.salt";
 /// What of a note is sealed.
 pub(super) const NOTE: &str = "lead_notes.text";
 /// What of an idempotency key is sealed.
@@ -182,7 +184,7 @@ impl Transaction<'_> {
         let rows = self.0.all(
             "reading what is to be sealed anew",
             &format!(
-                "SELECT submission, dealer_id, seq, sealed_by, network, user_agent, body
+                "SELECT submission, dealer_id, seq, sealed_by, network, user_agent, body, salt
                  FROM consent_evidence WHERE submission > $1 AND sealed_by IS DISTINCT FROM $2
                  ORDER BY submission LIMIT $3{}",
                 self.0.for_update()
@@ -191,22 +193,30 @@ impl Transaction<'_> {
             |row| {
                 let (dealer, seq): (String, i64) = (row.get(1)?, row.get(2)?);
                 let by: Option<String> = row.get(3)?;
-                let agent_of = Of::evidence(USER_AGENT, &dealer, seq);
-                let body_of = Of::evidence(BODY, &dealer, seq);
-                let agent = row.opened_if_any(5, by.as_deref(), &agent_of)?;
-                let body = row.opened_bytes(6, by.as_deref(), &body_of)?.unwrap_or_default();
+                let of = |column| Of::evidence(column, &dealer, seq);
+                let agent = row.opened_if_any(5, by.as_deref(), &of(USER_AGENT))?;
+                let body = row.opened_bytes(6, by.as_deref(), &of(BODY))?.unwrap_or_default();
+                let salt = row.opened_bytes(7, by.as_deref(), &of(SALT))?.unwrap_or_default();
                 let network: Option<String> = row.get(4)?;
-                Ok((row.get::<i64>(0)?, network, (agent_of, agent), (body_of, body)))
+                Ok((row.get::<i64>(0)?, (dealer, seq), network, agent, [body, salt]))
             },
         )?;
-        for (submission, network, (agent_of, agent), (body_of, body)) in &rows {
-            let agent = agent.as_ref().map(|text| vault.seal(agent_of, text)).transpose()?;
+        for (submission, (dealer, seq), network, agent, [body, salt]) in &rows {
+            let of = |column| Of::evidence(column, dealer, *seq);
+            let agent = agent.as_ref().map(|text| vault.seal(&of(USER_AGENT), text)).transpose()?;
             let network = network.as_ref().map(|network| self.blinded(network));
             self.0.execute(
                 "sealing evidence anew",
-                "UPDATE consent_evidence SET network = $2, user_agent = $3, body = $4,
-                     sealed_by = $5 WHERE submission = $1",
-                params![submission, network, agent, vault.seal_bytes(body_of, body)?.as_ref(), key],
+                "UPDATE consent_evidence SET network = $2, user_agent = $3, body = $4, salt = $5,
+                     sealed_by = $6 WHERE submission = $1",
+                params![
+                    submission,
+                    network,
+                    agent,
+                    vault.seal_bytes(&of(BODY), body)?.as_ref(),
+                    vault.seal_bytes(&of(SALT), salt)?.as_ref(),
+                    key
+                ],
             )?;
         }
         Ok(done(&rows, |(submission, ..)| *submission, after))

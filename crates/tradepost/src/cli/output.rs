@@ -153,10 +153,8 @@ pub fn save(file: Option<&Path>, bytes: &[u8], output: Output) -> Result<(), Fai
     // The file is private from its first moment, and nothing is ever overwritten.
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(bytes)).map_err(|error| {
-        let why = match error.kind() {
-            ErrorKind::AlreadyExists => "it exists already".to_owned(),
-            kind => kind.to_string(),
-        };
+        let is_there = error.kind() == ErrorKind::AlreadyExists;
+        let why = if is_there { "it exists already".to_owned() } else { error.kind().to_string() };
         Failure::usage(format!("cannot write {name}: {why}")).hint("name another file")
     })
 }

@@ -153,7 +153,12 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
     let known = store.sealing().map_err(|fault| Failure::fault(&fault))?.keys;
     // A server that was started without the key could not read what is encrypted by it.
     let is_new = !known.contains(&first) && place.database(None, context)?.is_none();
-    let _lock = is_new.then(|| lock(place)).transpose()?;
+    let in_use = |failure: Failure| {
+        failure.hint(
+            "start the server again with the new key in the first line, or stop it while this runs",
+        )
+    };
+    let _lock = is_new.then(|| lock(place)).transpose().map_err(in_use)?;
     // It was opened without beginning anything.
     drop(store);
     let store = place.open_to_begin(context)?;

@@ -146,7 +146,7 @@ fn evidence_is_checked_without_a_database_and_every_change_of_it_shows() {
         ("You may call me.&lt;", "You may not call me.&lt;", "what the page shows"),
         ("127.0.0.1", "192.0.2.1", "who sent it"),
         ("You may call me.", "You may not call me.", "the consent is not"),
-        ("\"body_base64\":\"", "\"body_base64\":\"AAAA", "the bytes as sent"),
+        ("\"body\":\"{", "\"body\":\" {", "the bytes as sent"),
         ("\"actor\":\"cli:ana\"", "\"actor\":\"cli:eve\"", "entry 1 of the record"),
         (&ada, "lead_of_somebody_else", "its hash does not fit"),
     ] {

@@ -120,7 +120,7 @@ fn stopped_anywhere(open: impl Fn() -> Store) {
         store.rekey(|_| {}).unwrap();
         let sealing = store.sealing().unwrap();
         let first = keys(key).ids()[0].to_owned();
-        assert_eq!(sealing.keys, [first.clone()]);
+        assert_eq!(sealing.keys, std::slice::from_ref(&first));
         assert!(sealing.rows.iter().all(|(by, _)| by.as_ref() == Some(&first)), "{sealing:?}");
     }
 }
