@@ -74,7 +74,7 @@ impl ConsentRecord {
 }
 
 /// How a lead came: what proves its consent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// The caller's credential, or `anonymous`.
     pub principal: String,

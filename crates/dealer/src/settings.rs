@@ -104,6 +104,8 @@ pub struct LeadPolicy {
     pub proposed_times: usize,
     /// For how long a lead is kept after its last change; for ever when `None`.
     pub retention: Option<SignedDuration>,
+    /// Whether that holds also for a lead that a destination is still to be told of.
+    pub erase_undelivered: bool,
     /// How many bytes of leads are kept of one network address in a day, of callers without
     /// credentials.
     pub daily_bytes_per_address: u64,
@@ -187,6 +189,7 @@ impl Default for LeadPolicy {
             strict_appointments: false,                       // C-20
             proposed_times: 3,
             retention: None,
+            erase_undelivered: false,
             daily_bytes_per_address: 4 << 20,
             confirmations: Confirmations::default(),
             velocity: Velocity::default(),

@@ -61,6 +61,18 @@ words! {
         ConsentRevoked = "consent_revoked",
         /// Erased what a lead said about its customer.
         LeadErased = "lead_erased",
+        /// Was shown a list of leads.
+        LeadsListed = "leads_listed",
+        /// Took a lead away in a file.
+        LeadExported = "lead_exported",
+        /// Took the evidence of a lead's consent away; the detail is the hash of the file's content.
+        EvidenceTaken = "evidence_taken",
+        /// Brought a lead to a destination, which took it.
+        LeadDelivered = "lead_delivered",
+        /// Had everything personal encrypted by another key.
+        KeyChanged = "key_changed",
+        /// Took a record away in a file.
+        RecordExported = "record_exported",
         /// Let somebody in from now on.
         MemberAdded = "member_added",
         /// Gave somebody another password.
@@ -78,7 +90,7 @@ pub struct NewEntry {
     pub chain: String,
     /// When, to the millisecond.
     pub at: Timestamp,
-    /// Who: a member's name, or `command line`.
+    /// Who: a member's name, `cli:` with a user of the machine, or a part of the server itself.
     pub actor: String,
     /// What.
     pub deed: Deed,
@@ -90,6 +102,12 @@ pub struct NewEntry {
 
 /// The record of what concerns all dealers of a process.
 pub const EVERYBODY: &str = "*";
+
+/// Who erases leads that were kept long enough.
+pub const RETENTION: &str = "retention";
+
+/// Who brings leads to their destinations.
+pub const DELIVERY: &str = "delivery";
 
 impl NewEntry {
     /// The hash of the entry with this number after the one with the hash `previous`.
@@ -154,6 +172,13 @@ impl RecordCheck {
             self.faults.push(entry.seq);
         }
         self.head = entry.hash;
+    }
+
+    /// Takes an entry that cannot be read, with its number and its hash.
+    pub fn take_unread(&mut self, seq: i64, hash: Hash) {
+        self.entries += 1;
+        self.faults.push(seq);
+        self.head = hash;
     }
 }
 

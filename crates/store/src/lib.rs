@@ -23,10 +23,12 @@ use tradepost_wire::fault::Fault;
 mod agents;
 mod counts;
 mod deliveries;
+mod erasure;
 mod feeds;
 mod health;
 pub mod inbox;
 mod postgres;
+pub mod privacy;
 mod snapshots;
 mod sql;
 mod sqlite;
@@ -34,9 +36,11 @@ pub mod staff;
 mod tables;
 mod writer;
 
+pub use erasure::Proof;
 pub use health::{NotReady, Trouble};
 pub use postgres::DatabaseUrl;
-use sql::Connection;
+use privacy::Vault;
+use sql::{Connection, Link};
 use tables::Database;
 pub use tables::Transaction;
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
@@ -47,9 +51,6 @@ pub use tradepost_server::tasks::log::{
     Entry, EntryKind, Owner, PushBusy, PushKept, PushPlace, PushTarget, TaskFilter, TaskLog,
     TaskRow,
 };
-
-/// How many old leads are erased in one transaction.
-const ERASED_AT_ONCE: u32 = 100;
 
 /// The database's name in the data folder.
 const FILE: &str = "tradepost.sqlite";
@@ -74,6 +75,8 @@ pub struct Store {
     health: Arc<health::Health>,
     /// Beside a file; who shares a server reads the rows.
     snapshots: Option<snapshots::Snapshots>,
+    /// What seals personal data.
+    vault: Arc<Vault>,
 }
 
 /// Connections for reading; whoever comes takes one that is free, or waits.
@@ -133,21 +136,31 @@ impl Store {
         let path = directory.join(FILE);
         restrict(&path).map_err(Fault::on("creating the database"))?;
         let connection = sqlite::open(&path, schema)?;
+        let vault = Arc::new(Vault::default());
         let reader = || {
-            let connection = sqlite::open(&path, sqlite::Schema::Keep)?;
-            Ok(Readers::of(vec![Connection::Sqlite(connection)]))
+            let link = Link::Sqlite(sqlite::open(&path, sqlite::Schema::Keep)?);
+            Ok(Readers::of(vec![Connection::new(link, Arc::clone(&vault))]))
         };
         let (readers, key_readers, shelf_readers) = (reader()?, reader()?, reader()?);
         let health = Arc::new(health::Health::of(Some(&path)));
-        let writer = writer::Writer::of_file(connection, Arc::clone(&health))?;
-        let snapshots = Some(snapshots::Snapshots::of(directory));
-        Ok(Self { writer, readers, key_readers, shelf_readers, courier: None, health, snapshots })
+        let writer = writer::Writer::of_file(connection, Arc::clone(&health), &vault)?;
+        Ok(Self {
+            writer,
+            readers,
+            key_readers,
+            shelf_readers,
+            courier: None,
+            health,
+            snapshots: Some(snapshots::Snapshots::of(directory)),
+            vault,
+        })
     }
 
     fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, Fault> {
         let server = postgres::Server::at(url.clone())?;
         postgres::prepare(&server.session(), schema)?;
-        let session = |_| Connection::Postgres(server.session());
+        let vault = Arc::new(Vault::default());
+        let session = |_| Connection::new(Link::Postgres(server.session()), Arc::clone(&vault));
         let sessions = |count| (0..count).map(session).collect::<Vec<_>>();
         let health = Arc::new(health::Health::of(None));
         let writer = writer::Writer::of_server(session(0), sessions(WRITERS), &health)?;
@@ -160,6 +173,7 @@ impl Store {
             courier: Some(readers(1)),
             health,
             snapshots: None,
+            vault: Arc::clone(&vault),
         })
     }
 
@@ -229,9 +243,9 @@ impl Store {
         job: impl FnOnce(&Database) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let Some(courier) = &self.courier else { return self.read(job) };
-        courier.any(|database| match &database.0 {
-            Connection::Postgres(session) if !session.is_chosen()? => Ok(T::default()),
-            Connection::Postgres(_) | Connection::Sqlite(_) => job(database),
+        courier.any(|database| match &database.0.link {
+            Link::Postgres(session) if !session.is_chosen()? => Ok(T::default()),
+            Link::Postgres(_) | Link::Sqlite(_) => job(database),
         })
     }
 
@@ -482,53 +496,6 @@ impl Store {
     /// When the database fails.
     pub fn revoke_consent(&self, lead_id: String, now: Timestamp) -> Result<bool, Fault> {
         self.write_blocking(move |tx| tx.revoke_consent(&lead_id, now))
-    }
-
-    /// Erases what is kept of a customer, known by `email:…` or `phone:…`. Returns the leads.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn erase_customer(
-        &self,
-        dealer_id: Option<&str>,
-        contact: &str,
-        now: Timestamp,
-    ) -> Result<Vec<String>, Fault> {
-        let leads = self.read(|db| db.leads_of_contact(dealer_id, contact))?;
-        self.erase(leads, now)
-    }
-
-    /// Erases a dealer's leads that have not changed since a moment, a limited number at once.
-    /// Returns how many.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn erase_old_leads(
-        &self,
-        dealer_id: &str,
-        unchanged_since: Timestamp,
-        now: Timestamp,
-    ) -> Result<usize, Fault> {
-        let leads =
-            self.read(|db| db.leads_unchanged_since(dealer_id, unchanged_since, ERASED_AT_ONCE))?;
-        Ok(self.erase(leads, now)?.len())
-    }
-
-    fn erase(&self, leads: Vec<String>, now: Timestamp) -> Result<Vec<String>, Fault> {
-        if leads.is_empty() {
-            return Ok(leads);
-        }
-        let erased = self.write_blocking(move |tx| {
-            let mut erased = Vec::with_capacity(leads.len());
-            for lead_id in &leads {
-                if tx.erase_lead(lead_id, now)? {
-                    erased.push(lead_id.clone());
-                }
-            }
-            Ok(erased)
-        })?;
-        self.read(|db| db.0.empty_log())?;
-        Ok(erased)
     }
 
     /// Looks through the chains of consents: of every dealer, or of one.

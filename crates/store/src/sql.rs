@@ -4,11 +4,13 @@
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
 use super::postgres::Session;
+use super::privacy::{Of, Vault};
 use super::sqlite;
 
 /// Why a row could not be read.
@@ -17,9 +19,17 @@ pub(crate) type Unread = Box<dyn Error + Send + Sync>;
 /// Something that was read of a row.
 pub(crate) type Read<T> = Result<T, Unread>;
 
-/// A connection to a database. It is one thread's at a time.
+/// A connection to a database, with the keys of what is sealed in it. It is one thread's at a time.
 #[derive(Debug)]
-pub(crate) enum Connection {
+pub(crate) struct Connection {
+    /// The connection itself.
+    pub(crate) link: Link,
+    vault: Arc<Vault>,
+}
+
+/// Whereto a connection leads.
+#[derive(Debug)]
+pub(crate) enum Link {
     /// To a file.
     Sqlite(rusqlite::Connection),
     /// To a server.
@@ -27,6 +37,16 @@ pub(crate) enum Connection {
 }
 
 impl Connection {
+    /// A connection for what these keys seal.
+    pub(crate) const fn new(link: Link, vault: Arc<Vault>) -> Self {
+        Self { link, vault }
+    }
+
+    /// What seals personal data, and opens it.
+    pub(crate) fn vault(&self) -> &Vault {
+        &self.vault
+    }
+
     /// Runs a statement; how many rows it has changed.
     pub(crate) fn execute(
         &self,
@@ -34,11 +54,11 @@ impl Connection {
         sql: &str,
         values: &[Value<'_>],
     ) -> Result<usize, Fault> {
-        match self {
-            Self::Sqlite(connection) => {
+        match &self.link {
+            Link::Sqlite(connection) => {
                 sqlite::execute(connection, sql, values).map_err(Fault::on(what))
             }
-            Self::Postgres(session) => session.execute(what, sql, values),
+            Link::Postgres(session) => session.execute(what, sql, values),
         }
     }
 
@@ -94,13 +114,14 @@ impl Connection {
         values: &[Value<'_>],
         mut take: impl FnMut(&Row<'_>) -> Read<bool>,
     ) -> Result<(), Fault> {
-        match self {
-            Self::Sqlite(connection) => {
-                sqlite::each(connection, sql, values, take).map_err(Fault::on(what))
+        match &self.link {
+            Link::Sqlite(connection) => {
+                sqlite::each(connection, &self.vault, sql, values, take).map_err(Fault::on(what))
             }
-            Self::Postgres(session) => {
+            Link::Postgres(session) => {
                 for row in &session.query(what, sql, values)? {
-                    if !take(&Row::Postgres(row)).map_err(Fault::on(what))? {
+                    let row = Row::new(Cells::Postgres(row), &self.vault);
+                    if !take(&row).map_err(Fault::on(what))? {
                         break;
                     }
                 }
@@ -113,58 +134,58 @@ impl Connection {
     /// agent, and keeps others waiting until the transaction ends. SQLite has one writer at a time
     /// anyway.
     pub(crate) fn lock(&self, tenant: &str) -> Result<(), Fault> {
-        match self {
-            Self::Sqlite(_) => Ok(()),
-            Self::Postgres(session) => session.lock(tenant),
+        match &self.link {
+            Link::Sqlite(_) => Ok(()),
+            Link::Postgres(session) => session.lock(tenant),
         }
     }
 
     /// Has something read in one consistent state.
     pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), Fault> {
-        match self {
-            Self::Sqlite(connection) => sqlite::snapshot(connection, read),
-            Self::Postgres(session) => session.snapshot(read),
+        match &self.link {
+            Link::Sqlite(connection) => sqlite::snapshot(connection, read),
+            Link::Postgres(session) => session.snapshot(read),
         }
     }
 
     /// Whether other processes may be doing the same as this one.
     pub(crate) const fn is_shared(&self) -> bool {
-        match self {
-            Self::Sqlite(_) => false,
-            Self::Postgres(_) => true,
+        match &self.link {
+            Link::Sqlite(_) => false,
+            Link::Postgres(_) => true,
         }
     }
 
     /// Sees to it that nothing of what was erased lies about any longer than it has to.
     pub(crate) fn empty_log(&self) -> Result<(), Fault> {
-        match self {
-            Self::Sqlite(connection) => sqlite::empty_log(connection),
-            Self::Postgres(_) => Ok(()),
+        match &self.link {
+            Link::Sqlite(connection) => sqlite::empty_log(connection),
+            Link::Postgres(_) => Ok(()),
         }
     }
 
     /// Behind a query: the rows that it finds stay as they are until the transaction ends.
     pub(crate) const fn for_update(&self) -> &'static str {
-        match self {
-            Self::Sqlite(_) => "",
-            Self::Postgres(_) => " FOR UPDATE",
+        match &self.link {
+            Link::Sqlite(_) => "",
+            Link::Postgres(_) => " FOR UPDATE",
         }
     }
 
     /// A query for the elements of a JSON array, which is the value with this number.
     pub(crate) fn elements(&self, value: u8, kind: &'static str) -> String {
-        let each = match self {
-            Self::Sqlite(_) => format!("json_each(${value})"),
-            Self::Postgres(_) => format!("json_array_elements_text(CAST(${value} AS JSON))"),
+        let each = match &self.link {
+            Link::Sqlite(_) => format!("json_each(${value})"),
+            Link::Postgres(_) => format!("json_array_elements_text(CAST(${value} AS JSON))"),
         };
         format!("SELECT CAST(value AS {kind}) FROM {each}")
     }
 
     /// Behind a table: the index that has to be used. PostgreSQL takes no advice.
     pub(crate) fn indexed_by(&self, index: &str) -> String {
-        match self {
-            Self::Sqlite(_) => format!("INDEXED BY {index}"),
-            Self::Postgres(_) => String::new(),
+        match &self.link {
+            Link::Sqlite(_) => format!("INDEXED BY {index}"),
+            Link::Postgres(_) => String::new(),
         }
     }
 }
@@ -295,20 +316,62 @@ impl<T: Bind + ?Sized> Bind for &T {
     }
 }
 
-/// A row that was found.
-pub(crate) enum Row<'r> {
+/// A row that was found, with the keys of what is sealed in it.
+pub(crate) struct Row<'r> {
+    cells: Cells<'r>,
+    vault: &'r Vault,
+}
+
+/// Where the row was found.
+pub(crate) enum Cells<'r> {
     /// By SQLite.
     Sqlite(&'r rusqlite::Row<'r>),
     /// By PostgreSQL.
     Postgres(&'r tokio_postgres::Row),
 }
 
+impl<'r> Row<'r> {
+    /// A row with what opens it.
+    pub(crate) const fn new(cells: Cells<'r>, vault: &'r Vault) -> Self {
+        Self { cells, vault }
+    }
+}
+
 impl Row<'_> {
+    /// The text in a column, opened when `key` says by which key it is sealed; `of` is what it
+    /// belongs to.
+    pub(crate) fn opened(&self, column: usize, key: Option<&str>, of: &Of) -> Read<String> {
+        let text: String = self.get(column)?;
+        Ok(self.vault.open(key, of, text)?)
+    }
+
+    /// The same for a column that may be empty.
+    pub(crate) fn opened_if_any(
+        &self,
+        column: usize,
+        key: Option<&str>,
+        of: &Of,
+    ) -> Read<Option<String>> {
+        let text: Option<String> = self.get(column)?;
+        Ok(text.map(|text| self.vault.open(key, of, text)).transpose()?)
+    }
+
+    /// The same for bytes.
+    pub(crate) fn opened_bytes(
+        &self,
+        column: usize,
+        key: Option<&str>,
+        of: &Of,
+    ) -> Read<Option<Vec<u8>>> {
+        let bytes: Option<Vec<u8>> = self.get(column)?;
+        Ok(bytes.map(|bytes| self.vault.open_bytes(key, of, bytes)).transpose()?)
+    }
+
     /// What stands in a column; the first is 0.
     pub(crate) fn get<T: Column>(&self, column: usize) -> Read<T> {
-        let cell = match self {
-            Self::Sqlite(row) => sqlite::cell(row, column)?,
-            Self::Postgres(row) => super::postgres::cell(row, column)?,
+        let cell = match &self.cells {
+            Cells::Sqlite(row) => sqlite::cell(row, column)?,
+            Cells::Postgres(row) => super::postgres::cell(row, column)?,
         };
         T::of(cell)
     }

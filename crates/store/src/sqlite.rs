@@ -8,7 +8,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OpenFlags, OptionalExtension as _, Statement};
 use tradepost_wire::fault::Fault;
 
-use super::sql::{Cell, Read, Row, Unread, Value};
+use super::privacy::Vault;
+use super::sql::{Cell, Cells, Read, Row, Unread, Value};
 use super::tables;
 
 /// What becomes of a schema that is of an older version.
@@ -39,6 +40,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     tables::staff::SCHEMA,
     SNAPSHOTS,
     tables::feeds::SCHEMA,
+    tables::privacy::SCHEMA,
 ];
 
 const SNAPSHOTS: &str = "
@@ -248,6 +250,7 @@ pub(super) fn execute(
 
 pub(super) fn each(
     connection: &Connection,
+    vault: &Vault,
     sql: &str,
     values: &[Value<'_>],
     mut take: impl FnMut(&Row<'_>) -> Read<bool>,
@@ -255,7 +258,7 @@ pub(super) fn each(
     let mut statement = prepared(connection, sql, values)?;
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
-        if !take(&Row::Sqlite(row))? {
+        if !take(&Row::new(Cells::Sqlite(row), vault))? {
             break;
         }
     }
@@ -328,7 +331,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         let read = |sql: &str, values: &[Value<'_>]| {
             let mut found = None;
-            each(&connection, sql, values, |row| {
+            each(&connection, &Vault::default(), sql, values, |row| {
                 found = Some(row.get::<String>(0)?);
                 Ok(true)
             })

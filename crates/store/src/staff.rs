@@ -130,6 +130,46 @@ impl Store {
         self.read(|db| db.entries(chain, before, limit))
     }
 
+    /// Entries of all records about a lead, the first ones first, each with the hash of the one before
+    /// it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn entries_about(&self, lead_id: &str) -> Result<Vec<(Entry, Hash)>, Fault> {
+        self.read(|db| db.entries_about(lead_id))
+    }
+
+    /// The hash of the entry of a record with a number, if there is one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Hash>, Fault> {
+        self.read(|db| db.entry_hash(chain, seq))
+    }
+
+    /// Hands over every entry of a record, or of all, in their order.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn each_entry(
+        &self,
+        chain: Option<&str>,
+        take: &mut dyn FnMut(&Entry),
+    ) -> Result<(), Fault> {
+        self.read(|db| db.each_entry(chain, take))
+    }
+
+    /// Records what somebody was shown or took away.
+    ///
+    /// # Errors
+    /// When the database fails; nothing may be shown then.
+    pub fn record_all(&self, entries: Vec<NewEntry>) -> Result<(), Fault> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.write_blocking(move |tx| tx.record_all(&entries))
+    }
+
     /// Looks through all records.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ pub(super) mod health;
 pub(super) mod inventory;
 pub(super) mod keys;
 pub(super) mod leads;
+pub(super) mod privacy;
 pub(super) mod publisher;
 pub(super) mod push;
 pub(super) mod signatures;
@@ -83,11 +84,11 @@ impl Database {
     ) -> Result<T, Fault> {
         let mut outcome = None;
         let mut run = || outcome.insert(work(&Transaction(&self.0))).is_ok();
-        match &self.0 {
-            Connection::Sqlite(file) => {
+        match &self.0.link {
+            crate::sql::Link::Sqlite(file) => {
                 super::sqlite::transaction(file, || super::sqlite::savepoint(file, &mut run))
             }
-            Connection::Postgres(session) => session.transaction(&mut run),
+            crate::sql::Link::Postgres(session) => session.transaction(&mut run),
         }?;
         outcome.unwrap()
     }

@@ -12,7 +12,8 @@ use tradepost_wire::fault::Fault;
 
 use super::counts::Counts;
 use super::health::{Health, code_of};
-use super::sql::Connection;
+use super::privacy::Vault;
+use super::sql::{Connection, Link};
 use super::sqlite;
 use super::tables::Transaction;
 
@@ -86,10 +87,11 @@ impl Writer {
     pub(super) fn of_file(
         connection: rusqlite::Connection,
         health: Arc<Health>,
+        vault: &Arc<Vault>,
     ) -> Result<Self, Fault> {
         let counts = Counts::default();
         let counted = counts.clone();
-        let connection = Connection::Sqlite(connection);
+        let connection = Connection::new(Link::Sqlite(connection), Arc::clone(vault));
         let ordered = start(move |jobs| {
             while let Ok(first) = jobs.recv() {
                 let mut batch = vec![first];
@@ -217,11 +219,11 @@ fn commit(
 ) -> Result<(), Fault> {
     health.intact()?;
     let tx = Transaction(connection);
-    let committed = match connection {
-        Connection::Sqlite(file) => sqlite::transaction(file, || {
+    let committed = match &connection.link {
+        Link::Sqlite(file) => sqlite::transaction(file, || {
             batch.iter_mut().try_for_each(|job| sqlite::savepoint(file, || job.run(&tx)))
         }),
-        Connection::Postgres(session) => {
+        Link::Postgres(session) => {
             batch.iter_mut().try_for_each(|job| session.transaction(|| job.run(&tx)))
         }
     };

@@ -7,8 +7,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use tradepost_server::auth::key::is_name;
 
 pub mod adcp;
+pub mod audit;
 pub mod call;
 pub mod card;
 pub mod check_config;
@@ -27,6 +29,7 @@ pub mod mcp;
 pub mod migrate;
 pub mod output;
 pub mod place;
+pub mod privacy;
 pub mod probe;
 pub mod publisher;
 pub mod push;
@@ -63,6 +66,10 @@ enum Command {
     Leads(leads::Arguments),
     /// Say who may come into the console, and read the record of what they did.
     Console(console::Arguments),
+    /// Read, check and take away the record of who saw, changed and erased what.
+    Audit(audit::Arguments),
+    /// Encrypt personal data, and do what a customer may ask for.
+    Privacy(privacy::Arguments),
     /// Create, list and revoke the keys with which callers say who they are.
     Keys(keys::Arguments),
     /// Decide what waits for a publisher's people: accounts, creatives and media buys.
@@ -132,6 +139,8 @@ pub fn run(
         Command::Feeds(arguments) => feeds::run(arguments, &context),
         Command::Leads(arguments) => leads::run(arguments, &context),
         Command::Console(arguments) => console::run(arguments, &context),
+        Command::Audit(arguments) => audit::run(arguments, &context),
+        Command::Privacy(arguments) => privacy::run(arguments, &context),
         Command::Keys(arguments) => keys::run(arguments, &context),
         Command::Publisher(arguments) => publisher::run(arguments, &context),
         Command::Migrate(arguments) => migrate::run(&arguments, &context),
@@ -165,6 +174,21 @@ fn misread(error: &clap::Error) -> Failure {
     let first = first.strip_prefix("error: ").unwrap_or(first);
     let message = first.split_whitespace().collect::<Vec<_>>().join(" ");
     Failure::usage(message).hint("run tradepost --help, or --help after a command")
+}
+
+impl Context {
+    /// Who runs the command, for the record: `cli:` and the user of the machine, as the environment
+    /// has it.
+    #[must_use]
+    pub fn actor(&self) -> String {
+        let named = |wanted: &str| {
+            let mut all = self.environment.iter();
+            let (_, value) = all.find(|(name, _)| name == wanted)?;
+            Some(value.as_str()).filter(|value| is_name(value))
+        };
+        let user = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
+        format!("cli:{}", user.unwrap_or("unknown"))
+    }
 }
 
 /// What every command returns.

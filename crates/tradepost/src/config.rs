@@ -34,6 +34,18 @@ pub struct Config {
     pub dealers: Vec<Dealer>,
     /// The publishers.
     pub publishers: Vec<Publisher>,
+    /// What becomes of personal data.
+    pub privacy: Privacy,
+}
+
+/// What becomes of personal data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Privacy {
+    /// The file with the key that encrypts it in the store; nothing is encrypted when `None`.
+    pub key_file: Option<PathBuf>,
+    /// For how long a lead is kept after its last change, where its dealer says nothing else; for ever
+    /// when `None`.
+    pub retention: Option<SignedDuration>,
 }
 
 /// How the process behaves.

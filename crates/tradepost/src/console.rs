@@ -145,6 +145,7 @@ impl Console {
             Route::Resend(id) => self.resend(&visitor, id),
             Route::Release(id) => self.release(&visitor, id),
             Route::Revoke(id) => self.revoke(&visitor, id),
+            Route::Evidence(id) => self.evidence(&visitor, id),
             Route::EraseQuestion(id) => self.erase_question(asked, &visitor, id),
             Route::Erase(id) => self.erase(asked, &visitor, id),
             Route::Appointments => self.appointments(asked, &visitor),

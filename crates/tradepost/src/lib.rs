@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 pub mod console;
 pub mod delivery;
+pub mod evidence;
 pub mod feeds;
 pub mod gate;
 pub mod log;

@@ -76,7 +76,7 @@ impl Wiring {
         clock: Clock,
         address: SocketAddr,
     ) -> Result<Self, Fault> {
-        let Config { server, dealers, publishers } = config;
+        let Config { server, dealers, publishers, privacy: _ } = config;
         let origin = server.origin(address);
         store.keep_free(server.min_free_space);
         let means = means(&store, &clock);

@@ -6,7 +6,7 @@ pub(super) const VERSIONS: &str =
     "CREATE TABLE IF NOT EXISTS tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, STAFF, FEEDS, PRIVACY];
 
 const FIRST: &str = r#"
     CREATE TABLE listings (
@@ -348,4 +348,18 @@ const FEEDS: &str = r#"
         holder      TEXT NOT NULL,
         until       BIGINT NOT NULL
     );
+"#;
+
+const PRIVACY: &str = r#"
+    CREATE TABLE privacy_keys (
+        key_id     TEXT COLLATE "C" PRIMARY KEY,    -- of a key that seals, or has sealed, what is here
+        index_key  TEXT NOT NULL,       -- the key of what is looked up, sealed by it
+        since      BIGINT NOT NULL
+    );
+    ALTER TABLE lead_submissions ADD COLUMN sealed_by TEXT;     -- NULL: not at all
+    ALTER TABLE consent_evidence ADD COLUMN sealed_by TEXT;
+    ALTER TABLE lead_notes ADD COLUMN sealed_by TEXT;
+    ALTER TABLE idempotency_keys ADD COLUMN sealed_by TEXT;
+    ALTER TABLE idempotency_keys ADD COLUMN lead_id TEXT;       -- NULL: it stands in the reply
+    CREATE INDEX idempotency_keys_by_lead ON idempotency_keys (lead_id);
 "#;

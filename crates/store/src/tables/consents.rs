@@ -12,7 +12,10 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::{Value, json};
 
 use super::leads::word;
+use super::privacy::{ADDRESS, BODY, PAYLOAD, SALT, USER_AGENT};
 use super::{Database, Transaction};
+use crate::Proof;
+use crate::privacy::{Of, Unopened};
 use crate::sql::{Read, Row, params};
 
 pub(crate) const SCHEMA: &str = "
@@ -48,6 +51,17 @@ pub(crate) const SCHEMA: &str = "
 /// The columns of a record.
 const RECORD: &str = "r.dealer_id, r.seq, r.lead_id, r.kind, r.at, r.consent_hash, r.body_hash, r.caller_hash, r.hash";
 
+/// The query for records with what proves them.
+const PROOF: &str =
+    "SELECT r.dealer_id, r.seq, r.lead_id, r.kind, r.at, r.consent_hash, r.body_hash,
+        r.caller_hash, r.hash, e.user_agent, e.salt, e.body, s.principal, s.address, s.payload,
+        l.state, e.sealed_by, s.sealed_by, s.received_at, p.hash
+    FROM consent_log r
+    LEFT JOIN consent_log p ON p.dealer_id = r.dealer_id AND p.seq = r.seq - 1
+    LEFT JOIN consent_evidence e ON e.dealer_id = r.dealer_id AND e.seq = r.seq
+    LEFT JOIN lead_submissions s ON s.seq = e.submission
+    LEFT JOIN leads l ON l.lead_id = r.lead_id";
+
 impl Transaction<'_> {
     /// How many bytes are kept of a network's leads since a moment, and when the first came.
     ///
@@ -59,11 +73,12 @@ impl Transaction<'_> {
         network: &str,
         since: Timestamp,
     ) -> Result<(u64, Option<Timestamp>), Fault> {
+        let [hashed, plain] = self.0.vault().forms(network);
         self.0.one(
             "adding up what is kept",
             "SELECT CAST(coalesce(sum(size), 0) AS BIGINT), min(at) FROM consent_evidence
-             WHERE dealer_id = $1 AND network = $2 AND at > $3",
-            params![dealer_id, network, since],
+             WHERE dealer_id = $1 AND network IN ($2, $4) AND at > $3",
+            params![dealer_id, hashed, since, plain],
             |row| Ok((row.get::<i64>(0)?.unsigned_abs(), row.get(1)?)),
         )
     }
@@ -77,21 +92,28 @@ impl Transaction<'_> {
         let hashes = [consent::consent_hash(payload), evidence.body_hash(), evidence.caller_hash()];
         let seq = self.log_consent(dealer_id, lead_id, ConsentKind::Granted, at, Some(hashes))?;
         let size = evidence.body.len() + payload.to_string().len();
+        let vault = self.0.vault();
+        let agent = evidence.user_agent.as_ref();
+        let agent = agent.map(|text| vault.seal(&Of::evidence(USER_AGENT, dealer_id, seq), text));
+        let body = vault.seal_bytes(&Of::evidence(BODY, dealer_id, seq), &evidence.body)?;
+        // With it addresses could be tried against the hash.
+        let salt = vault.seal_bytes(&Of::evidence(SALT, dealer_id, seq), &evidence.salt)?;
         self.0.execute(
             "writing the evidence of a consent",
             "INSERT INTO consent_evidence
-                 (submission, dealer_id, seq, at, network, size, user_agent, salt, body)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                 (submission, dealer_id, seq, at, network, size, user_agent, salt, body, sealed_by)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
             params![
                 submission,
                 dealer_id,
                 seq,
                 at,
-                network,
+                network.map(|network| vault.blind(network)),
                 i64::try_from(size).unwrap_or(i64::MAX),
-                evidence.user_agent,
-                evidence.salt,
-                evidence.body,
+                agent.transpose()?,
+                salt.as_ref(),
+                body.as_ref(),
+                vault.key(),
             ],
         )?;
         Ok(())
@@ -133,26 +155,38 @@ impl Transaction<'_> {
         let Some(lead) = lead else {
             return Ok(false);
         };
-        let submissions: Vec<(i64, String)> = self.0.all(
+        let vault = self.0.vault();
+        let submissions: Vec<(i64, Of, String)> = self.0.all(
             "reading a lead's submissions",
-            "SELECT seq, payload FROM lead_submissions WHERE lead_id = $1",
+            "SELECT seq, payload, received_at, sealed_by FROM lead_submissions WHERE lead_id = $1",
             params![lead_id],
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            |row| {
+                let of = Of::lead(PAYLOAD, &lead.dealer_id, lead_id, row.get(2)?);
+                let key: Option<String> = row.get(3)?;
+                let payload = row.opened(1, key.as_deref(), &of)?;
+                Ok((row.get(0)?, of, payload))
+            },
         )?;
-        for (submission, payload) in submissions {
+        for (submission, of, payload) in submissions {
             let payload: Value =
                 tradepost_wire::json::from_str(&payload).map_err(Fault::on("reading a payload"))?;
             for contact in contacts(&payload) {
+                let [contact, plain] = vault.forms(&contact);
                 self.0.execute(
                     "erasing a contact",
-                    "DELETE FROM lead_contacts WHERE dealer_id = $1 AND contact = $2",
-                    params![lead.dealer_id, contact],
+                    "DELETE FROM lead_contacts WHERE dealer_id = $1 AND contact IN ($2, $3)",
+                    params![lead.dealer_id, contact, plain],
                 )?;
             }
             self.0.execute(
                 "erasing a submission",
-                "UPDATE lead_submissions SET payload = $2, address = NULL WHERE seq = $1",
-                params![submission, without_customer(&payload).to_string()],
+                "UPDATE lead_submissions SET payload = $2, address = NULL, sealed_by = $3
+                 WHERE seq = $1",
+                params![
+                    submission,
+                    vault.seal(&of, &without_customer(&payload).to_string())?,
+                    vault.key(),
+                ],
             )?;
             for table in ["consent_evidence", "lead_tallies"] {
                 self.0.execute(
@@ -165,7 +199,8 @@ impl Transaction<'_> {
         for statement in [
             "DELETE FROM lead_matches WHERE lead_id = $1",
             // Leads' ids are ours and stand in no answer about another.
-            "DELETE FROM idempotency_keys WHERE replace(reply, '\"' || $1 || '\"', '') <> reply",
+            "DELETE FROM idempotency_keys WHERE lead_id = $1
+                 OR lead_id IS NULL AND replace(reply, '\"' || $1 || '\"', '') <> reply",
             "UPDATE leads SET person = lead_id WHERE lead_id = $1",
         ] {
             self.0.execute("erasing a lead", statement, params![lead_id])?;
@@ -233,16 +268,46 @@ impl Database {
         self.0.all(
             "reading a lead's consents",
             &format!(
-                "SELECT {RECORD}, e.user_agent FROM consent_log r
+                "SELECT {RECORD}, e.user_agent, e.sealed_by FROM consent_log r
                  LEFT JOIN consent_evidence e ON e.dealer_id = r.dealer_id AND e.seq = r.seq
                  WHERE r.lead_id = $1 ORDER BY r.seq"
             ),
             params![lead_id],
             |row| {
                 let (record, hash) = record(row)?;
-                Ok((record, hash, row.get(9)?))
+                let key: Option<String> = row.get(10)?;
+                let of = Of::evidence(USER_AGENT, &record.dealer_id, record.seq);
+                let agent = row.opened_if_any(9, key.as_deref(), &of)?;
+                Ok((record, hash, agent))
             },
         )
+    }
+
+    /// A lead's records with everything that proves them, the first one first.
+    pub(crate) fn proofs_of(&self, lead_id: &str) -> Result<Vec<Proof>, Fault> {
+        let sql = format!("{PROOF} WHERE r.lead_id = $1 ORDER BY r.seq");
+        self.0.all("reading the evidence of a consent", &sql, params![lead_id], |row| {
+            let (record, hash) = record(row)?;
+            let (kept, payload, _) = proof(row, &record)?;
+            let previous: Option<Hash> = row.get(19)?;
+            Ok(Proof { record, previous: previous.unwrap_or(START), hash, kept, payload })
+        })
+    }
+
+    /// The hash of a dealer's record with a number.
+    pub(crate) fn consent_hash(&self, dealer_id: &str, seq: i64) -> Result<Option<Hash>, Fault> {
+        let sql = "SELECT hash FROM consent_log WHERE dealer_id = $1 AND seq = $2";
+        self.0.first("reading a record's hash", sql, params![dealer_id, seq], |row| row.get(0))
+    }
+
+    /// The number and the hash of a dealer's last record.
+    pub(crate) fn consent_head(&self, dealer_id: &str) -> Result<(i64, Hash), Fault> {
+        let sql =
+            "SELECT seq, hash FROM consent_log WHERE dealer_id = $1 ORDER BY seq DESC LIMIT 1";
+        let last = self.0.first("reading the last consent", sql, params![dealer_id], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        Ok(last.unwrap_or((0, START)))
     }
 
     /// Looks through the chain of each dealer, or of one.
@@ -258,26 +323,14 @@ impl Database {
             params![dealer_id],
             |row| row.get(0),
         )?;
-        let sql = format!(
-            "SELECT {RECORD}, e.user_agent, e.salt, e.body, s.principal, s.address, s.payload,
-                    l.state
-             FROM consent_log r
-             LEFT JOIN consent_evidence e ON e.dealer_id = r.dealer_id AND e.seq = r.seq
-             LEFT JOIN lead_submissions s ON s.seq = e.submission
-             LEFT JOIN leads l ON l.lead_id = r.lead_id
-             WHERE r.dealer_id = $1 ORDER BY r.seq"
-        );
+        let sql = format!("{PROOF} WHERE r.dealer_id = $1 ORDER BY r.seq");
         let mut checks = Vec::new();
         for dealer_id in dealers {
             let mut checker = Checker::new(dealer_id.clone(), expected);
             self.0.each("reading the consents", &sql, params![dealer_id], |row| {
                 let (record, hash) = record(row)?;
-                let kept = evidence(row)?;
-                let payload: Option<String> = row.get(14)?;
-                let payload: Option<Value> =
-                    payload.and_then(|text| tradepost_wire::json::from_str(&text).ok());
+                let (kept, payload, state) = proof(row, &record)?;
                 // Without its submission beside it, a grant that nobody erased lacks its evidence.
-                let state: Option<String> = row.get(15)?;
                 let is_erased = state.as_deref() == Some(LeadState::Erased.name());
                 let lacking = Value::Null;
                 let payload = match (&payload, is_erased) {
@@ -302,12 +355,15 @@ impl Database {
         let mut found = Vec::new();
         self.0.each(
             "looking for a customer's leads",
-            "SELECT lead_id, payload FROM lead_submissions WHERE $1 IS NULL OR dealer_id = $1
-             ORDER BY seq",
+            "SELECT lead_id, payload, dealer_id, received_at, sealed_by FROM lead_submissions
+             WHERE $1 IS NULL OR dealer_id = $1 ORDER BY seq",
             params![dealer_id],
             |row| {
-                let lead_id: String = row.get(0)?;
-                let payload = tradepost_wire::json::from_str(&row.get::<String>(1)?)?;
+                let (lead_id, dealer): (String, String) = (row.get(0)?, row.get(2)?);
+                let of = Of::lead(PAYLOAD, &dealer, &lead_id, row.get(3)?);
+                let key: Option<String> = row.get(4)?;
+                let payload = row.opened(1, key.as_deref(), &of)?;
+                let payload = tradepost_wire::json::from_str(&payload)?;
                 if contacts(&payload).iter().any(|known| known == contact)
                     && !found.contains(&lead_id)
                 {
@@ -320,18 +376,25 @@ impl Database {
     }
 
     /// A dealer's leads that have not changed since a moment and are not erased, the oldest first.
+    /// Those that a destination is still to be told of are among them only where it is said.
     pub(crate) fn leads_unchanged_since(
         &self,
         dealer_id: &str,
         since: Timestamp,
+        with_undelivered: bool,
         limit: u32,
     ) -> Result<Vec<String>, Fault> {
         self.0.all(
             "looking for old leads",
-            "SELECT lead_id FROM leads
-             WHERE dealer_id = $1 AND changed_at < $2 AND state <> 'erased'
-             ORDER BY changed_at LIMIT $3",
-            params![dealer_id, since, limit],
+            "SELECT l.lead_id FROM leads l
+             WHERE l.dealer_id = $1 AND l.changed_at < $2 AND l.state <> 'erased' AND ($4
+                 OR NOT EXISTS (SELECT 1 FROM lead_deliveries d WHERE d.lead_id = l.lead_id
+                                AND d.state IN ('due', 'sending', 'dead'))
+                 AND NOT EXISTS (SELECT 1 FROM lead_events e
+                                 JOIN lead_delivery_places p ON p.dealer_id = e.dealer_id
+                                 WHERE e.lead_id = l.lead_id AND e.seq > p.event))
+             ORDER BY l.changed_at LIMIT $3",
+            params![dealer_id, since, limit, with_undelivered],
             |row| row.get(0),
         )
     }
@@ -351,15 +414,49 @@ fn record(row: &Row<'_>) -> Read<(ConsentRecord, Hash)> {
     Ok((record, row.get(8)?))
 }
 
-fn evidence(row: &Row<'_>) -> Read<Option<Evidence>> {
-    let Some(body) = row.get(11)? else {
+/// What is kept of a record's evidence, the payload, and how the lead stands.
+fn proof(
+    row: &Row<'_>,
+    record: &ConsentRecord,
+) -> Read<(Option<Evidence>, Option<Value>, Option<String>)> {
+    let by: Option<String> = row.get(17)?;
+    let at: Option<Timestamp> = row.get(18)?;
+    let at = at.unwrap_or(record.at);
+    let of = |column| Of::lead(column, &record.dealer_id, &record.lead_id, at);
+    // What does not open was changed, and is not what the hash is of.
+    let kept = unchanged(evidence(row, record, (by.as_deref(), &of(ADDRESS))))?;
+    let kept = kept.unwrap_or_else(|| Some(Evidence::default()));
+    let payload = unchanged(row.opened_if_any(14, by.as_deref(), &of(PAYLOAD)))?;
+    let payload = payload.unwrap_or_else(|| Some("null".to_owned()));
+    let payload = payload.and_then(|text| tradepost_wire::json::from_str(&text).ok());
+    Ok((kept, payload, row.get(15)?))
+}
+
+/// What was opened; `None` where it was changed since it was sealed.
+fn unchanged<T>(opened: Read<T>) -> Read<Option<T>> {
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(why) if why.downcast_ref() == Some(&Unopened::Changed) => Ok(None),
+        Err(why) => Err(why),
+    }
+}
+
+fn evidence(
+    row: &Row<'_>,
+    record: &ConsentRecord,
+    (address_key, address_of): (Option<&str>, &Of),
+) -> Read<Option<Evidence>> {
+    let key: Option<String> = row.get(16)?;
+    let of = |column| Of::evidence(column, &record.dealer_id, record.seq);
+    let Some(body) = row.opened_bytes(11, key.as_deref(), &of(BODY))? else {
         return Ok(None);
     };
+    let address = row.opened_if_any(13, address_key, address_of)?;
     Ok(Some(Evidence {
         principal: row.get::<Option<String>>(12)?.unwrap_or_default(),
-        address: row.get::<Option<String>>(13)?.unwrap_or_default(),
-        user_agent: row.get(9)?,
-        salt: row.get(10)?,
+        address: address.unwrap_or_default(),
+        user_agent: row.opened_if_any(9, key.as_deref(), &of(USER_AGENT))?,
+        salt: row.opened_bytes(10, key.as_deref(), &of(SALT))?.unwrap_or_default(),
         body,
     }))
 }

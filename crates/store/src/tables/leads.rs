@@ -9,6 +9,8 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::fault::Fault;
 
 use super::Database;
+use super::privacy::{ADDRESS, PAYLOAD};
+use crate::privacy::Of;
 use crate::sql::{Cell, Column as _, Read, Row, params};
 
 pub(crate) mod deliveries;
@@ -50,6 +52,7 @@ macro_rules! submission {
     () => {
         concat!(
             "s.received_at, s.version, s.principal, s.address, s.payload, s.rooftop, s.listing, ",
+            "s.dealer_id, s.lead_id, s.sealed_by, ",
             appointment!("b")
         )
     };
@@ -172,15 +175,20 @@ fn lead_record(row: &Row<'_>) -> Read<LeadRecord> {
 fn submission_record(row: &Row<'_>, first: usize) -> Read<SubmissionRecord> {
     let version: String = row.get(first + 1)?;
     let listing: Option<String> = row.get(first + 6)?;
+    let received_at: Timestamp = row.get(first)?;
+    let (dealer, lead): (String, String) = (row.get(first + 7)?, row.get(first + 8)?);
+    let key: Option<String> = row.get(first + 9)?;
+    let of = |column| Of::lead(column, &dealer, &lead, received_at);
+    let payload = row.opened(first + 4, key.as_deref(), &of(PAYLOAD))?;
     Ok(SubmissionRecord {
-        received_at: row.get(first)?,
+        received_at,
         version: Version::from_name(&version).unwrap_or(Version::V1_1),
         principal: row.get(first + 2)?,
-        address: row.get(first + 3)?,
-        payload: tradepost_wire::json::from_str(&row.get::<String>(first + 4)?)?,
+        address: row.opened_if_any(first + 3, key.as_deref(), &of(ADDRESS))?,
+        payload: tradepost_wire::json::from_str(&payload)?,
         rooftop: row.get(first + 5)?,
         listing: listing.map(|text| tradepost_wire::json::from_str(&text)).transpose()?,
-        appointment: appointment_record(row, first + 7)?,
+        appointment: appointment_record(row, first + 10)?,
     })
 }
 

@@ -1,5 +1,7 @@
 //! The dealer's people who come to the console, their sessions, and the record of what they do.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use tradepost_dealer::consent::{Hash, START};
 use tradepost_dealer::staff::{Entry, NewEntry, RecordCheck};
@@ -161,29 +163,47 @@ impl Transaction<'_> {
     /// # Errors
     /// When the database fails.
     pub fn record(&self, entry: &NewEntry) -> Result<(), Fault> {
-        self.0.lock(&entry.chain)?;
-        let last = self.0.first(
-            "reading the last entry of a record",
-            "SELECT seq, hash FROM audit_log WHERE chain = $1 ORDER BY seq DESC LIMIT 1",
-            params![entry.chain],
-            |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<Hash>(1)?)),
-        )?;
-        let (seq, previous) = last.unwrap_or((0, START));
-        self.0.execute(
-            "writing an entry of a record",
-            "INSERT INTO audit_log (chain, seq, at, actor, deed, subject, detail, hash)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            params![
-                entry.chain,
-                seq + 1,
-                entry.at,
-                entry.actor,
-                entry.deed.name(),
-                entry.subject,
-                entry.detail,
-                entry.hash(seq + 1, &previous),
-            ],
-        )?;
+        self.record_all(std::slice::from_ref(entry))
+    }
+
+    /// Records several things in their order.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn record_all(&self, entries: &[NewEntry]) -> Result<(), Fault> {
+        let mut heads: BTreeMap<&str, (i64, Hash)> = BTreeMap::new();
+        for entry in entries {
+            let (seq, previous) = match heads.get(entry.chain.as_str()) {
+                Some(head) => *head,
+                None => {
+                    self.0.lock(&entry.chain)?;
+                    let last = self.0.first(
+                        "reading the last entry of a record",
+                        "SELECT seq, hash FROM audit_log WHERE chain = $1 ORDER BY seq DESC LIMIT 1",
+                        params![entry.chain],
+                        |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<Hash>(1)?)),
+                    )?;
+                    last.unwrap_or((0, START))
+                }
+            };
+            let (seq, hash) = (seq + 1, entry.hash(seq + 1, &previous));
+            self.0.execute(
+                "writing an entry of a record",
+                "INSERT INTO audit_log (chain, seq, at, actor, deed, subject, detail, hash)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                params![
+                    entry.chain,
+                    seq,
+                    entry.at,
+                    entry.actor,
+                    entry.deed.name(),
+                    entry.subject,
+                    entry.detail,
+                    hash,
+                ],
+            )?;
+            heads.insert(&entry.chain, (seq, hash));
+        }
         Ok(())
     }
 }
@@ -244,6 +264,39 @@ impl Database {
         self.0.all("reading a record", &sql, params![chain, before, limit], entry)
     }
 
+    /// Entries of all records about a lead, the first ones first, each with the hash of the one before.
+    pub(crate) fn entries_about(&self, lead_id: &str) -> Result<Vec<(Entry, Hash)>, Fault> {
+        let sql = format!(
+            "SELECT {ENTRY}, (SELECT p.hash FROM audit_log p
+                              WHERE p.chain = audit_log.chain AND p.seq = audit_log.seq - 1)
+             FROM audit_log WHERE subject = $1 ORDER BY chain, seq"
+        );
+        self.0.all("reading what was done with a lead", &sql, params![lead_id], |row| {
+            Ok((entry(row)?, row.get::<Option<Hash>>(8)?.unwrap_or(START)))
+        })
+    }
+
+    /// The hash of the entry of a record with a number.
+    pub(crate) fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Hash>, Fault> {
+        let sql = "SELECT hash FROM audit_log WHERE chain = $1 AND seq = $2";
+        self.0.first("reading an entry's hash", sql, params![chain, seq], |row| row.get(0))
+    }
+
+    /// Hands over every entry of a record, or of all, in their order.
+    pub(crate) fn each_entry(
+        &self,
+        chain: Option<&str>,
+        take: &mut dyn FnMut(&Entry),
+    ) -> Result<(), Fault> {
+        let sql = format!(
+            "SELECT {ENTRY} FROM audit_log WHERE $1 IS NULL OR chain = $1 ORDER BY chain, seq"
+        );
+        self.0.each("reading a record", &sql, params![chain], |row| {
+            take(&entry(row)?);
+            Ok(true)
+        })
+    }
+
     pub(crate) fn check_records(&self) -> Result<Vec<RecordCheck>, Fault> {
         let chains: Vec<String> = self.0.all(
             "reading whose records there are",
@@ -256,7 +309,10 @@ impl Database {
         for chain in chains {
             let mut check = RecordCheck::new(chain.clone());
             self.0.each("checking a record", &sql, params![chain], |row| {
-                check.take(&entry(row)?);
+                match entry(row) {
+                    Ok(entry) => check.take(&entry),
+                    Err(_) => check.take_unread(row.get(1)?, row.get(7)?),
+                }
                 Ok(true)
             })?;
             checks.push(check);

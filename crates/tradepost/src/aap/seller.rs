@@ -142,7 +142,8 @@ impl Seller {
         if let Some(retention) = self.dealer.terms.leads.retention {
             let now = self.clock.now();
             let since = now.saturating_sub(retention).unwrap_or(Timestamp::MIN);
-            let erased = self.store.erase_old_leads(&self.dealer.terms.id, since, now)?;
+            let (id, anyway) = (&self.dealer.terms.id, self.dealer.terms.leads.erase_undelivered);
+            let erased = self.store.erase_old_leads(id, since, anyway, now)?;
             if erased > 0 {
                 tracing::info!(dealer = %self.dealer.terms.id, erased, "old leads erased");
             }

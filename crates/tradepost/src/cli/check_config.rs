@@ -1,5 +1,6 @@
 //! `tradepost check-config`: read a configuration file and report every mistake in it.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tradepost_dealer::settings::Rooftop;
@@ -12,6 +13,7 @@ use tradepost_wire::json::{Value, json};
 use tradepost_wire::toml::Mistake;
 
 use super::output::Failure;
+use super::place::load_keys;
 use super::{Context, Outcome};
 
 use crate::config::delivery::Delivery;
@@ -106,7 +108,12 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
             .flat_map(|rooftop| of_rooftop(dealer, rooftop))
             .collect::<Vec<_>>()
     };
-    config.dealers.iter().flat_map(of_dealer).collect()
+    let key = config.privacy.key_file.as_ref();
+    let mode = key.and_then(|file| Some(std::fs::metadata(file).ok()?.permissions().mode()));
+    let is_open = mode.is_some_and(|mode| mode & 0o077 != 0);
+    let of_key = "privacy.key_file can be read by other users of this machine";
+    let of_key = is_open.then(|| of_key.to_owned());
+    config.dealers.iter().flat_map(of_dealer).chain(of_key).collect()
 }
 
 /// When our certificate ends, for people.
@@ -152,6 +159,7 @@ fn check_feeds(config: &Config) -> Result<(), Failure> {
 /// Every file that cannot be used.
 pub fn check_keys(config: &Config) -> Result<(), Failure> {
     check_feeds(config)?;
+    config.privacy.key_file.as_deref().map(load_keys).transpose()?;
     let why_not = |dealer: &Dealer| {
         let signing = dealer.card_signing.as_ref()?;
         let why = SigningKey::load(&signing.key_file, signing.kid.as_deref()).err()?;

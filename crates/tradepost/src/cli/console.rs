@@ -24,9 +24,6 @@ use super::place::Place;
 use super::{Context, Outcome};
 use crate::console::password;
 
-/// Who does what is done here.
-const ACTOR: &str = "command line";
-
 /// How many entries of the record are listed.
 const ENTRIES: u32 = 1_000;
 
@@ -137,7 +134,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
                 let password = password::hash(&text).map_err(|fault| Failure::fault(&fault))?;
                 let role = role.into();
                 let member = Member { name, dealer_id: dealer, role, password, created_at: now };
-                add(&place.create(None, context)?, member, now)?;
+                add(&place.create(None, context)?, member, &context.actor(), now)?;
                 tell(&text, is_shown, context);
                 Ok(())
             }
@@ -146,16 +143,24 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
                 let store = place.open(None, context)?;
                 let (text, is_shown) = new_password(password_stdin)?;
                 let hashed = password::hash(&text).map_err(|fault| Failure::fault(&fault))?;
-                change(&store, name.to_lowercase(), Deed::PasswordSet, now, move |tx, name| {
-                    tx.set_password(name, &hashed)
-                })?;
+                let actor = context.actor();
+                change(
+                    &store,
+                    name.to_lowercase(),
+                    Deed::PasswordSet,
+                    (&actor, now),
+                    move |tx, name| tx.set_password(name, &hashed),
+                )?;
                 tell(&text, is_shown, context);
                 Ok(())
             }
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
                 let of = name.to_lowercase();
-                change(&store, of, Deed::MemberRemoved, now, |tx, name| tx.remove_member(name))?;
+                let actor = context.actor();
+                change(&store, of, Deed::MemberRemoved, (&actor, now), |tx, name| {
+                    tx.remove_member(name)
+                })?;
                 context.output.talk(format!("{name} may come in no more"));
                 Ok(())
             }
@@ -211,11 +216,16 @@ fn tell(password: &str, is_shown: bool, context: &Context) {
     }
 }
 
-fn entry(chain: Option<&String>, deed: Deed, name: &str, at: Timestamp) -> NewEntry {
+fn entry(
+    chain: Option<&String>,
+    deed: Deed,
+    name: &str,
+    (actor, at): (&str, Timestamp),
+) -> NewEntry {
     NewEntry {
         chain: chain.map_or(EVERYBODY, String::as_str).to_owned(),
         at,
-        actor: ACTOR.to_owned(),
+        actor: actor.to_owned(),
         deed,
         subject: Some(name.to_owned()),
         detail: None,
@@ -226,8 +236,13 @@ fn entry(chain: Option<&String>, deed: Deed, name: &str, at: Timestamp) -> NewEn
 ///
 /// # Errors
 /// When the store fails, or the name is taken.
-pub(super) fn add(store: &Store, member: Member, now: Timestamp) -> Result<(), Failure> {
-    let entry = entry(member.dealer_id.as_ref(), Deed::MemberAdded, &member.name, now);
+pub(super) fn add(
+    store: &Store,
+    member: Member,
+    actor: &str,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let entry = entry(member.dealer_id.as_ref(), Deed::MemberAdded, &member.name, (actor, now));
     let entry = NewEntry { detail: Some(member.role.name().to_owned()), ..entry };
     let added = store.write_blocking(move |tx| {
         let added = tx.add_member(&member)?;
@@ -246,7 +261,7 @@ fn change(
     store: &Store,
     name: String,
     deed: Deed,
-    now: Timestamp,
+    by: (&str, Timestamp),
     act: impl Fn(&tradepost_store::Transaction<'_>, &str) -> Result<bool, Fault> + Send + 'static,
 ) -> Outcome {
     let member = store.member(&name).map_err(|fault| Failure::fault(&fault))?;
@@ -255,7 +270,7 @@ fn change(
         Failure::usage(message).hint("`tradepost console user list` names all")
     };
     let member = member.ok_or_else(unknown)?;
-    let entry = entry(member.dealer_id.as_ref(), deed, &member.name, now);
+    let entry = entry(member.dealer_id.as_ref(), deed, &member.name, by);
     let done = store.write_blocking(move |tx| {
         let done = act(tx, &member.name)?;
         if done {

@@ -1,5 +1,6 @@
 //! `tradepost leads`: read, show and export the leads received.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
@@ -10,9 +11,10 @@ use tradepost_dealer::adf;
 use tradepost_dealer::consent::Hash;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::settings::Dealer;
+use tradepost_dealer::staff::{Deed, NewEntry};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_store::Store;
+use tradepost_store::{Store, Transaction};
 use tradepost_wire::format;
 use tradepost_wire::json::json;
 
@@ -22,8 +24,9 @@ use super::place::Place;
 use super::{Context, Outcome, check_config};
 use crate::config::read;
 
-mod consent;
+pub(in crate::cli) mod consent;
 mod deliveries;
+mod evidence;
 pub mod export;
 #[cfg(test)]
 mod tests;
@@ -54,6 +57,8 @@ enum Command {
     },
     /// Write leads to standard output for other programs.
     Export(Box<Export>),
+    /// Write the evidence of a lead's consent: a page that can be printed, and checked without us.
+    Evidence(evidence::Arguments),
     /// Release leads that are held back: they are leads like all others then.
     Release {
         /// The leads.
@@ -225,7 +230,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             list(&place.open(None, context)?, &selection, context)
         }
         Command::Show { id, place } => {
-            let history = history(&place.open(None, context)?, &id)?;
+            let store = place.open(None, context)?;
+            let history = history(&store, &id)?;
+            record(&store, [&history.lead], (Deed::LeadSeen, None), context)?;
             if context.output.is_json() {
                 context.output.raw(export::json(&[Entry::now(history, None)]).as_bytes());
             } else {
@@ -235,15 +242,22 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             Ok(())
         }
         Command::Export(arguments) => write(&arguments, context),
+        Command::Evidence(arguments) => evidence::run(&arguments, context),
         Command::Release { ids, place } => {
             let store = place.open(None, context)?;
             let of = Done { word: "released", not: "not_held", state: "held" };
-            each(ids, &of, context, |id| store.release_lead(id, Clock::system().now()))
+            each(ids, &of, context, |id| {
+                let release = |tx: &Transaction<'_>, id: &str, now| tx.release_lead(id, now);
+                act(&store, (id, Deed::LeadReleased), context, release)
+            })
         }
         Command::Revoke { ids, place } => {
             let store = place.open(None, context)?;
             let of = Done { word: "revoked", not: "not_in_force", state: "received" };
-            each(ids, &of, context, |id| store.revoke_consent(id, Clock::system().now()))
+            each(ids, &of, context, |id| {
+                let revoke = |tx: &Transaction<'_>, id: &str, now| tx.revoke_consent(id, now);
+                act(&store, (id, Deed::ConsentRevoked), context, revoke)
+            })
         }
         Command::Erase { place, customer, dealer } => {
             consent::erase(&place.open(None, context)?, &customer, dealer.as_deref(), context)
@@ -257,8 +271,72 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
 }
 
+/// An entry for the record.
+fn entry(dealer_id: &str, deed: Deed, subject: Option<&str>, context: &Context) -> NewEntry {
+    NewEntry {
+        chain: dealer_id.to_owned(),
+        at: Clock::system().now(),
+        actor: context.actor(),
+        deed,
+        subject: subject.map(ToOwned::to_owned),
+        detail: None,
+    }
+}
+
+/// Records what is shown or taken away of each of some leads, before it is.
+fn record<'l>(
+    store: &Store,
+    leads: impl IntoIterator<Item = &'l LeadRecord>,
+    (deed, detail): (Deed, Option<&str>),
+    context: &Context,
+) -> Result<(), Failure> {
+    let entry = |lead: &LeadRecord| NewEntry {
+        detail: detail.map(ToOwned::to_owned),
+        ..entry(&lead.dealer_id, deed, Some(&lead.lead_id), context)
+    };
+    let entries = leads.into_iter().map(entry).collect();
+    store.record_all(entries).map_err(|fault| Failure::fault(&fault))
+}
+
+/// Records that a list is shown: how many leads of each dealer.
+fn record_list(store: &Store, leads: &[LeadRecord], context: &Context) -> Result<(), Failure> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for lead in leads {
+        *counts.entry(&lead.dealer_id).or_default() += 1;
+    }
+    let entry = |(dealer_id, count): (&str, usize)| NewEntry {
+        detail: Some(count.to_string()),
+        ..entry(dealer_id, Deed::LeadsListed, None, context)
+    };
+    let entries = counts.into_iter().map(entry).collect();
+    store.record_all(entries).map_err(|fault| Failure::fault(&fault))
+}
+
+/// Does something with a lead, and records it in the same transaction.
+fn act(
+    store: &Store,
+    (id, deed): (String, Deed),
+    context: &Context,
+    act: fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, Fault>,
+) -> Result<bool, Fault> {
+    let entry = entry("", deed, Some(&id), context);
+    store.write_blocking(move |tx| {
+        let Some(chain) = tx.dealer_of_lead(&id)? else { return Ok(false) };
+        let is_done = act(tx, &id, entry.at)?;
+        if is_done {
+            tx.record(&NewEntry { chain, ..entry.clone() })?;
+        }
+        Ok(is_done)
+    })
+}
+
 fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     let (leads, held) = select(store, selection)?;
+    if context.output.is_json() {
+        record(store, &leads, (Deed::LeadExported, Some("json")), context)?;
+    } else {
+        record_list(store, &leads, context)?;
+    }
     if context.output.is_json() {
         context.output.raw(export::json(&entries(store, &leads, selection.since)?).as_bytes());
     } else if leads.is_empty() {
@@ -330,6 +408,14 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     if arguments.changes {
         entries = entries.into_iter().flat_map(|entry| entry.changes(since)).collect();
     }
+    let named = match arguments.format {
+        Format::Json => "json",
+        Format::Csv => "csv",
+        Format::Adf => "adf",
+    };
+    let mut taken: Vec<&LeadRecord> = entries.iter().map(Entry::lead).collect();
+    taken.dedup_by(|one, other| one.lead_id == other.lead_id);
+    record(&store, taken, (Deed::LeadExported, Some(named)), context)?;
     match arguments.format {
         Format::Json => context.output.raw(export::json(&entries).as_bytes()),
         Format::Csv => {

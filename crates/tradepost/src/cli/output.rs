@@ -19,7 +19,10 @@
 //! | 14 | of `probe`: no grade, because fewer than half of the MUSTs could be looked at |
 //! | 130 | of `call`, `adcp call` and `probe`: stopped by a signal; what may have happened, or was seen, is said all the same |
 
-use std::io::Write as _;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -135,6 +138,25 @@ impl Failure {
         self.hint = Some(hint.into());
         self
     }
+}
+
+/// Writes data to a new file that only its owner can read, or to standard output where none is named.
+///
+/// # Errors
+/// When there is such a file already, or it cannot be written.
+pub fn save(file: Option<&Path>, bytes: &[u8], output: Output) -> Result<(), Failure> {
+    let Some(path) = file else {
+        output.raw(bytes);
+        return Ok(());
+    };
+    let name = path.display();
+    // The file is private from its first moment, and nothing is ever overwritten.
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).map_err(|error| {
+        let is_there = error.kind() == ErrorKind::AlreadyExists;
+        let why = if is_there { "it exists already".to_owned() } else { error.kind().to_string() };
+        Failure::usage(format!("cannot write {name}: {why}")).hint("name another file")
+    })
 }
 
 impl Output {

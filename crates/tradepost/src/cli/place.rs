@@ -1,8 +1,10 @@
 //! Where a server's state is kept: in a folder, or by a PostgreSQL.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
+use tradepost_store::privacy::{Keys, Locked};
 use tradepost_store::{DatabaseUrl, Store};
 
 use super::output::Failure;
@@ -11,6 +13,14 @@ use crate::config::Config;
 
 /// What names the database for commands that read no configuration, as for those that do.
 const VARIABLE: &str = "TRADEPOST_SERVER__DATABASE";
+
+/// What holds the key of personal data.
+const KEY: &str = "TRADEPOST_PRIVACY_KEY";
+
+/// What names the file with it for commands that read no configuration, as for those that do.
+const KEY_FILE: &str = "TRADEPOST_PRIVACY__KEY_FILE";
+
+const KEYGEN: &str = "make a key with `tradepost privacy keygen --out FILE`";
 
 /// A folder or a database.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,6 +32,10 @@ pub struct Place {
     /// machine see it; the environment variable TRADEPOST_SERVER__DATABASE they do not.
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     database: Option<String>,
+    /// The file with the key of personal data, where it is encrypted. The environment variable
+    /// TRADEPOST_PRIVACY_KEY can hold the key itself.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
 }
 
 impl Place {
@@ -66,9 +80,51 @@ impl Place {
     /// # Errors
     /// When it cannot be used.
     pub fn create(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
-        match self.database(config, context)? {
+        let store = match self.database(config, context)? {
             Some(url) => Store::join(&url).map_err(|fault| no_database(&url, &fault)),
             None => Store::attach(&self.data).map_err(|fault| self.unusable(&fault)),
+        }?;
+        // Whoever has no key can do what needs none.
+        let keys = self.keys(config, context)?;
+        if !keys.is_empty() {
+            unlock(&store, &keys, false)?;
+        }
+        Ok(store)
+    }
+
+    /// The same without any key, for whoever is to encrypt it from now on.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn open_to_begin(&self, context: &Context) -> Result<Store, Failure> {
+        match self.database(None, context)? {
+            Some(url) => Store::join(&url).map_err(|fault| no_database(&url, &fault)),
+            None => Store::attach(&self.data).map_err(|fault| self.unusable(&fault)),
+        }
+    }
+
+    /// The keys of personal data, if there are any: those of the command line, of the environment, or
+    /// of the configuration.
+    ///
+    /// # Errors
+    /// When there is a file that cannot be read, or what is no key.
+    pub fn keys(&self, config: Option<&Config>, context: &Context) -> Result<Keys, Failure> {
+        let variable = |wanted: &str| {
+            let mut all = context.environment.iter();
+            all.find(|(name, _)| name == wanted).map(|(_, value)| value)
+        };
+        let configured = match config {
+            Some(config) => config.privacy.key_file.clone(),
+            None => variable(KEY_FILE).map(PathBuf::from),
+        };
+        match (&self.key_file, variable(KEY), configured) {
+            (Some(file), _, _) => load_keys(file),
+            (None, Some(text), _) => {
+                let unusable = |why| Failure::usage(format!("{KEY} {why}")).hint(KEYGEN);
+                Keys::read(text).map_err(unusable)
+            }
+            (None, None, Some(file)) => load_keys(&file),
+            (None, None, None) => Ok(Keys::default()),
         }
     }
 
@@ -89,6 +145,39 @@ impl Place {
             format!("cannot use the data folder {}: {}", self.data.display(), fault.chain());
         Failure::new(1, message).hint("name a folder that you may write with --data")
     }
+}
+
+/// Takes the keys of personal data for a store. With `begin` it is encrypted from now on.
+///
+/// # Errors
+/// That other keys are needed.
+pub fn unlock(store: &Store, keys: &Keys, begin: bool) -> Result<bool, Failure> {
+    store.unlock(keys, begin, Clock::system().now()).map_err(|locked| {
+        let hint = match &locked {
+            Locked::NoKey(_) => {
+                "name its file with --key-file or privacy.key_file, or set TRADEPOST_PRIVACY_KEY"
+            }
+            Locked::OtherKey(_) => {
+                "give the key that it was encrypted with, too, in the line after the new one, until \
+                 `tradepost privacy rekey` is done"
+            }
+            Locked::Broken(_) => return Failure::new(1, locked.to_string()),
+        };
+        Failure::usage(locked.to_string()).hint(hint)
+    })
+}
+
+/// The keys in a file.
+///
+/// # Errors
+/// When it cannot be read, or holds something else.
+pub fn load_keys(file: &Path) -> Result<Keys, Failure> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        Failure::usage(format!("cannot read the key file {name}: {}", error.kind())).hint(KEYGEN)
+    })?;
+    let unusable = |why| Failure::usage(format!("the key file {name} {why}")).hint(KEYGEN);
+    Keys::read(&text).map_err(unusable)
 }
 
 fn no_database(url: &DatabaseUrl, fault: &Fault) -> Failure {

@@ -18,7 +18,7 @@ use tradepost_server::tls::Identity;
 use tradepost_store::Store;
 
 use super::output::Failure;
-use super::place::Place;
+use super::place::{self, Place};
 use super::{Context, Outcome, check_config, dealers};
 use crate::config::{Config, Server};
 use crate::feeds::Feeds;
@@ -99,7 +99,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     // Held until the process ends, and before the schema is touched: another server may be running.
     let database = arguments.place.database(Some(&config), context)?;
     let _lock = database.is_none().then(|| lock(&arguments.place)).transpose()?;
+    let keys = arguments.place.keys(Some(&config), context)?;
     let store = arguments.place.migrate(database.as_ref())?;
+    if place::unlock(&store, &keys, true)? {
+        tracing::info!(key = keys.ids().first(), "personal data is encrypted");
+    }
     if arguments.dealers.demo {
         stock_demo(&config, &store, &clock, arguments.demo_size)
             .map_err(|fault| Failure::fault(&fault))?;

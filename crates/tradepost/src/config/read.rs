@@ -54,16 +54,24 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
         optional "server" => server: sections::server,
         optional "dealers" => dealers: sections::dealers,
         optional "publishers" => publishers: publisher::publishers,
+        optional "privacy" => privacy: leads::privacy,
     });
     let named = |key| value.get(key).is_some();
     if !named("dealers") && !named("publishers") {
         let at = At::Root.key("dealers");
         values::reject(&at, problems, "is missing; there has to be a dealer or a publisher");
     }
-    let (dealers, publishers) = (dealers.unwrap_or_default(), publishers.unwrap_or_default());
+    let (mut dealers, publishers) = (dealers.unwrap_or_default(), publishers.unwrap_or_default());
+    let privacy = privacy.unwrap_or_default();
+    let listed = value.get("dealers").and_then(Value::as_array).map(Vec::as_slice);
+    // Every dealer that is wrong left the list shorter, and is a mistake anyway.
+    for (dealer, said) in dealers.iter_mut().zip(listed.unwrap_or_default()) {
+        if said.pointer("/leads/retention").is_none() {
+            dealer.terms.leads.retention = privacy.retention;
+        }
+    }
     check_sellers(value, problems);
     let asks = value.pointer("/server/tls/client_ca").is_some();
-    let listed = value.get("dealers").and_then(Value::as_array).map(Vec::as_slice);
     for (index, dealer) in listed.unwrap_or_default().iter().enumerate() {
         if dealer.pointer("/auth/certificates").is_some() && !asks {
             let (dealers, message) = (At::Root.key("dealers"), "needs server.tls.client_ca");
@@ -71,7 +79,7 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
             values::reject(&at.key("auth").key("certificates"), problems, message);
         }
     }
-    Some(Config { server: server.unwrap_or_default(), dealers, publishers })
+    Some(Config { server: server.unwrap_or_default(), dealers, publishers, privacy })
 }
 
 /// Sellers of all kinds have ids of their own, and several need host names to be told apart.

@@ -1,6 +1,7 @@
 //! What people do with leads. Each deed and its entry in the record are one transaction, and leads move
 //! by the store's own transitions alone.
 
+use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::record::{LeadHistory, LeadState};
 use tradepost_dealer::staff::{Deed, NewEntry, Note, Stage};
@@ -12,6 +13,7 @@ use super::door::Visitor;
 use super::reply::Reply;
 use super::request::Asked;
 use super::{Console, PATH, Stop};
+use crate::evidence;
 
 /// The longest note.
 const NOTE: usize = 4_000;
@@ -146,6 +148,18 @@ impl Console {
         let entry = self.lead_entry(visitor, &history, Deed::ConsentRevoked);
         let (id, now) = (id.to_owned(), entry.at);
         self.act(entry, "revoked", move |tx| tx.revoke_consent(&id, now))
+    }
+
+    /// Hands out the evidence of a lead's consent as a file, and records its hash first.
+    pub(super) fn evidence(&self, visitor: &Visitor, id: &str) -> Result<Reply, Stop> {
+        let history = self.own_lead(visitor, id)?;
+        let mut entry = self.lead_entry(visitor, &history, Deed::EvidenceTaken);
+        let document = evidence::gather(&self.store, id, &entry.actor, entry.at)?;
+        let document = document.ok_or(Stop::NotFound)?;
+        entry.detail = Some(hex(&evidence::digest(&document)));
+        self.store.record_all(vec![entry])?;
+        let name = format!("evidence-{}.html", history.lead.lead_id);
+        Ok(Reply::download(&name, evidence::write(&document)))
     }
 
     /// Erases a lead, once somebody has ticked that this is meant.

@@ -22,6 +22,8 @@ pub(super) struct Reply {
     location: Option<String>,
     cookies: Vec<String>,
     photos: String,
+    /// The name under which it is kept, when it is no page to look at.
+    kept_as: Option<String>,
 }
 
 /// For pages without photos.
@@ -58,7 +60,14 @@ impl Reply {
             location: None,
             cookies: Vec::new(),
             photos: String::new(),
+            kept_as: None,
         }
+    }
+
+    /// A page that is kept as a file, whose name has letters, digits, dots, dashes and underscores.
+    pub(super) fn download(name: &str, page: String) -> Self {
+        let reply = Self::of("text/html; charset=utf-8", page);
+        Self { kept_as: Some(format!("attachment; filename=\"{name}\"")), ..reply }
     }
 
     /// The same with another status.
@@ -92,6 +101,9 @@ impl Reply {
         let value = |text: String| HeaderValue::from_str(&text).ok();
         if let Some(location) = self.location.and_then(value) {
             headers.insert(header::LOCATION, location);
+        }
+        if let Some(kept_as) = self.kept_as.and_then(value) {
+            headers.insert(header::CONTENT_DISPOSITION, kept_as);
         }
         for cookie in self.cookies.into_iter().filter_map(value) {
             headers.append(header::SET_COOKIE, cookie);

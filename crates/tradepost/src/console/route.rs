@@ -30,6 +30,8 @@ pub enum Route<'a> {
     Release(&'a str),
     /// Noting that the customer has withdrawn the consent.
     Revoke(&'a str),
+    /// Taking the evidence of a lead's consent away.
+    Evidence(&'a str),
     /// The question whether a lead is to be erased.
     EraseQuestion(&'a str),
     /// Erasing a lead.
@@ -102,6 +104,7 @@ impl<'a> Route<'a> {
             (true, ["leads", id, "resend"]) => Self::Resend(id),
             (true, ["leads", id, "release"]) => Self::Release(id),
             (true, ["leads", id, "revoke"]) => Self::Revoke(id),
+            (true, ["leads", id, "evidence"]) => Self::Evidence(id),
             (false, ["leads", id, "erase"]) => Self::EraseQuestion(id),
             (true, ["leads", id, "erase"]) => Self::Erase(id),
             (false, ["appointments"]) => Self::Appointments,
@@ -132,6 +135,7 @@ impl<'a> Route<'a> {
             | Self::Appointments => Right::Customers,
             Self::Release(_)
             | Self::Revoke(_)
+            | Self::Evidence(_)
             | Self::EraseQuestion(_)
             | Self::Erase(_)
             | Self::Audit => Right::Decide,
@@ -150,6 +154,7 @@ impl<'a> Route<'a> {
             | Self::Resend(_)
             | Self::Release(_)
             | Self::Revoke(_)
+            | Self::Evidence(_)
             | Self::Erase(_)
             | Self::EndSession(_) => true,
             Self::File(_)

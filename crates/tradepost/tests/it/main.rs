@@ -40,6 +40,7 @@ mod mcp;
 mod metrics;
 mod operating;
 mod postgres;
+mod privacy;
 mod probe;
 mod process;
 mod push;

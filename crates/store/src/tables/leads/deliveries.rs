@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery};
+use tradepost_dealer::staff::{DELIVERY, Deed, NewEntry};
 use tradepost_server::tasks::log::PushBusy;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
@@ -154,18 +155,34 @@ impl Transaction<'_> {
         )
     }
 
-    /// Notes that a delivery was taken, also when it was ended meanwhile.
+    /// Notes that a delivery was taken, also when it was ended meanwhile, and records whom the lead
+    /// went to.
     ///
     /// # Errors
     /// When the database fails.
     pub fn delivered(&self, key: i64, answer: &str, now: Timestamp) -> Result<(), Fault> {
-        self.0.execute(
+        let noted = self.0.execute(
             "noting a delivery",
             "UPDATE lead_deliveries SET state = 'delivered', answer = $2, due_at = NULL,
              ended_at = $3 WHERE key = $1 AND state IN ('sending', 'ended')",
             params![key, answer, now],
         )?;
-        Ok(())
+        let entry = self.0.first(
+            "reading a delivery",
+            "SELECT dealer_id, lead_id, destination FROM lead_deliveries WHERE key = $1",
+            params![key],
+            |row| {
+                Ok(NewEntry {
+                    chain: row.get(0)?,
+                    at: now,
+                    actor: DELIVERY.to_owned(),
+                    deed: Deed::LeadDelivered,
+                    subject: row.get(1)?,
+                    detail: row.get(2)?,
+                })
+            },
+        )?;
+        entry.filter(|_| noted > 0).map_or(Ok(()), |entry| self.record(&entry))
     }
 
     /// Notes that a delivery was not taken, as far as is known: it is sent again at one moment, or

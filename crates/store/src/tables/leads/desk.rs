@@ -6,8 +6,10 @@ use tradepost_dealer::staff::{Note, Progress, Stage};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
+use super::super::privacy::{NOTE, PAYLOAD};
 use super::super::{Database, Transaction};
 use super::{LEAD, lead_record, word};
+use crate::privacy::Of;
 use crate::sql::{Read, Row, params};
 use crate::staff::{LeadFilter, Origin};
 
@@ -33,7 +35,7 @@ pub(crate) const SCHEMA: &str = "
 ";
 
 /// How the people stand with a lead, behind its own columns.
-const FIRST: usize = 29;
+const FIRST: usize = 32;
 
 impl Transaction<'_> {
     /// Notes that somebody of the dealer's people has seen a lead; the first time counts.
@@ -90,11 +92,13 @@ impl Transaction<'_> {
         let Some(lead) = lead else {
             return Ok(false);
         };
+        let vault = self.0.vault();
+        let text = vault.seal(&Of::lead(NOTE, &lead.dealer_id, lead_id, note.at), &note.text)?;
         self.0.execute(
             "writing a note",
-            "INSERT INTO lead_notes (lead_id, dealer_id, at, author, text)
-             VALUES ($1, $2, $3, $4, $5)",
-            params![lead_id, lead.dealer_id, note.at, note.author, note.text],
+            "INSERT INTO lead_notes (lead_id, dealer_id, at, author, text, sealed_by)
+             VALUES ($1, $2, $3, $4, $5, $6)",
+            params![lead_id, lead.dealer_id, note.at, note.author, text, vault.key()],
         )?;
         Ok(true)
     }
@@ -114,8 +118,19 @@ impl Database {
         filter: &LeadFilter<'_>,
     ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
         let order = if filter.oldest_first { "ASC" } else { "DESC" };
-        let search = filter.text.map(|text| format!("%{}%", escaped(&text.to_lowercase())));
-        self.0.all(
+        let wanted = filter.text.map(str::to_lowercase);
+        // What is sealed is opened first, and looked through here.
+        let (by_hand, search) = match self.0.vault().is_open() {
+            true => (wanted, None),
+            false => (None, wanted.map(|text| format!("%{}%", escaped(&text)))),
+        };
+        let (limit, skip) = match by_hand {
+            Some(_) => (u32::MAX, 0),
+            None => (filter.limit, filter.skip),
+        };
+        let mut skipped = 0;
+        let mut found = Vec::new();
+        self.0.each(
             "reading a list of leads",
             &format!(
                 "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND ($2 IS NULL OR l.state = $2)
@@ -130,11 +145,27 @@ impl Database {
                 filter.state.map(LeadState::name),
                 filter.stage.map(Stage::name),
                 search,
-                filter.limit,
-                filter.skip,
+                limit,
+                skip,
             ],
-            |row| Ok((lead_record(row)?, progress(row, FIRST)?)),
-        )
+            |row| {
+                let lead = lead_record(row)?;
+                let is_wanted = by_hand.as_ref().is_none_or(|text| {
+                    lead.lead_id.to_lowercase().contains(text)
+                        || lead.submission.payload.to_string().to_lowercase().contains(text)
+                });
+                if !is_wanted {
+                    return Ok(true);
+                }
+                if by_hand.is_some() && skipped < filter.skip {
+                    skipped += 1;
+                    return Ok(true);
+                }
+                found.push((lead, progress(row, FIRST)?));
+                Ok(found.len() < filter.limit as usize)
+            },
+        )?;
+        Ok(found)
     }
 
     /// How many leads there are in a state at a stage.
@@ -170,9 +201,15 @@ impl Database {
     pub(crate) fn notes(&self, lead_id: &str) -> Result<Vec<Note>, Fault> {
         self.0.all(
             "reading notes",
-            "SELECT at, author, text FROM lead_notes WHERE lead_id = $1 ORDER BY key",
+            "SELECT at, author, text, dealer_id, sealed_by FROM lead_notes WHERE lead_id = $1
+             ORDER BY key",
             params![lead_id],
-            |row| Ok(Note { at: row.get(0)?, author: row.get(1)?, text: row.get(2)? }),
+            |row| {
+                let (at, dealer): (Timestamp, String) = (row.get(0)?, row.get(3)?);
+                let key: Option<String> = row.get(4)?;
+                let text = row.opened(2, key.as_deref(), &Of::lead(NOTE, &dealer, lead_id, at))?;
+                Ok(Note { at, author: row.get(1)?, text })
+            },
         )
     }
 
@@ -206,14 +243,19 @@ impl Database {
     ) -> Result<Vec<Origin>, Fault> {
         self.0.all(
             "reading where leads came from",
-            "SELECT s.received_at, s.principal, s.payload, s.duplicate, l.held_for, p.stage
+            "SELECT s.received_at, s.principal, s.payload, s.duplicate, l.held_for, p.stage,
+                    s.dealer_id, s.lead_id, s.sealed_by
              FROM lead_submissions s JOIN leads l ON l.lead_id = s.lead_id
              LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
              WHERE ($1 IS NULL OR s.dealer_id = $1) AND s.received_at >= $2 ORDER BY s.seq",
             params![dealer_id, since],
             |row| {
+                let (dealer, lead): (String, String) = (row.get(6)?, row.get(7)?);
+                let key: Option<String> = row.get(8)?;
+                let of = Of::lead(PAYLOAD, &dealer, &lead, row.get(0)?);
+                let payload = row.opened(2, key.as_deref(), &of)?;
                 let payload: tradepost_wire::json::Value =
-                    tradepost_wire::json::from_str(&row.get::<String>(2)?)?;
+                    tradepost_wire::json::from_str(&payload)?;
                 let named = payload.pointer("/source_agent/name");
                 let named = named.or_else(|| payload.get("source_agent"));
                 Ok(Origin {

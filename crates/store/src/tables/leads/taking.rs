@@ -10,23 +10,35 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::json::Value;
 
 use super::super::Transaction;
+use super::super::privacy::{ADDRESS, PAYLOAD, REPLY, lead_of};
 use super::{LEAD, lead_record};
+use crate::privacy::Of;
 use crate::sql::{Row, params};
 
 impl Lot for Transaction<'_> {
     fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, Fault> {
         self.0.lock(claim.dealer_id)?;
         let mut found = Vec::new();
+        let vault = self.0.vault();
+        let [key, plain_key] = vault.forms(claim.key);
         for scope in claim.scopes {
+            let [scope, plain_scope] = vault.forms(scope);
+            // One of before there was a key is in clear until it is sealed, too.
             let reply = self.0.first(
                 "reading an idempotency key",
-                "SELECT payload_hash, reply, first_seen_at FROM idempotency_keys
-                 WHERE dealer_id = $1 AND scope = $2 AND key = $3 AND first_seen_at > $4",
-                params![claim.dealer_id, scope, claim.key, claim.since],
+                "SELECT payload_hash, reply, first_seen_at, scope, key, sealed_by
+                 FROM idempotency_keys
+                 WHERE dealer_id = $1 AND (scope = $2 AND key = $3
+                         OR scope = $5 AND key = $6 AND sealed_by IS NULL)
+                     AND first_seen_at > $4 ORDER BY first_seen_at DESC",
+                params![claim.dealer_id, scope, key, claim.since, plain_scope, plain_key],
                 |row: &Row<'_>| {
+                    let (scope, key): (String, String) = (row.get(3)?, row.get(4)?);
+                    let by: Option<String> = row.get(5)?;
+                    let of = Of::column(REPLY, &[claim.dealer_id, &scope, &key]);
                     Ok(ClaimedReply {
                         payload_hash: row.get(0)?,
-                        reply: row.get(1)?,
+                        reply: row.opened(1, by.as_deref(), &of)?,
                         first_seen_at: row.get(2)?,
                     })
                 },
@@ -43,22 +55,29 @@ impl Lot for Transaction<'_> {
             "DELETE FROM idempotency_keys WHERE dealer_id = $1 AND first_seen_at <= $2",
             params![claim.dealer_id, claim.since],
         )?;
+        let vault = self.0.vault();
+        let (key, lead_id) = (vault.blind(claim.key), lead_of(&reply.reply));
         for scope in claim.scopes {
+            let scope = vault.blind(scope);
+            let of = Of::column(REPLY, &[claim.dealer_id, &scope, &key]);
             self.0.execute(
                 "writing an idempotency key",
-                "INSERT INTO idempotency_keys
-                         (dealer_id, scope, key, payload_hash, reply, first_seen_at)
-                     VALUES ($1, $2, $3, $4, $5, $6)
+                "INSERT INTO idempotency_keys (dealer_id, scope, key, payload_hash, reply,
+                                               first_seen_at, sealed_by, lead_id)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                  ON CONFLICT (dealer_id, scope, key) DO UPDATE SET
                      payload_hash = excluded.payload_hash, reply = excluded.reply,
-                     first_seen_at = excluded.first_seen_at",
+                     first_seen_at = excluded.first_seen_at, sealed_by = excluded.sealed_by,
+                     lead_id = excluded.lead_id",
                 params![
                     claim.dealer_id,
                     scope,
-                    claim.key,
+                    key,
                     reply.payload_hash,
-                    reply.reply,
-                    reply.first_seen_at
+                    vault.seal(&of, &reply.reply)?,
+                    reply.first_seen_at,
+                    vault.key(),
+                    lead_id,
                 ],
             )?;
         }
@@ -67,15 +86,29 @@ impl Lot for Transaction<'_> {
 
     fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, Fault> {
         self.0.lock(known.dealer_id)?;
+        let vault = self.0.vault();
+        let [subject, plain_subject] = vault.forms(known.subject);
         for proof in known.proofs {
+            let [proof, plain_proof] = vault.forms(proof);
             for contact in known.contacts {
+                let [contact, plain_contact] = vault.forms(contact);
                 let found: Option<String> = self.0.first(
                     "looking for an equivalent lead",
                     "SELECT lead_id FROM lead_matches
-                     WHERE dealer_id = $1 AND proof = $2 AND contact = $3 AND subject = $4
+                     WHERE dealer_id = $1 AND (proof = $2 AND contact = $3 AND subject = $4
+                             OR proof = $6 AND contact = $7 AND subject = $8)
                          AND received_at > $5
                      ORDER BY received_at LIMIT 1",
-                    params![known.dealer_id, proof, contact, known.subject, known.since],
+                    params![
+                        known.dealer_id,
+                        proof,
+                        contact,
+                        subject,
+                        known.since,
+                        plain_proof,
+                        plain_contact,
+                        plain_subject,
+                    ],
                     |row| row.get(0),
                 )?;
                 if let Some(lead_id) = found {
@@ -109,11 +142,12 @@ impl Lot for Transaction<'_> {
         limit: u32,
     ) -> Result<bool, Fault> {
         self.0.lock(dealer_id)?;
+        let [subject, plain] = self.0.vault().forms(subject);
         let counted: u32 = self.0.one(
             "counting leads",
             "SELECT count(*) FROM (SELECT 1 FROM lead_tallies
-             WHERE dealer_id = $1 AND subject = $2 AND at > $3 LIMIT $4) AS counted",
-            params![dealer_id, subject, since, limit],
+             WHERE dealer_id = $1 AND subject IN ($2, $5) AND at > $3 LIMIT $4) AS counted",
+            params![dealer_id, subject, since, limit, plain],
             |row| row.get(0),
         )?;
         Ok(counted >= limit)
@@ -128,11 +162,12 @@ impl Lot for Transaction<'_> {
         except_lead: Option<&str>,
     ) -> Result<bool, Fault> {
         self.0.lock(dealer_id)?;
+        let [subject, plain] = self.0.vault().forms(subject);
         let counted: u32 = self.0.one("counting appointments", "SELECT count(*) FROM (SELECT 1 FROM lead_tallies t
                  JOIN appointments a ON a.submission = t.submission
                  JOIN lead_submissions s ON s.seq = t.submission
-                 WHERE t.dealer_id = $1 AND t.subject = $2 AND t.at > $3
-                     AND a.state = 'confirmed' AND s.lead_id IS DISTINCT FROM $5 LIMIT $4) AS counted", params![dealer_id, subject, since, limit, except_lead], |row| row.get(0))?;
+                 WHERE t.dealer_id = $1 AND t.subject IN ($2, $6) AND t.at > $3
+                     AND a.state = 'confirmed' AND s.lead_id IS DISTINCT FROM $5 LIMIT $4) AS counted", params![dealer_id, subject, since, limit, except_lead, plain], |row| row.get(0))?;
         Ok(counted >= limit)
     }
 
@@ -184,12 +219,18 @@ impl Transaction<'_> {
 
     /// A lead, once nobody else is deciding anything about its dealer's.
     pub(in crate::tables) fn own_lead(&self, lead_id: &str) -> Result<Option<LeadRecord>, Fault> {
-        let sql = "SELECT dealer_id FROM leads WHERE lead_id = $1";
-        let dealer: Option<String> =
-            self.0.first("finding a lead", sql, params![lead_id], |row| row.get(0))?;
-        let Some(dealer) = dealer else { return Ok(None) };
+        let Some(dealer) = self.dealer_of_lead(lead_id)? else { return Ok(None) };
         self.0.lock(&dealer)?;
         self.lead(lead_id)
+    }
+
+    /// Whose lead it is.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn dealer_of_lead(&self, lead_id: &str) -> Result<Option<String>, Fault> {
+        let sql = "SELECT dealer_id FROM leads WHERE lead_id = $1";
+        self.0.first("finding a lead", sql, params![lead_id], |row| row.get(0))
     }
 
     /// Releases a lead that is held back; `false` when there is none.
@@ -226,11 +267,15 @@ impl Transaction<'_> {
 
     fn put_submission(&self, taken: &TakenLead<'_>) -> Result<i64, Fault> {
         let (lead, sent) = (taken.lead, &taken.lead.submission);
+        let vault = self.0.vault();
+        let of = |column| Of::lead(column, &lead.dealer_id, &lead.lead_id, sent.received_at);
+        let address = sent.address.as_ref().map(|text| vault.seal(&of(ADDRESS), text));
         self.0.one(
             "writing a submission",
             "INSERT INTO lead_submissions (lead_id, dealer_id, received_at, duplicate, version,
-                                           principal, address, payload, rooftop, listing)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING seq",
+                                           principal, address, payload, rooftop, listing,
+                                           sealed_by)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING seq",
             params![
                 lead.lead_id,
                 lead.dealer_id,
@@ -238,10 +283,11 @@ impl Transaction<'_> {
                 taken.kind != LeadEventKind::Received,
                 sent.version.name(),
                 sent.principal,
-                sent.address,
-                sent.payload.to_string(),
+                address.transpose()?,
+                vault.seal(&of(PAYLOAD), &sent.payload.to_string())?,
                 sent.rooftop,
                 sent.listing.as_ref().map(Value::to_string),
+                vault.key(),
             ],
             |row| row.get(0),
         )
@@ -281,11 +327,13 @@ impl Transaction<'_> {
         let (lead, known) = (taken.lead, &taken.known);
         let mut person = None;
         for contact in known.contacts {
-            let query = "SELECT person FROM lead_contacts WHERE dealer_id = $1 AND contact = $2";
+            let [contact, plain] = self.0.vault().forms(contact);
+            let query = "SELECT person FROM lead_contacts
+                         WHERE dealer_id = $1 AND contact IN ($2, $3)";
             let found = self.0.first(
                 "looking for a person",
                 query,
-                params![known.dealer_id, contact],
+                params![known.dealer_id, contact, plain],
                 |row| row.get::<String>(0),
             )?;
             person = person.or(found);
@@ -364,8 +412,10 @@ impl Transaction<'_> {
 
     /// Makes the lead known again by what this submission shows, for as long as by its first one.
     fn put_matches(&self, taken: &TakenLead<'_>) -> Result<(), Fault> {
-        let (lead, known) = (taken.lead, &taken.known);
+        let (lead, known, vault) = (taken.lead, &taken.known, self.0.vault());
+        let subject = vault.blind(known.subject);
         for contact in known.contacts {
+            let contact = vault.blind(contact);
             self.0.execute(
                 "writing a contact",
                 "INSERT INTO lead_contacts (dealer_id, contact, person)
@@ -382,9 +432,9 @@ impl Transaction<'_> {
                      ON CONFLICT DO NOTHING",
                     params![
                         lead.dealer_id,
-                        proof,
+                        vault.blind(proof),
                         contact,
-                        known.subject,
+                        subject,
                         lead.received_at,
                         lead.lead_id,
                     ],
@@ -407,7 +457,7 @@ impl Transaction<'_> {
                 "writing a tally",
                 "INSERT INTO lead_tallies (dealer_id, subject, at, submission)
                  VALUES ($1, $2, $3, $4)",
-                params![dealer, subject, at, submission],
+                params![dealer, self.0.vault().blind(subject), at, submission],
             )?;
         }
         Ok(())

@@ -52,13 +52,17 @@ fn old(path: &std::path::Path) {
         .unwrap();
 }
 
+fn open(path: &std::path::Path) -> Database {
+    let link = crate::sql::Link::Sqlite(sqlite::open(path, Schema::Migrate).unwrap());
+    Database(crate::sql::Connection::new(link, std::sync::Arc::default()))
+}
+
 #[test]
 fn what_was_there_stays_and_has_one_state() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     old(&path);
-    let database =
-        Database(crate::sql::Connection::Sqlite(sqlite::open(&path, Schema::Migrate).unwrap()));
+    let database = open(&path);
     let shown: Vec<_> = database
         .leads(None)
         .unwrap()
@@ -115,8 +119,7 @@ fn keys_and_equivalent_leads_stay_known_to_those_who_can_be_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     old(&path);
-    let database =
-        Database(crate::sql::Connection::Sqlite(sqlite::open(&path, Schema::Migrate).unwrap()));
+    let database = open(&path);
     let since = Timestamp::UNIX_EPOCH;
     database
         .transaction(|tx| {
@@ -155,8 +158,7 @@ fn a_dealer_that_names_a_destination_is_told_from_then_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     old(&path);
-    let database =
-        Database(crate::sql::Connection::Sqlite(sqlite::open(&path, Schema::Migrate).unwrap()));
+    let database = open(&path);
     let untold = |dealer: &str| database.untold_events(dealer, 10).unwrap();
     let place = |has_destinations| {
         database.transaction(|tx| tx.place_deliveries("d", has_destinations)).unwrap();

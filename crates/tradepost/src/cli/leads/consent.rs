@@ -12,13 +12,23 @@ use crate::cli::{Context, Outcome};
 /// Who is to be erased.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = true)]
-pub(super) struct Customer {
+pub(in crate::cli) struct Customer {
     /// The leads with this e-mail address.
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
     /// The leads with this telephone number, in E.164 such as +14155550123.
     #[arg(long, value_name = "NUMBER", value_parser = phone)]
     phone: Option<String>,
+}
+
+impl Customer {
+    /// The form in which the customer's addresses are compared.
+    pub(in crate::cli) fn contacts(&self) -> Vec<String> {
+        let email = self.email.as_ref();
+        let email = email.map(|email| format!("email:{}", email.trim().to_lowercase()));
+        let phone = self.phone.as_ref().map(|phone| format!("phone:{phone}"));
+        email.into_iter().chain(phone).collect()
+    }
 }
 
 fn phone(text: &str) -> Result<String, String> {
@@ -35,19 +45,16 @@ pub(super) fn head(text: &str) -> Result<Hash, String> {
 }
 
 /// Erases a customer.
-pub(super) fn erase(
+pub(in crate::cli) fn erase(
     store: &Store,
     customer: &Customer,
     dealer: Option<&str>,
     context: &Context,
 ) -> Outcome {
-    let email =
-        customer.email.as_ref().map(|email| format!("email:{}", email.trim().to_lowercase()));
-    let phone = customer.phone.as_ref().map(|phone| format!("phone:{phone}"));
     let mut erased = Vec::new();
-    for contact in email.into_iter().chain(phone) {
+    for contact in customer.contacts() {
         let now = Clock::system().now();
-        let leads = store.erase_customer(dealer, &contact, now);
+        let leads = store.erase_customer(dealer, &contact, &context.actor(), now);
         erased.extend(leads.map_err(|fault| Failure::fault(&fault))?);
     }
     if context.output.is_json() {

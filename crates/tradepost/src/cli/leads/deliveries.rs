@@ -5,11 +5,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery, Parcel, sample};
 use tradepost_dealer::record::{LeadRecord, LeadState};
+use tradepost_dealer::staff::{Deed, NewEntry};
 use tradepost_server::clock::Clock;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::{Place, history};
+use super::{Place, entry, history};
 use crate::cli::output::Failure;
 use crate::cli::output::table::{self, Column, Fit};
 use crate::cli::{Context, Outcome, dealers};
@@ -141,7 +142,15 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
             event,
         })
         .collect();
-    store.deliver_again(wanted, Clock::system().now()).map_err(|fault| Failure::fault(&fault))?;
+    let resent = NewEntry {
+        detail: Some(names.join(", ")),
+        ..entry(&lead.dealer_id, Deed::LeadResent, Some(&lead.lead_id), context)
+    };
+    let again = store.write_blocking(move |tx| {
+        tx.deliver_again(&wanted, resent.at)?;
+        tx.record(&resent)
+    });
+    again.map_err(|fault| Failure::fault(&fault))?;
     if context.output.is_json() {
         context.output.document(&json!({"lead_id": lead.lead_id, "to": names}));
     } else {

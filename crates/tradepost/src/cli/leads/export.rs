@@ -53,6 +53,12 @@ impl Entry {
         changes.collect()
     }
 
+    /// The lead.
+    #[must_use]
+    pub const fn lead(&self) -> &LeadRecord {
+        &self.lead
+    }
+
     /// The same for ADF.
     #[must_use]
     pub fn prospect(&self) -> Prospect<'_> {
@@ -78,7 +84,9 @@ pub fn json(entries: &[Entry]) -> String {
     text
 }
 
-fn record(entry: &Entry) -> Value {
+/// A lead for programs.
+#[must_use]
+pub fn record(entry: &Entry) -> Value {
     let (lead, sent) = (&entry.lead, &entry.lead.submission);
     json!({
         "lead_id": lead.lead_id,

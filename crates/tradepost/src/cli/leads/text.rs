@@ -239,6 +239,6 @@ pub(super) fn visible(text: &str) -> String {
 
 /// Whether a character turns the direction in which text is shown, which can make one text look
 /// like another.
-pub(super) fn is_direction(c: char) -> bool {
+pub(crate) fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

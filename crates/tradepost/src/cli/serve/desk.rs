@@ -80,7 +80,7 @@ fn try_out(wiring: &Wiring) -> Result<String, Failure> {
             password: hashed,
             created_at: now,
         };
-        console::add(&wiring.store, member, now)?;
+        console::add(&wiring.store, member, "demo", now)?;
     }
     Ok(text)
 }

@@ -1,4 +1,6 @@
-//! Readers for the rules for leads.
+//! Readers for the rules for leads, and for what becomes of personal data.
+
+use std::path::PathBuf;
 
 use jiff::SignedDuration;
 use tradepost_dealer::settings::{Agents, Confirmations, LeadPolicy, Velocity};
@@ -7,6 +9,7 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{At, Problems};
 
 use super::values::{duration, line, whole};
+use crate::config::Privacy;
 
 const DAY: i64 = 24;
 const NOTHING: (SignedDuration, &str) = (SignedDuration::ZERO, "0s");
@@ -29,6 +32,7 @@ pub(super) fn leads(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opti
         optional "strict_appointments" => strict_appointments: parse::boolean,
         optional "proposed_times" => proposed_times: whole(1, 20),
         optional "retention" => retention: lifetime,
+        optional "erase_undelivered" => erase_undelivered: parse::boolean,
         optional "daily_bytes_per_address" => daily_bytes: whole(64 << 10, 1 << 40),
         optional "confirmations" => confirmations: read_confirmations,
         optional "velocity" => velocity: read_velocity,
@@ -45,11 +49,21 @@ pub(super) fn leads(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opti
         strict_appointments: strict_appointments.unwrap_or(default.strict_appointments),
         proposed_times: proposed_times.unwrap_or(default.proposed_times),
         retention: retention.unwrap_or(default.retention),
+        erase_undelivered: erase_undelivered.unwrap_or(default.erase_undelivered),
         daily_bytes_per_address: daily_bytes.unwrap_or(default.daily_bytes_per_address),
         confirmations: confirmations.unwrap_or_default(),
         velocity: velocity.unwrap_or_default(),
         agents: agents.unwrap_or_default(),
     })
+}
+
+/// `[privacy]`
+pub(super) fn privacy(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Privacy> {
+    read_object!(value, at, problems, closed {
+        optional "key_file" => key_file: line(4_096),
+        optional "retention" => retention: lifetime,
+    });
+    Some(Privacy { key_file: key_file.map(PathBuf::from), retention: retention.flatten() })
 }
 
 /// A duration, or `never` for no end.

@@ -114,6 +114,7 @@ struct May {
     resend: bool,
     release: bool,
     revoke: bool,
+    prove: bool,
     erase: bool,
 }
 
@@ -199,15 +200,16 @@ impl Console {
 
 fn may(visitor: &Visitor, lead: &LeadRecord) -> May {
     let decides = Right::Decide.is_of(visitor.member.role);
+    let may = May { prove: decides, ..May::default() };
     match lead.state {
         LeadState::Received => {
-            May { work: true, resend: true, revoke: decides, erase: decides, release: false }
+            May { work: true, resend: true, revoke: decides, erase: decides, ..may }
         }
         LeadState::Held => {
-            May { work: true, release: decides, revoke: decides, erase: decides, resend: false }
+            May { work: true, release: decides, revoke: decides, erase: decides, ..may }
         }
-        LeadState::Revoked => May { erase: decides, ..May::default() },
-        LeadState::Erased => May::default(),
+        LeadState::Revoked => May { erase: decides, ..may },
+        LeadState::Erased => may,
     }
 }
 

@@ -15,6 +15,8 @@ fn tradepost(folder: &Path, arguments: &[&str], input: &str) -> (Option<i32>, St
     let mut child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
         .args(arguments)
         .current_dir(folder)
+        .env("USER", "ana")
+        .env_remove("SUDO_USER")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -74,8 +76,8 @@ fn people_are_added_listed_and_removed_and_all_of_it_is_recorded() {
         };
         listed.as_array().unwrap().iter().map(deed).collect::<Vec<_>>()
     };
-    assert_eq!(deeds("d"), ["command line password_set dora", "command line member_added dora"]);
-    assert_eq!(deeds("*"), ["command line member_removed egon", "command line member_added egon"]);
+    assert_eq!(deeds("d"), ["cli:ana password_set dora", "cli:ana member_added dora"]);
+    assert_eq!(deeds("*"), ["cli:ana member_removed egon", "cli:ana member_added egon"]);
     let verify = ["audit", "--verify"];
     let (code, said, _) = run(&verify, "");
     assert_eq!((code, said.lines().count()), (Some(0), 2));

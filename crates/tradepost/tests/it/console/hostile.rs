@@ -26,6 +26,7 @@ fn asked(lead: &str) -> Vec<(&'static str, String)> {
         ("POST", of("/resend")),
         ("POST", of("/release")),
         ("POST", of("/revoke")),
+        ("POST", of("/evidence")),
         ("POST", of("/erase")),
         ("POST", "/console/sessions/0123/end".to_owned()),
     ]
@@ -71,6 +72,7 @@ fn every_page_and_form_is_for_its_role_and_its_dealer_alone() {
         POST /leads/ID/resend 303  303  303  403  404  303
         POST /leads/ID/release 303  403  303  403  404  303
         POST /leads/ID/revoke 303  403  303  403  404  303
+        POST /leads/ID/evidence 303  403  200  403  404  200
         POST /leads/ID/erase  303  403  422  403  404  422
         POST /sessions/0123/end 303  404  404  404  404  404
     "#]]

@@ -84,6 +84,30 @@ fn a_day_at_the_desk_on_postgresql() {
 }
 
 #[test]
+fn a_day_at_the_desk_where_customers_are_encrypted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = tradepost_store::Store::open(folder.path()).unwrap();
+    let keys = tradepost_store::privacy::Keys::read(&"5".repeat(64)).unwrap();
+    assert!(store.unlock(&keys, true, at(NOW)).unwrap());
+    a_day(&World::on(store));
+}
+
+#[test]
+fn a_manager_takes_the_evidence_of_a_consent_away() {
+    let world = World::new();
+    let id = world.lead("one.example", &customer("Ada"));
+    let maria = world.enter("maria");
+    let answer = maria.post(&format!("/console/leads/{id}/evidence"), &[]);
+    let kept_as = answer.header("content-disposition").unwrap();
+    assert_eq!(kept_as, format!("attachment; filename=\"evidence-{id}.html\""));
+    let checked = tradepost::evidence::check(&text(&answer)).unwrap();
+    assert_eq!((checked.lead_id.as_str(), checked.faults.as_slice()), (id.as_str(), [].as_slice()));
+    let digest = tradepost_dealer::consent::hex(&checked.digest);
+    assert!(world.record(ONE).contains(&("maria".into(), "evidence_taken".into(), Some(digest))));
+    assert!(text(&maria.get(&format!("/console/leads/{id}"))).contains("Evidence of consent"));
+}
+
+#[test]
 fn held_leads_wait_for_a_manager() {
     let world = World::with(|config| {
         config.dealers[0].terms.leads.agents.deny = vec!["test-agent".to_owned()];

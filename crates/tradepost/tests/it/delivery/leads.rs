@@ -181,7 +181,7 @@ fn an_erased_lead_is_told_no_more() {
     let lead_id = world.send(&lead());
     world.until(&lead_id, |kept| kept.iter().any(|record| record.answer.is_some()));
     let now = Clock::system().now();
-    world.server.store.erase_customer(None, "email:ada@example.com", now).unwrap();
+    world.server.store.erase_customer(None, "email:ada@example.com", "cli:test", now).unwrap();
     world.wake();
     let kept = world.settled(&lead_id, 1);
     assert_eq!(told(&kept), [("crm", ENDED, 1, "HTTP 429")]);

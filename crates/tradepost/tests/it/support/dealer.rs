@@ -30,6 +30,7 @@ pub fn config() -> Config {
     let minutes = SignedDuration::from_mins;
     let hours = SignedDuration::from_hours;
     Config {
+        privacy: tradepost::config::Privacy::default(),
         server: Server {
             listen: "127.0.0.1:0".parse().unwrap(),
             max_body_bytes: 256 * 1024,

@@ -1,0 +1,507 @@
+//! Personal data at rest: sealed by a key that is not in the database, so that a copied file, a backup
+//! or a disk that was thrown away says nothing of customers.
+//!
+//! Each value is sealed by AES-256-GCM under a key of its own, which comes of the operator's key and 16
+//! random bytes, and is bound to its column, dealer and lead: what was moved to another row does not
+//! open. Which key has sealed a row stands beside it, so two are in use while one takes the other's
+//! place. What is looked up (contacts, callers, idempotency keys) is kept as an HMAC under a key that is
+//! made once and is itself kept sealed.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::sync::OnceLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use jiff::Timestamp;
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::hmac;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use tradepost_wire::fault::Fault;
+use tradepost_wire::format::{base64 as from_base64, hex};
+
+use super::Store;
+
+/// How many bytes a key has.
+const KEY: usize = 32;
+
+/// How many random bytes give a value a key of its own.
+const SALT: usize = 16;
+
+/// How many bytes a nonce has.
+const NONCE: usize = 12;
+
+/// Before what was hashed to be looked up. No plain value of such a column begins so.
+pub(crate) const BLIND: &str = "hmac:";
+
+/// How many rows are sealed anew in one transaction.
+const BATCH: u32 = 200;
+
+/// A key of the operator's.
+#[derive(Clone)]
+struct Key {
+    /// By which it is named; it says nothing of the key.
+    id: String,
+    sealing: hmac::Key,
+}
+
+impl Key {
+    fn new(secret: &[u8; KEY]) -> Self {
+        let of = |purpose: &str| hmac::sign(&hmac_key(secret), purpose.as_bytes());
+        let id = hex(of("tradepost privacy key id 1").as_ref().iter().take(6));
+        Self { id, sealing: hmac_key(of("tradepost privacy sealing 1").as_ref()) }
+    }
+
+    fn cipher(&self, salt: &[u8]) -> Result<LessSafeKey, Unopened> {
+        let own = hmac::sign(&self.sealing, salt);
+        let own = UnboundKey::new(&AES_256_GCM, own.as_ref()).map_err(|_| Unopened::Changed)?;
+        Ok(LessSafeKey::new(own))
+    }
+
+    /// Seals bytes: the salt, the nonce, and what comes of the bytes.
+    fn seal(&self, of: &Of, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
+        const WHAT: &str = "sealing personal data";
+        let fresh: [u8; SALT + NONCE] = random()?;
+        let (salt, nonce) = fresh.split_at(SALT);
+        let cipher = self.cipher(salt).map_err(Fault::on(WHAT))?;
+        let mut sealed = bytes.to_vec();
+        Nonce::try_assume_unique_for_key(nonce)
+            .and_then(|nonce| cipher.seal_in_place_append_tag(nonce, Aad::from(&of.0), &mut sealed))
+            .map_err(|_| Fault::new(WHAT, "it is too long"))?;
+        Ok([&fresh, sealed.as_slice()].concat())
+    }
+
+    fn open(&self, of: &Of, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
+        let (fresh, bytes) = sealed.split_at_checked(SALT + NONCE).ok_or(Unopened::Changed)?;
+        let (salt, nonce) = fresh.split_at(SALT);
+        let mut bytes = bytes.to_vec();
+        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| Unopened::Changed)?;
+        let opened = self.cipher(salt)?.open_in_place(nonce, Aad::from(&of.0), &mut bytes);
+        let length = opened.map_err(|_| Unopened::Changed)?.len();
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+}
+
+/// The operator's keys: the first seals, the others open what they sealed before.
+#[derive(Clone, Default)]
+pub struct Keys(Vec<Key>);
+
+impl fmt::Debug for Keys {
+    /// By their names.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Keys").field(&self.ids()).finish()
+    }
+}
+
+impl Keys {
+    /// Reads keys, each 32 bytes in hexadecimal digits or base64, with white space or commas between;
+    /// lines that begin with `#` are remarks.
+    ///
+    /// # Errors
+    /// What is wrong, without a word of what was read.
+    pub fn read(text: &str) -> Result<Self, &'static str> {
+        const FORM: &str = "must be 32 random bytes in 64 hexadecimal digits or in base64, as \
+                            `tradepost privacy keygen` writes them";
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let words = lines.flat_map(|line| line.split([' ', '\t', ',']));
+        let mut keys: Vec<Key> = Vec::new();
+        for word in words.map(str::trim).filter(|word| !word.is_empty()) {
+            let bytes = tradepost_dealer::consent::from_hex(word)
+                .or_else(|| from_base64(word)?.try_into().ok());
+            let key = Key::new(&bytes.ok_or(FORM)?);
+            if !keys.iter().any(|known| known.id == key.id) {
+                keys.push(key);
+            }
+        }
+        if keys.is_empty() { Err("holds no key") } else { Ok(Self(keys)) }
+    }
+
+    /// A new key, in hexadecimal digits.
+    ///
+    /// # Errors
+    /// When the operating system has no randomness.
+    pub fn generate() -> Result<String, Fault> {
+        Ok(hex(&random::<KEY>()?))
+    }
+
+    /// The names of the keys, that of the one that seals first. They say nothing of the keys.
+    #[must_use]
+    pub fn ids(&self) -> Vec<&str> {
+        self.0.iter().map(|key| key.id.as_str()).collect()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn named(&self, id: &str) -> Option<&Key> {
+        self.0.iter().find(|key| key.id == id)
+    }
+}
+
+/// Why something sealed was not opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unopened {
+    /// No key was given.
+    Locked,
+    /// The key of this name was not given.
+    Unknown(String),
+    /// It, or whose it is, was changed.
+    Changed,
+}
+
+impl fmt::Display for Unopened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Locked => f.write_str(
+                "personal data is encrypted, and its key was not given: name its file with --key-file, \
+                 or set TRADEPOST_PRIVACY_KEY",
+            ),
+            Self::Unknown(id) => write!(f, "it is encrypted with the key {id}, which was not given"),
+            Self::Changed => f.write_str("it was changed, or moved here from another row"),
+        }
+    }
+}
+
+impl Error for Unopened {}
+
+/// What something sealed belongs to: it opens nowhere else.
+#[derive(Debug)]
+pub(crate) struct Of(Vec<u8>);
+
+impl Of {
+    /// A value in a column, of a row that these single out.
+    pub(crate) fn column(column: &str, row: &[&str]) -> Self {
+        let mut bytes = Vec::new();
+        for part in ["tradepost sealed 1", column].iter().chain(row) {
+            bytes.extend((part.len() as u64).to_be_bytes());
+            bytes.extend(part.as_bytes());
+        }
+        Self(bytes)
+    }
+
+    /// Of a lead's row that was made at a moment.
+    pub(crate) fn lead(column: &str, dealer_id: &str, lead_id: &str, at: Timestamp) -> Self {
+        Self::column(column, &[dealer_id, lead_id, &at.as_millisecond().to_string()])
+    }
+
+    /// Of the evidence of a consent, by its place in the dealer's chain.
+    pub(crate) fn evidence(column: &str, dealer_id: &str, seq: i64) -> Self {
+        Self::column(column, &[dealer_id, &seq.to_string()])
+    }
+}
+
+/// What seals and opens, once it was unlocked; until then everything stays as it is.
+#[derive(Default)]
+pub(crate) struct Vault(OnceLock<Unlocked>);
+
+struct Unlocked {
+    keys: Keys,
+    index: hmac::Key,
+}
+
+impl fmt::Debug for Vault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Vault").field(&self.key()).finish()
+    }
+}
+
+impl Vault {
+    /// The name of the key that seals what is written; `None` when nothing is sealed.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.current().map(|key| key.id.as_str())
+    }
+
+    fn current(&self) -> Option<&Key> {
+        self.0.get()?.keys.0.first()
+    }
+
+    /// Seals bytes, where there is a key.
+    pub(crate) fn seal_bytes<'b>(&self, of: &Of, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, Fault> {
+        match self.current() {
+            Some(key) => key.seal(of, bytes).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(bytes)),
+        }
+    }
+
+    /// Seals a text, where there is a key.
+    pub(crate) fn seal(&self, of: &Of, text: &str) -> Result<String, Fault> {
+        match self.current() {
+            Some(key) => Ok(STANDARD_NO_PAD.encode(key.seal(of, text.as_bytes())?)),
+            None => Ok(text.to_owned()),
+        }
+    }
+
+    /// Opens bytes that a key has sealed; without one they are as they are.
+    pub(crate) fn open_bytes(
+        &self,
+        key: Option<&str>,
+        of: &Of,
+        bytes: Vec<u8>,
+    ) -> Result<Vec<u8>, Unopened> {
+        let Some(id) = key else { return Ok(bytes) };
+        let unlocked = self.0.get().ok_or(Unopened::Locked)?;
+        let key = unlocked.keys.named(id).ok_or_else(|| Unopened::Unknown(id.to_owned()))?;
+        key.open(of, &bytes)
+    }
+
+    /// The same for a text.
+    pub(crate) fn open(
+        &self,
+        key: Option<&str>,
+        of: &Of,
+        text: String,
+    ) -> Result<String, Unopened> {
+        if key.is_none() {
+            return Ok(text);
+        }
+        let bytes = STANDARD_NO_PAD.decode(text).map_err(|_| Unopened::Changed)?;
+        String::from_utf8(self.open_bytes(key, of, bytes)?).map_err(|_| Unopened::Changed)
+    }
+
+    /// The form in which a text that is looked up is written.
+    pub(crate) fn blind(&self, text: &str) -> String {
+        match self.0.get() {
+            Some(unlocked) => {
+                let tag = hmac::sign(&unlocked.index, text.as_bytes());
+                format!("{BLIND}{}", hex(tag.as_ref()))
+            }
+            None => text.to_owned(),
+        }
+    }
+
+    /// The forms in which a text may have been written: the one of now, and that of before there was
+    /// a key.
+    pub(crate) fn forms(&self, text: &str) -> [String; 2] {
+        [self.blind(text), text.to_owned()]
+    }
+
+    /// Whether what is read may have to be opened.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.get().is_some()
+    }
+}
+
+/// Why a store was not unlocked.
+#[derive(Debug)]
+pub enum Locked {
+    /// What is in it is encrypted with these keys, and none was given.
+    NoKey(Vec<String>),
+    /// It is, and these are not among those given.
+    OtherKey(Vec<String>),
+    /// It broke.
+    Broken(Fault),
+}
+
+impl fmt::Display for Locked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoKey(ids) => write!(
+                f,
+                "personal data is encrypted with the key {}, and no key was given",
+                ids.join(" and ")
+            ),
+            Self::OtherKey(ids) => write!(
+                f,
+                "personal data is encrypted with the key {}, which is not the one given",
+                ids.join(" and ")
+            ),
+            Self::Broken(fault) => f.write_str(&fault.chain()),
+        }
+    }
+}
+
+impl Error for Locked {}
+
+impl From<Fault> for Locked {
+    fn from(fault: Fault) -> Self {
+        Self::Broken(fault)
+    }
+}
+
+/// How far personal data is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealing {
+    /// Each key with how many rows it has sealed; `None` for those in clear.
+    pub rows: Vec<(Option<String>, u64)>,
+    /// The keys without which something could not be read or looked up.
+    pub keys: Vec<String>,
+}
+
+/// A key's row: its name, and the key of what is looked up, sealed by it.
+type KeyRow = (String, String);
+
+impl Store {
+    /// Takes the operator's keys: from now on everything personal is sealed by the first, and opened
+    /// by whichever has sealed it. With `begin` a store that is in clear is sealed from now on, and one
+    /// that another key seals goes over to the first; without, nothing changes in the store. Returns
+    /// whether it is sealed.
+    ///
+    /// # Errors
+    /// That other keys are needed, or the database fails.
+    pub fn unlock(&self, keys: &Keys, begin: bool, now: Timestamp) -> Result<bool, Locked> {
+        let known = self.read(|db| db.privacy_keys())?;
+        if keys.is_empty() {
+            let ids: Vec<_> = known.into_iter().map(|(id, _)| id).collect();
+            return if ids.is_empty() { Ok(false) } else { Err(Locked::NoKey(ids)) };
+        }
+        if known.is_empty() && !begin {
+            return Ok(false);
+        }
+        let missing = |known: &[KeyRow]| -> Vec<String> {
+            let ids = known.iter().map(|(id, _)| id.clone());
+            ids.filter(|id| keys.named(id).is_none()).collect()
+        };
+        let lacking = missing(&known);
+        if !lacking.is_empty() {
+            return Err(Locked::OtherKey(lacking));
+        }
+        let index = if begin {
+            let fresh = random::<KEY>()?;
+            let keys = keys.clone();
+            self.write_blocking(move |tx| {
+                let known = tx.privacy_keys()?;
+                let index = unwrap(&keys, &known)?.unwrap_or(fresh);
+                if let Some(current) = keys.0.first()
+                    && !known.iter().any(|(id, _)| *id == current.id)
+                {
+                    let sealed = current.seal(&of_index(&current.id), &index)?;
+                    tx.put_privacy_key(&current.id, &STANDARD_NO_PAD.encode(sealed), now)?;
+                }
+                Ok(index)
+            })?
+        } else {
+            let missing = || Fault::new(UNLOCKING, "there is no key of what is looked up");
+            unwrap(keys, &known)?.ok_or_else(missing)?
+        };
+        // Whoever was first has the same keys: they come from one place in a process.
+        let _ = self.vault.0.set(Unlocked { keys: keys.clone(), index: hmac_key(&index) });
+        Ok(true)
+    }
+
+    /// Whether what is personal is sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.vault.is_open()
+    }
+
+    /// How far personal data is encrypted.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn sealing(&self) -> Result<Sealing, Fault> {
+        let rows = self.read(|db| db.sealed_rows())?;
+        let keys = self.read(|db| db.privacy_keys())?.into_iter().map(|(id, _)| id).collect();
+        Ok(Sealing { rows, keys })
+    }
+
+    /// Seals anew by the first key what is in clear or sealed by another, a limited number of rows in
+    /// a transaction, and forgets the other keys when nothing is theirs any more. Whatever ends it,
+    /// everything can be read by those who have both keys, and another call goes on. `told` hears how
+    /// many rows are done. Returns how many were.
+    ///
+    /// # Errors
+    /// When there is no key, or the database fails.
+    pub fn rekey(&self, mut told: impl FnMut(u64)) -> Result<u64, Fault> {
+        let Some(key) = self.vault.key().map(ToOwned::to_owned) else {
+            return Err(Fault::new("encrypting anew", "there is no key"));
+        };
+        let mut done = 0;
+        for table in super::tables::privacy::Sealed::ALL {
+            let mut after = i64::MIN;
+            loop {
+                let (rows, last) =
+                    self.write_blocking(move |tx| tx.seal_anew(table, after, BATCH))?;
+                done += u64::from(rows);
+                if rows == 0 {
+                    break;
+                }
+                told(done);
+                after = last;
+            }
+        }
+        self.write_blocking(move |tx| tx.forget_other_keys(&key))?;
+        self.read(|db| db.0.empty_log())?;
+        Ok(done)
+    }
+}
+
+const UNLOCKING: &str = "unlocking personal data";
+
+fn of_index(id: &str) -> Of {
+    Of::column("privacy_keys.index_key", &[id])
+}
+
+/// The key of what is looked up, by whichever key opens it.
+fn unwrap(keys: &Keys, known: &[KeyRow]) -> Result<Option<[u8; KEY]>, Fault> {
+    let Some((key, sealed)) = known.iter().find_map(|(id, sealed)| Some((keys.named(id)?, sealed)))
+    else {
+        return Ok(None);
+    };
+    let bytes = STANDARD_NO_PAD.decode(sealed).map_err(|_| Unopened::Changed);
+    let index = bytes.and_then(|bytes| key.open(&of_index(&key.id), &bytes));
+    let index = index.map_err(Fault::on(UNLOCKING))?;
+    index.try_into().map(Some).map_err(|_| Fault::new(UNLOCKING, Unopened::Changed))
+}
+
+fn hmac_key(secret: &[u8]) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, secret)
+}
+
+fn random<const N: usize>() -> Result<[u8; N], Fault> {
+    let mut bytes = [0; N];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map_err(|_| Fault::new("making a key", "the operating system has no randomness"))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> Key {
+        Key::new(&[byte; KEY])
+    }
+
+    #[test]
+    fn what_is_sealed_opens_where_it_was_and_nowhere_else() {
+        let of =
+            |lead: &str| Of::lead("lead_submissions.payload", "north", lead, Timestamp::UNIX_EPOCH);
+        let sealed = key(1).seal(&of("lead_1"), b"Ada").unwrap();
+        assert!(!sealed.windows(3).any(|part| part == b"Ada"));
+        assert_eq!(key(1).open(&of("lead_1"), &sealed).unwrap(), b"Ada");
+        for (key, of) in [
+            (key(1), of("lead_2")),
+            (key(2), of("lead_1")),
+            (key(1), Of::lead("lead_notes.text", "north", "lead_1", Timestamp::UNIX_EPOCH)),
+            (key(1), Of::column("lead_submissions.payload", &["northl", "ead_1", "0"])),
+        ] {
+            assert_eq!(key.open(&of, &sealed), Err(Unopened::Changed));
+        }
+        for place in 0..sealed.len() {
+            let mut other = sealed.clone();
+            other[place] ^= 1;
+            assert!(key(1).open(&of("lead_1"), &other).is_err(), "byte {place}");
+        }
+        assert!(key(1).open(&of("lead_1"), &sealed[..20]).is_err());
+        assert_ne!(sealed, key(1).seal(&of("lead_1"), b"Ada").unwrap(), "never twice the same");
+    }
+
+    #[test]
+    fn keys_are_read_from_lines_and_named_without_being_shown() {
+        let (first, second) =
+            (Keys::generate().unwrap(), "//////////////////////////////////////////8=");
+        let keys = Keys::read(&format!("# of May\n{first}\n\n{second} {first}\n")).unwrap();
+        assert_eq!(keys.ids().len(), 2);
+        assert_eq!(Keys::read(&first.to_uppercase()).unwrap().ids(), [keys.ids()[0]]);
+        let shown = format!("{keys:?}");
+        assert!(!shown.contains(&first) && shown.contains(keys.ids()[1]), "{shown}");
+        for bad in ["", "# nothing\n", "secret", &first[1..], "AAAA"] {
+            assert!(Keys::read(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! `tradepost audit`: the record of who saw, changed and erased what, and whether it is as it was
+//! written.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use jiff::tz::TimeZone;
+use tradepost_dealer::consent::{ConsentCheck, Hash, from_hex, hex};
+use tradepost_dealer::local_time::short;
+use tradepost_dealer::staff::{Deed, EVERYBODY, Entry, NewEntry, RecordCheck};
+use tradepost_server::clock::Clock;
+use tradepost_store::Store;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Value, json};
+
+use super::output::table::{self, Column, Fit};
+use super::output::{Failure, save};
+use super::place::Place;
+use super::{Context, Outcome};
+use crate::evidence;
+
+/// What a file with the heads of the chains begins with.
+const HEADS: &str = "tradepost heads 1";
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List what people have seen and done, the latest first.
+    List {
+        /// Only this dealer's record; * is that of what concerns all dealers.
+        #[arg(long, value_name = "ID")]
+        dealer: Option<String>,
+        /// Only what was done with this lead.
+        #[arg(long, value_name = "ID", conflicts_with = "dealer")]
+        lead: Option<String>,
+        /// How many entries at most.
+        #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+        limit: usize,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Check the chains of hashes, of the record and of the consents, or a file that was taken away.
+    Verify(Box<Verify>),
+    /// Take the record away: a line of JSON for each entry, which `verify --file` checks.
+    Export {
+        /// Only this dealer's record; * is that of what concerns all dealers.
+        #[arg(long, value_name = "ID")]
+        dealer: Option<String>,
+        /// Write the last hash of each chain instead. Kept elsewhere, it shows later that nothing was
+        /// cut off: `verify --head FILE`.
+        #[arg(long, conflicts_with = "dealer")]
+        head: bool,
+        /// The file to write, which must not exist; standard output without it.
+        #[arg(long, short, value_name = "FILE")]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Verify {
+    /// The heads that `audit export --head` wrote: each must still be in its chain.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["evidence", "file"])]
+    head: Option<PathBuf>,
+    /// Check a file of `leads evidence` instead, without any database.
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    evidence: Option<PathBuf>,
+    /// Check as well that the file is one that this database's record names.
+    #[arg(long, requires = "evidence")]
+    recorded: bool,
+    /// Check a file of `audit export` instead, without any database.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the store or a file cannot be read; with exit code 1 when something is not as it was written.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    match arguments.command {
+        Command::List { dealer, lead, limit, place } => {
+            let store = place.open(None, context)?;
+            list(&store, (dealer.as_deref(), lead.as_deref()), limit, context)
+        }
+        Command::Verify(verify) => match (&verify.evidence, &verify.file) {
+            (Some(file), _) => {
+                let store =
+                    verify.recorded.then(|| verify.place.open(None, context)).transpose()?;
+                check_evidence(file, store.as_ref(), context)
+            }
+            (None, Some(file)) => check_file(file, context),
+            (None, None) => {
+                let heads = verify.head.as_deref().map(read_heads).transpose()?;
+                check(&verify.place.open(None, context)?, heads.as_ref(), context)
+            }
+        },
+        Command::Export { head: true, out, place, .. } => {
+            let heads = heads(&place.open(None, context)?)?;
+            save(out.as_deref(), format!("{heads:#}\n").as_bytes(), context.output)
+        }
+        Command::Export { dealer, out, place, .. } => {
+            let store = place.open(None, context)?;
+            export(&store, dealer.as_deref(), out.as_deref(), context)
+        }
+    }
+}
+
+fn list(
+    store: &Store,
+    (dealer, lead): (Option<&str>, Option<&str>),
+    limit: usize,
+    context: &Context,
+) -> Outcome {
+    let fault = |fault| Failure::fault(&fault);
+    let mut found: VecDeque<Entry> = VecDeque::new();
+    if let Some(lead) = lead {
+        found.extend(store.entries_about(lead).map_err(fault)?.into_iter().map(|(entry, _)| entry));
+    } else {
+        let mut by_record: BTreeMap<String, VecDeque<Entry>> = BTreeMap::new();
+        let mut take = |entry: &Entry| {
+            let latest = by_record.entry(entry.said.chain.clone()).or_default();
+            latest.push_back(entry.clone());
+            if latest.len() > limit {
+                latest.pop_front();
+            }
+        };
+        store.each_entry(dealer, &mut take).map_err(fault)?;
+        found.extend(by_record.into_values().flatten());
+    }
+    let mut found: Vec<Entry> = found.into();
+    found.sort_by(|a, b| (b.said.at, &b.said.chain, b.seq).cmp(&(a.said.at, &a.said.chain, a.seq)));
+    found.truncate(limit);
+    if context.output.is_json() {
+        context.output.document(&found.iter().map(evidence::entry).collect::<Vec<_>>());
+    } else if found.is_empty() {
+        context.output.talk("nothing is recorded there");
+    } else {
+        let now = Clock::system().now();
+        let columns = ["RECORD", "NO", "WHEN", "WHO", "DID", "WITH", "DETAIL"].map(Column::Text);
+        let row = |entry: &Entry| {
+            let said = &entry.said;
+            vec![
+                said.chain.clone(),
+                entry.seq.to_string(),
+                short(said.at, &TimeZone::UTC, now),
+                said.actor.clone(),
+                said.deed.name().to_owned(),
+                said.subject.clone().unwrap_or_default(),
+                said.detail.clone().unwrap_or_default(),
+            ]
+        };
+        let rows: Vec<_> = found.iter().map(row).collect();
+        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+    }
+    Ok(())
+}
+
+/// Takes the record away, which is an entry itself.
+fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Context) -> Outcome {
+    let entry = NewEntry {
+        chain: dealer.unwrap_or(EVERYBODY).to_owned(),
+        at: Clock::system().now(),
+        actor: context.actor(),
+        deed: Deed::RecordExported,
+        subject: None,
+        detail: None,
+    };
+    store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
+    let mut text = String::new();
+    let mut take = |entry: &Entry| {
+        text.push_str(&evidence::entry(entry).to_string());
+        text.push('\n');
+    };
+    store.each_entry(dealer, &mut take).map_err(|fault| Failure::fault(&fault))?;
+    save(out, text.as_bytes(), context.output)
+}
+
+/// The number and the hash of the last link of each chain, by its name.
+type Heads = BTreeMap<String, (i64, Hash)>;
+
+fn heads(store: &Store) -> Result<Value, Failure> {
+    let fault = |fault| Failure::fault(&fault);
+    let records = store.check_records().map_err(fault)?;
+    let consents = store.check_consents(None, None).map_err(fault)?;
+    Ok(json!({
+        "format": HEADS,
+        "at": rfc3339(Clock::system().now()),
+        "records": records.iter().map(record).collect::<Vec<_>>(),
+        "consents": consents.iter().map(chain).collect::<Vec<_>>(),
+    }))
+}
+
+fn record(check: &RecordCheck) -> Value {
+    let (of, entries, head) = (&check.chain, check.entries, hex(&check.head));
+    json!({"of": of, "entries": entries, "head": head, "faults": check.faults})
+}
+
+fn chain(check: &ConsentCheck) -> Value {
+    let fault = |(seq, fault): &(i64, tradepost_dealer::consent::ConsentFault)| json!({"record": seq, "fault": fault.summary()});
+    json!({
+        "of": check.dealer_id,
+        "entries": check.records,
+        "head": hex(&check.head),
+        "faults": check.faults.iter().map(fault).collect::<Vec<_>>(),
+    })
+}
+
+fn read_text(file: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|error| {
+        Failure::usage(format!("cannot read {}: {}", file.display(), error.kind()))
+    })
+}
+
+fn read_heads(file: &Path) -> Result<(Heads, Heads), Failure> {
+    let unusable = || {
+        Failure::usage(format!("{} holds no heads of chains", file.display()))
+            .hint("`tradepost audit export --head --out FILE` writes them")
+    };
+    let read: Option<Value> = tradepost_wire::json::from_str(&read_text(file)?).ok();
+    let read = read.filter(|it| it.get("format").and_then(Value::as_str) == Some(HEADS));
+    let read = read.ok_or_else(unusable)?;
+    let list = |name: &str| -> Option<Heads> {
+        let one = |head: &Value| {
+            let hash = from_hex(head.get("head")?.as_str()?)?;
+            let of = head.get("of")?.as_str()?.to_owned();
+            Some((of, (head.get("entries")?.as_i64()?, hash)))
+        };
+        read.get(name)?.as_array()?.iter().map(one).collect()
+    };
+    list("records").zip(list("consents")).ok_or_else(unusable)
+}
+
+/// Checks every chain, and that the heads that were written down are in theirs.
+fn check(store: &Store, heads: Option<&(Heads, Heads)>, context: &Context) -> Outcome {
+    let fault = |fault| Failure::fault(&fault);
+    let records = store.check_records().map_err(fault)?;
+    let consents = store.check_consents(None, None).map_err(fault)?;
+    let mut faults: Vec<String> = Vec::new();
+    for check in &records {
+        let said = |seq: &i64| {
+            format!(
+                "{}: entry {seq} of the record does not fit, or one before it is missing",
+                check.chain
+            )
+        };
+        faults.extend(check.faults.iter().map(said));
+    }
+    for check in &consents {
+        let said = |(seq, fault): &(i64, tradepost_dealer::consent::ConsentFault)| {
+            format!("{}: record {seq} of the consents: {}", check.dealer_id, fault.summary())
+        };
+        faults.extend(check.faults.iter().map(said));
+    }
+    if let Some((of_records, of_consents)) = heads {
+        for (of, (seq, hash)) in of_records {
+            if store.entry_hash(of, *seq).map_err(fault)? != Some(*hash) {
+                faults.push(format!(
+                    "{of}: entry {seq} of the record, whose hash was written down, is gone or another"
+                ));
+            }
+        }
+        for (of, (seq, hash)) in of_consents {
+            let is_start = *seq == 0;
+            if !is_start && store.consent_hash(of, *seq).map_err(fault)? != Some(*hash) {
+                faults.push(format!(
+                    "{of}: record {seq} of the consents, whose hash was written down, is gone or another"
+                ));
+            }
+        }
+    }
+    let document = json!({
+        "intact": faults.is_empty(),
+        "records": records.iter().map(record).collect::<Vec<_>>(),
+        "consents": consents.iter().map(chain).collect::<Vec<_>>(),
+    });
+    if !faults.is_empty() {
+        return Err(broken(faults, document));
+    }
+    if context.output.is_json() {
+        context.output.document(&document);
+        return Ok(());
+    }
+    for RecordCheck { chain, entries, head, .. } in &records {
+        context.output.line(format!("record of {chain}: {entries} entries, head {}", hex(head)));
+    }
+    for ConsentCheck { dealer_id, records, head, .. } in &consents {
+        let head = hex(head);
+        context.output.line(format!("consents of {dealer_id}: {records} records, head {head}"));
+    }
+    if heads.is_none() {
+        context.output.talk(
+            "whoever has the database can cut off the end of a chain: `tradepost audit export --head` \
+             writes down what shows it",
+        );
+    }
+    Ok(())
+}
+
+/// That something is not as it was written. The first fault is in the message.
+fn broken(faults: Vec<String>, document: Value) -> Failure {
+    let first = faults.first().map(String::as_str).unwrap_or_default();
+    let failure = Failure::new(1, format!("not as it was written: {first}"))
+        .hint("compare with a backup, and keep what you have as it is");
+    Failure { data: Some(document), lines: faults, ..failure }
+}
+
+fn check_file(file: &Path, context: &Context) -> Outcome {
+    let mut checks: BTreeMap<String, RecordCheck> = BTreeMap::new();
+    let mut unread = Vec::new();
+    for (number, line) in read_text(file)?.lines().enumerate() {
+        let value: Option<Value> = tradepost_wire::json::from_str(line).ok();
+        match value.as_ref().and_then(evidence::read_entry) {
+            Some(entry) => {
+                let of = entry.said.chain.clone();
+                let check = checks.entry(of.clone()).or_insert_with(|| RecordCheck::new(of));
+                check.take(&entry);
+            }
+            None => unread.push(format!("line {} is no entry of a record", number + 1)),
+        }
+    }
+    let said = |check: &RecordCheck| {
+        let of = check.chain.clone();
+        let say =
+            move |seq: &i64| format!("{of}: entry {seq} does not fit, or one before it is missing");
+        check.faults.iter().map(say).collect::<Vec<_>>()
+    };
+    let faults: Vec<String> = unread.into_iter().chain(checks.values().flat_map(said)).collect();
+    let document = json!({
+        "intact": faults.is_empty(),
+        "records": checks.values().map(record).collect::<Vec<_>>(),
+    });
+    if !faults.is_empty() {
+        return Err(broken(faults, document));
+    }
+    if context.output.is_json() {
+        context.output.document(&document);
+    } else {
+        for RecordCheck { chain, entries, head, .. } in checks.values() {
+            context
+                .output
+                .line(format!("record of {chain}: {entries} entries, head {}", hex(head)));
+        }
+    }
+    Ok(())
+}
+
+fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outcome {
+    let checked = evidence::check(&read_text(file)?).map_err(|why| {
+        Failure::usage(format!("{} {why}", file.display()))
+            .hint("`tradepost leads evidence ID --out FILE` writes one")
+    })?;
+    let mut faults = checked.faults.clone();
+    let digest = hex(&checked.digest);
+    if let Some(store) = store {
+        let entries = store.entries_about(&checked.lead_id).map_err(|it| Failure::fault(&it))?;
+        let names_it = |entry: &Entry| {
+            entry.said.deed == Deed::EvidenceTaken && entry.said.detail.as_deref() == Some(&digest)
+        };
+        if !entries.iter().any(|(entry, _)| names_it(entry)) {
+            faults.push("the record names no file with this content".to_owned());
+        }
+    }
+    let (consents, entries) = checked.counts;
+    let document = json!({
+        "intact": faults.is_empty(), "lead_id": checked.lead_id, "dealer": checked.dealer_id,
+        "sha256": digest, "consents": consents, "entries": entries,
+        "recorded": store.map(|_| faults.is_empty()),
+    });
+    if !faults.is_empty() {
+        return Err(broken(faults, document));
+    }
+    if context.output.is_json() {
+        context.output.document(&document);
+    } else {
+        context.output.line(format!(
+            "evidence of {}: {consents} records of consents and {entries} entries fit, sha256 {digest}",
+            checked.lead_id
+        ));
+    }
+    Ok(())
+}

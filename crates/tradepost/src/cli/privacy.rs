@@ -1,0 +1,256 @@
+//! `tradepost privacy`: the key that encrypts personal data, and what a customer may ask for.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use tradepost_dealer::staff::{Deed, EVERYBODY, NewEntry};
+use tradepost_server::clock::Clock;
+use tradepost_store::Store;
+use tradepost_store::privacy::Keys;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::format::rfc3339;
+use tradepost_wire::json::{Value, json};
+
+use super::leads::consent::{self, Customer};
+use super::leads::export::{Entry, record};
+use super::output::table::{self, Column, Fit};
+use super::output::{Failure, save};
+use super::place::{Place, unlock};
+use super::serve::lock::lock;
+use super::{Context, Outcome};
+use crate::evidence;
+
+/// Its arguments.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a key, with which the server encrypts personal data.
+    Keygen {
+        /// The file to write it to, which must not exist; only its owner can read it. Standard output
+        /// without it.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Show how far personal data is encrypted, and which keys it needs.
+    Status {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Encrypt by the first key what is in clear, or encrypted by another. It can be stopped at any
+    /// time, and goes on when it is run again.
+    Rekey {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Write everything that is kept of a customer, of all their leads at all dealers.
+    Export {
+        #[command(flatten)]
+        customer: Customer,
+        /// Only leads of this dealer.
+        #[arg(long, value_name = "ID")]
+        dealer: Option<String>,
+        /// The format.
+        #[arg(long, value_enum, default_value_t = Format::Json)]
+        format: Format,
+        /// The file to write, which must not exist; standard output without it.
+        #[arg(long, short, value_name = "FILE")]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Erase everything that is kept of a customer, but for the hashes of the consents.
+    Erase {
+        #[command(flatten)]
+        customer: Customer,
+        /// Only leads of this dealer.
+        #[arg(long, value_name = "ID")]
+        dealer: Option<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// For programs.
+    Json,
+    /// A page for people, which can be printed.
+    Html,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the store or a key cannot be used.
+pub fn run(arguments: Arguments, context: &Context) -> Outcome {
+    match arguments.command {
+        Command::Keygen { out } => {
+            let key = Keys::generate().map_err(|fault| Failure::fault(&fault))?;
+            save(out.as_deref(), format!("{key}\n").as_bytes(), context.output)?;
+            context.output.talk(
+                "without this key nothing that it encrypts can be read again: keep a copy elsewhere, \
+                 and not with the backups",
+            );
+            Ok(())
+        }
+        Command::Status { place } => status(&place.open(None, context)?, context),
+        Command::Rekey { place } => rekey(&place, context),
+        Command::Export { customer, dealer, format, out, place } => {
+            let store = place.open(None, context)?;
+            let document = export(&store, &customer, dealer.as_deref(), context)?;
+            let text = match format {
+                Format::Json => format!("{document:#}\n"),
+                Format::Html => evidence::page("Everything kept of a customer", &document),
+            };
+            save(out.as_deref(), text.as_bytes(), context.output)
+        }
+        Command::Erase { customer, dealer, place } => {
+            consent::erase(&place.open(None, context)?, &customer, dealer.as_deref(), context)
+        }
+    }
+}
+
+fn status(store: &Store, context: &Context) -> Outcome {
+    let sealing = store.sealing().map_err(|fault| Failure::fault(&fault))?;
+    let clear: u64 = sealing.rows.iter().filter(|(key, _)| key.is_none()).map(|(_, n)| n).sum();
+    if context.output.is_json() {
+        let rows: Vec<Value> =
+            sealing.rows.iter().map(|(key, rows)| json!({"key": key, "rows": rows})).collect();
+        context.output.document(&json!({"keys": sealing.keys, "rows": rows, "in_clear": clear}));
+        return Ok(());
+    }
+    if sealing.keys.is_empty() {
+        context
+            .output
+            .talk("personal data is not encrypted; `tradepost privacy keygen` makes a key");
+    }
+    let row = |(key, rows): &(Option<String>, u64)| {
+        vec![key.clone().unwrap_or_else(|| "in clear".to_owned()), rows.to_string()]
+    };
+    let rows: Vec<_> = sealing.rows.iter().map(row).collect();
+    if !rows.is_empty() {
+        let columns = [Column::Text("KEY"), Column::Number("ROWS")];
+        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+    }
+    if !sealing.keys.is_empty() && (clear > 0 || sealing.keys.len() > 1) {
+        context.output.talk("`tradepost privacy rekey` encrypts everything by the first key");
+    }
+    Ok(())
+}
+
+fn rekey(place: &Place, context: &Context) -> Outcome {
+    let keys = place.keys(None, context)?;
+    let Some(first) = keys.ids().first().map(|id| (*id).to_owned()) else {
+        return Err(Failure::usage("there is no key to encrypt with")
+            .hint("name its file with --key-file, or set TRADEPOST_PRIVACY_KEY"));
+    };
+    let store = place.open(None, context)?;
+    let known = store.sealing().map_err(|fault| Failure::fault(&fault))?.keys;
+    // A server that was started without the key could not read what is encrypted by it.
+    let is_new = !known.contains(&first) && place.database(None, context)?.is_none();
+    let in_use = |failure: Failure| {
+        failure.hint(
+            "start the server again with the new key in the first line, or stop it while this runs",
+        )
+    };
+    let _lock = is_new.then(|| lock(place)).transpose().map_err(in_use)?;
+    // It was opened without beginning anything.
+    drop(store);
+    let store = place.open_to_begin(context)?;
+    unlock(&store, &keys, true)?;
+    let mut said = 0;
+    let done = store.rekey(|rows| {
+        if rows >= said + 10_000 {
+            said = rows;
+            context.output.talk(format!("{rows} rows"));
+        }
+    });
+    let done = done.map_err(|fault| Failure::fault(&fault))?;
+    let entry = NewEntry {
+        chain: EVERYBODY.to_owned(),
+        at: Clock::system().now(),
+        actor: context.actor(),
+        deed: Deed::KeyChanged,
+        subject: Some(first.clone()),
+        detail: Some(format!("{done} rows")),
+    };
+    store.record_all(vec![entry]).map_err(|fault| Failure::fault(&fault))?;
+    let left = store.sealing().map_err(|fault| Failure::fault(&fault))?;
+    let others: Vec<_> = left.keys.iter().filter(|id| **id != first).collect();
+    if context.output.is_json() {
+        context.output.document(&json!({"key": first, "rows": done, "other_keys": others}));
+    } else {
+        context.output.line(format!("{done} rows encrypted by the key {first}"));
+        if others.is_empty() {
+            context.output.talk("no other key is needed any more");
+        } else {
+            let message = "other keys are still in use: a server writes with one, so give it the new \
+                           key first, and run this again";
+            context.output.talk(message);
+        }
+    }
+    Ok(())
+}
+
+/// Everything that is kept of a customer, recorded for each lead.
+fn export(
+    store: &Store,
+    customer: &Customer,
+    dealer: Option<&str>,
+    context: &Context,
+) -> Result<Value, Failure> {
+    let fault = |fault| Failure::fault(&fault);
+    let now = Clock::system().now();
+    let mut ids: Vec<String> = Vec::new();
+    for contact in customer.contacts() {
+        let found = store.leads_of_contact(dealer, &contact).map_err(fault)?;
+        ids.extend(found.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+    }
+    let mut histories = Vec::new();
+    for id in &ids {
+        histories.extend(store.lead_history(id).map_err(fault)?);
+    }
+    let entry = |history: &tradepost_dealer::record::LeadHistory| NewEntry {
+        chain: history.lead.dealer_id.clone(),
+        at: now,
+        actor: context.actor(),
+        deed: Deed::LeadExported,
+        subject: Some(history.lead.lead_id.clone()),
+        detail: Some("privacy export".to_owned()),
+    };
+    store.record_all(histories.iter().map(entry).collect()).map_err(fault)?;
+    let mut leads = Vec::new();
+    for history in histories {
+        let id = history.lead.lead_id.clone();
+        let (progress, notes) = store.lead_work(&id).map_err(fault)?;
+        let deliveries = store.deliveries(None, Some(&id), None).map_err(fault)?;
+        let entries = store.entries_about(&id).map_err(fault)?;
+        let submissions = history.submissions.iter().map(|sent| {
+            json!({
+                "received_at": rfc3339(sent.received_at), "version": sent.version.name(),
+                "sent_by": sent.principal, "address": sent.address, "rooftop": sent.rooftop,
+                "payload": sent.payload,
+            })
+        });
+        let submissions: Vec<Value> = submissions.collect();
+        let note = |note: &tradepost_dealer::staff::Note| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
+        leads.push(json!({
+            "lead": record(&Entry::now(history, None)),
+            "submissions": submissions,
+            "stage": progress.stage,
+            "notes": notes.iter().map(note).collect::<Vec<_>>(),
+            "deliveries": deliveries.iter().map(evidence::delivery).collect::<Vec<_>>(),
+            "record": entries.iter().map(|(entry, _)| evidence::entry(entry)).collect::<Vec<_>>(),
+        }));
+    }
+    if leads.is_empty() {
+        context.output.talk("no lead that is not erased names this customer");
+    }
+    let made = json!({"at": rfc3339(now), "by": context.actor()});
+    Ok(json!({"customer": customer.contacts(), "leads": leads, "made": made}))
+}

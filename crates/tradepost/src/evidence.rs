@@ -1,0 +1,462 @@
+//! The evidence of a lead's consent as one file: what the customer agreed to word for word, the bytes as
+//! they were sent, the records of the chains with the hashes before them, where the lead went and who saw
+//! it. It is a page for people that carries its data along, so that whoever has it can check it without
+//! us: the hashes are worked out again, and the page is written anew and compared.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+use tradepost_dealer::consent::{
+    ConsentKind, ConsentRecord, Evidence, Hash, consent_hash, from_hex, hex,
+};
+use tradepost_dealer::delivery::DeliveryRecord;
+use tradepost_dealer::record::LeadHistory;
+use tradepost_dealer::staff::{Deed, Entry, NewEntry};
+use tradepost_server::fault::Fault;
+use tradepost_store::{Proof, Store};
+use tradepost_wire::canonical;
+use tradepost_wire::catalog::Vocabulary as _;
+use tradepost_wire::format::{base64, rfc3339};
+use tradepost_wire::json::{Value, json};
+
+use ::base64::Engine as _;
+
+use crate::cli::leads::text::is_direction;
+
+/// What the data begins with.
+const FORMAT: &str = "tradepost evidence 1";
+
+/// Before the data in the page, and behind it.
+const DATA: (&str, &str) = ("<script type=\"application/json\" id=\"data\">", "</script>");
+
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
+color:#1b1f24;background:#fff}h1{font-size:1.5rem}h2{font-size:1.15rem;border-bottom:1px solid #ccd;\
+padding-bottom:.2rem;margin-top:2rem}dl{margin:.3rem 0}dl>div{display:grid;grid-template-columns:12rem 1fr;\
+gap:1rem;padding:.1rem 0}dl>div.wide{display:block}div.wide>dd{padding-left:1rem}dt{color:#555}dd{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}\
+ol{padding-left:1.4rem}li{border-left:3px solid #dde;padding-left:.8rem;margin:.6rem 0}\
+code{font-size:.85em;overflow-wrap:anywhere}blockquote{margin:.3rem 0;padding:.6rem 1rem;background:#f4f6f8;\
+white-space:pre-wrap}@media(max-width:40rem){dl>div{grid-template-columns:1fr;gap:0}}\
+@media print{body{margin:0;max-width:none;font-size:11px}h2{break-after:avoid}li{break-inside:avoid}}";
+
+/// What is shown, in its order: the member, and the heading above it.
+const SECTIONS: [(&str, &str); 10] = [
+    ("customer", "Who it is about"),
+    ("lead", "The lead"),
+    ("leads", "Leads"),
+    ("consents", "Consents, word for word, with their records"),
+    ("chain", "The dealer's chain of consents"),
+    ("submissions", "What was sent"),
+    ("deliveries", "Where it was delivered"),
+    ("timeline", "What happened"),
+    ("record", "Who saw it, and what they did"),
+    ("made", "This file"),
+];
+
+/// Gathers the evidence of a lead; `None` when there is no such lead.
+///
+/// # Errors
+/// When the store fails.
+pub fn gather(
+    store: &Store,
+    lead_id: &str,
+    actor: &str,
+    now: Timestamp,
+) -> Result<Option<Value>, Fault> {
+    let Some(history) = store.lead_history(lead_id)? else {
+        return Ok(None);
+    };
+    let lead = &history.lead;
+    let proofs = store.proofs_of(lead_id)?;
+    let deliveries = store.deliveries(None, Some(lead_id), None)?;
+    let entries = store.entries_about(lead_id)?;
+    let (seq, head) = store.consent_head(&lead.dealer_id)?;
+    Ok(Some(json!({
+        "format": FORMAT,
+        "lead": of_lead(&history),
+        "consents": proofs.iter().map(consent).collect::<Vec<_>>(),
+        "chain": {"dealer": lead.dealer_id, "records": seq, "head": hex(&head)},
+        "deliveries": deliveries.iter().map(delivery).collect::<Vec<_>>(),
+        "timeline": timeline(&history),
+        "record": entries.iter().map(|(entry, before)| entry_with(entry, before)).collect::<Vec<_>>(),
+        "made": {"at": rfc3339(now), "by": actor, "with": format!("tradepost {}", env!("CARGO_PKG_VERSION"))},
+    })))
+}
+
+/// The hash of the data.
+#[must_use]
+pub fn digest(document: &Value) -> Hash {
+    Sha256::digest(canonical::to_string(document).as_bytes()).into()
+}
+
+fn of_lead(history: &LeadHistory) -> Value {
+    let lead = &history.lead;
+    json!({
+        "lead_id": lead.lead_id,
+        "dealer": lead.dealer_id,
+        "rooftop": lead.submission.rooftop,
+        "state": lead.state,
+        "held_for": lead.held_for,
+        "received_at": rfc3339(lead.received_at),
+        "changed_at": rfc3339(lead.changed_at),
+        "first_delivered_at": history.delivered_at.map(rfc3339),
+        "submissions": history.submissions.len(),
+    })
+}
+
+fn consent(proof: &Proof) -> Value {
+    let record = &proof.record;
+    let kept = proof.kept.as_ref();
+    let sent = kept.map(|kept| {
+        // As it came; where it is no text, in base64.
+        let text = std::str::from_utf8(&kept.body).ok();
+        let encoded = || ::base64::engine::general_purpose::STANDARD.encode(&kept.body);
+        json!({
+            "consent": proof.payload.as_ref().and_then(|payload| payload.get("consent")),
+            "sent_by": kept.principal,
+            "address": kept.address,
+            "user_agent": kept.user_agent,
+            "body": text,
+            "body_base64": text.is_none().then(encoded),
+            "salt": tradepost_wire::format::hex(&kept.salt),
+        })
+    });
+    json!({
+        "record": record.seq,
+        "event": record.kind,
+        "at": rfc3339(record.at),
+        "at_ms": record.at.as_millisecond(),
+        "sent": sent,
+        "consent_sha256": record.consent.as_ref().map(hex),
+        "body_sha256": record.body.as_ref().map(hex),
+        "caller_sha256": record.caller.as_ref().map(hex),
+        "previous_hash": hex(&proof.previous),
+        "hash": hex(&proof.hash),
+    })
+}
+
+/// A delivery, without anything of the customer.
+#[must_use]
+pub fn delivery(record: &DeliveryRecord) -> Value {
+    json!({
+        "destination": record.destination,
+        "state": record.state,
+        "attempts": record.attempts,
+        "created_at": rfc3339(record.created_at),
+        "ended_at": record.ended_at.map(rfc3339),
+        "last_answer": record.answer,
+    })
+}
+
+/// What happened to a lead, the first thing first, with the appointment that was answered.
+#[must_use]
+pub fn timeline(history: &LeadHistory) -> Value {
+    let event = |event: &tradepost_dealer::record::LeadEvent| {
+        let booked = event.appointment.as_ref().map(|appointment| {
+            json!({
+                "appointment_id": appointment.appointment_id,
+                "for": appointment.kind,
+                "status": appointment.state,
+                "starts_at": appointment.starts_at.map(rfc3339),
+            })
+        });
+        json!({"at": rfc3339(event.at), "event": event.kind, "state": event.state, "appointment": booked})
+    };
+    history.events.iter().map(event).collect::<Vec<_>>().into()
+}
+
+/// An entry of the record for programs.
+#[must_use]
+pub fn entry(entry: &Entry) -> Value {
+    let said = &entry.said;
+    json!({
+        "of": said.chain,
+        "entry": entry.seq,
+        "at": rfc3339(said.at),
+        "at_ms": said.at.as_millisecond(),
+        "actor": said.actor,
+        "deed": said.deed,
+        "subject": said.subject,
+        "detail": said.detail,
+        "hash": hex(&entry.hash),
+    })
+}
+
+fn entry_with(one: &Entry, before: &Hash) -> Value {
+    let mut shown = entry(one);
+    if let Some(members) = shown.as_object_mut() {
+        members.insert("previous_hash".to_owned(), hex(before).into());
+    }
+    shown
+}
+
+/// Reads an entry that [`entry`] wrote; `None` when it is none.
+#[must_use]
+pub fn read_entry(value: &Value) -> Option<Entry> {
+    let text = |name| value.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+    let said = NewEntry {
+        chain: text("of")?,
+        at: moment(value)?,
+        actor: text("actor")?,
+        deed: Deed::from_name(&text("deed")?)?,
+        subject: text("subject"),
+        detail: text("detail"),
+    };
+    Some(Entry { seq: number(value, "entry")?, said, hash: hash(value, "hash")? })
+}
+
+fn number(value: &Value, name: &str) -> Option<i64> {
+    value.get(name).and_then(Value::as_i64)
+}
+
+fn moment(value: &Value) -> Option<Timestamp> {
+    Timestamp::from_millisecond(number(value, "at_ms")?).ok()
+}
+
+fn hash(value: &Value, name: &str) -> Option<Hash> {
+    from_hex(value.get(name)?.as_str()?)
+}
+
+/// Writes the page of a document, which carries it along.
+#[must_use]
+pub fn page(title: &str, document: &Value) -> String {
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
+        escape(title)
+    );
+    for (member, heading) in SECTIONS {
+        let Some(value) = document.get(member) else { continue };
+        let _ = write!(out, "<section>\n<h2>{heading}</h2>\n");
+        show(&mut out, member, value);
+        out.push_str("\n</section>\n");
+    }
+    let _ = writeln!(
+        out,
+        "<p>SHA-256 of the data: <code>{}</code></p>\n{}{}{}\n</body>\n</html>",
+        hex(&digest(document)),
+        DATA.0,
+        inert(&document.to_string()),
+        DATA.1,
+    );
+    out
+}
+
+/// The page of the evidence of a lead.
+#[must_use]
+pub fn write(document: &Value) -> String {
+    let lead = document.pointer("/lead/lead_id").and_then(Value::as_str).unwrap_or_default();
+    page(&format!("Evidence of consent: {lead}"), document)
+}
+
+fn show(out: &mut String, name: &str, value: &Value) {
+    match value {
+        Value::Null => out.push('–'),
+        Value::Bool(_) | Value::Number(_) => out.push_str(&value.to_string()),
+        Value::String(text) if name == "consent_text" => {
+            let _ = write!(out, "<blockquote>{}</blockquote>", escape(text));
+        }
+        Value::String(text) if is_for_machines(name) => {
+            let _ = write!(out, "<code>{}</code>", escape(text));
+        }
+        Value::String(text) => out.push_str(&escape(text)),
+        Value::Array(items) if items.is_empty() => out.push_str("none"),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            let words: Vec<_> = items.iter().filter_map(Value::as_str).map(escape).collect();
+            out.push_str(&words.join(", "));
+        }
+        Value::Array(items) => {
+            out.push_str("<ol>");
+            for item in items {
+                out.push_str("<li>");
+                show(out, name, item);
+                out.push_str("</li>");
+            }
+            out.push_str("</ol>");
+        }
+        Value::Object(members) => {
+            out.push_str("<dl>");
+            for (name, value) in members {
+                let label = escape(&name.replace('_', " "));
+                let is_wide = value.is_object()
+                    || value.as_array().is_some_and(|it| it.iter().any(Value::is_object));
+                let class = if is_wide { " class=\"wide\"" } else { "" };
+                let _ = write!(out, "<div{class}><dt>{label}</dt><dd>");
+                show(out, name, value);
+                out.push_str("</dd></div>");
+            }
+            out.push_str("</dl>");
+        }
+    }
+}
+
+fn is_for_machines(name: &str) -> bool {
+    ["hash", "head", "salt", "body"].contains(&name)
+        || ["_sha256", "_hash", "_base64", "_id"].iter().any(|end| name.ends_with(end))
+}
+
+/// JSON in which nothing can end the element that it stands in, or turn the direction of writing.
+fn inert(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c if is_direction(c) || c.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A text that is nothing but text in a page. What turns the direction of writing is shown by number.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            c if is_direction(c) => {
+                let _ = write!(out, "[U+{:04X}]", u32::from(c));
+            }
+            c if c.is_control() && c != '\n' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// What looking through a file has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// The lead.
+    pub lead_id: String,
+    /// Whose lead it is.
+    pub dealer_id: String,
+    /// The hash of the data.
+    pub digest: Hash,
+    /// How many records of consents there are, and entries of the record.
+    pub counts: (usize, usize),
+    /// What does not fit.
+    pub faults: Vec<String>,
+}
+
+/// Looks through a file of evidence.
+///
+/// # Errors
+/// That it is none.
+pub fn check(text: &str) -> Result<Checked, &'static str> {
+    const NONE: &str = "is no file of evidence";
+    let (_, behind) = text.split_once(DATA.0).ok_or(NONE)?;
+    let (data, _) = behind.split_once(DATA.1).ok_or(NONE)?;
+    let document: Value = tradepost_wire::json::from_str(data).map_err(|_| NONE)?;
+    if document.get("format").and_then(Value::as_str) != Some(FORMAT) {
+        return Err("is of another version of tradepost, or no file of evidence");
+    }
+    let text_at = |pointer: &str| {
+        let text = document.pointer(pointer).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let (lead_id, dealer_id) = (text_at("/lead/lead_id"), text_at("/lead/dealer"));
+    let list = |name: &str| {
+        let list = document.get(name).and_then(Value::as_array);
+        list.map(Vec::as_slice).unwrap_or_default()
+    };
+    let (consents, entries) = (list("consents"), list("record"));
+    let mut faults = Vec::new();
+    if write(&document) != text {
+        faults.push("what the page shows is not what its data says".to_owned());
+    }
+    let mut before: Option<(i64, Hash)> = None;
+    for value in consents {
+        let seq = number(value, "record").unwrap_or_default();
+        let mut fault = |what: &str| faults.push(format!("record {seq} of the consents: {what}"));
+        check_consent(value, (&dealer_id, &lead_id, seq), &mut fault);
+        let previous = hash(value, "previous_hash");
+        if before.is_some_and(|(last, hash)| last + 1 == seq && Some(hash) != previous) {
+            fault("it does not follow the one before it");
+        }
+        before = hash(value, "hash").map(|hash| (seq, hash));
+    }
+    if let Some((seq, last)) = before
+        && number(document.get("chain").unwrap_or(&Value::Null), "records") == Some(seq)
+        && document.pointer("/chain/head").and_then(Value::as_str) != Some(hex(&last).as_str())
+    {
+        faults.push("the head of the chain is not the hash of its last record".to_owned());
+    }
+    for value in entries {
+        let seq = number(value, "entry").unwrap_or_default();
+        let previous = hash(value, "previous_hash");
+        let fits = read_entry(value).zip(previous).is_some_and(|(entry, previous)| {
+            entry.said.hash(entry.seq, &previous) == entry.hash
+                && entry.said.subject.as_deref() == Some(&lead_id)
+        });
+        if !fits {
+            faults.push(format!("entry {seq} of the record: its hash does not fit"));
+        }
+    }
+    let counts = (consents.len(), entries.len());
+    Ok(Checked { lead_id, dealer_id, digest: digest(&document), counts, faults })
+}
+
+/// Works the hashes of a record out again.
+fn check_consent(
+    value: &Value,
+    (dealer_id, lead_id, seq): (&str, &str, i64),
+    fault: &mut impl FnMut(&str),
+) {
+    let kind = value.get("event").and_then(Value::as_str).and_then(ConsentKind::from_name);
+    let (Some(kind), Some(at)) = (kind, moment(value)) else {
+        return fault("it cannot be read");
+    };
+    let record = ConsentRecord {
+        dealer_id: dealer_id.to_owned(),
+        seq,
+        lead_id: lead_id.to_owned(),
+        kind,
+        at,
+        consent: hash(value, "consent_sha256"),
+        body: hash(value, "body_sha256"),
+        caller: hash(value, "caller_sha256"),
+    };
+    let previous = hash(value, "previous_hash");
+    if previous.map(|previous| record.hash(&previous)) != hash(value, "hash") {
+        fault("its hash does not fit");
+    }
+    let Some(sent) = value.get("sent").filter(|sent| !sent.is_null()) else {
+        return;
+    };
+    let text = |name| sent.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let kept = Evidence {
+        principal: text("sent_by"),
+        address: text("address"),
+        user_agent: sent.get("user_agent").and_then(Value::as_str).map(ToOwned::to_owned),
+        salt: bytes_of_hex(&text("salt")).unwrap_or_default(),
+        body: match sent.get("body").and_then(Value::as_str) {
+            Some(body) => body.as_bytes().to_vec(),
+            None => base64(&text("body_base64")).unwrap_or_default(),
+        },
+    };
+    if record.body != Some(kept.body_hash()) {
+        fault("the bytes as sent are not those of its hash");
+    }
+    if record.caller != Some(kept.caller_hash()) {
+        fault("who sent it is not who its hash is of");
+    }
+    let consent = json!({"consent": sent.get("consent")});
+    if record.consent != Some(consent_hash(&consent)) {
+        fault("the consent is not that of its hash");
+    }
+}
+
+fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
+    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    (0..text.len()).step_by(2).map(byte).collect()
+}

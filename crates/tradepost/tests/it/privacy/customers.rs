@@ -1,0 +1,107 @@
+//! What customers may ask for, and what is erased by itself.
+
+use jiff::SignedDuration;
+use std::sync::Arc;
+use tradepost::wiring::Wiring;
+use tradepost_dealer::delivery::NewDelivery;
+use tradepost_dealer::record::LeadState;
+use tradepost_server::clock::Clock;
+
+use super::*;
+
+#[test]
+fn a_customer_gets_everything_and_is_then_in_no_file_any_more() {
+    for key in ["", FIRST] {
+        let folder = tempfile::tempdir().unwrap();
+        let place = ["--data", folder.path().to_str().unwrap()];
+        let server = serve(folder.path(), key);
+        let ada = send(&server, &of("Ada@Example.com", "+14155550123"));
+        let bob = send(&server, &of("bob@example.com", "+14155550199"));
+        let note = tradepost_dealer::staff::Note {
+            at: at(NOW),
+            author: "dora".to_owned(),
+            text: "Has a sister.".to_owned(),
+        };
+        let id = ada.clone();
+        assert!(server.store.write_blocking(move |tx| tx.add_note(&id, &note)).unwrap());
+
+        let who = ["--email", "ADA@example.com", "--phone", "+1 415 555 0123"];
+        let export = said(key, &[&["privacy", "export"][..], &who, &place].concat());
+        let document: Value = tradepost_wire::json::from_str(&export).unwrap();
+        let leads = document["leads"].as_array().unwrap();
+        assert_eq!(leads.len(), 1, "once, though both of the addresses name it");
+        assert_eq!(leads[0]["lead"]["lead_id"], ada);
+        assert_eq!(leads[0]["submissions"][0]["payload"]["customer"]["last_name"], "Winterberg");
+        assert_eq!(leads[0]["notes"][0]["text"], "Has a sister.");
+        assert_eq!(leads[0]["record"][0]["deed"], "lead_exported");
+        assert_eq!(leads[0]["record"][0]["actor"], "cli:ana");
+        let file = folder.path().join("ada.html");
+        let html = ["privacy", "export", "--format=html", "--out", file.to_str().unwrap()];
+        said(key, &[&html[..], &who, &place].concat());
+        let page = std::fs::read_to_string(&file).unwrap();
+        assert!(page.contains("Quarzhausen") && !page.contains("bob@example.com"));
+        let (code, why) = complaint(key, &[&html[..], &who, &place].concat());
+        assert!(code == 2 && why.contains("exists already"), "{why}");
+        std::fs::remove_file(file).unwrap();
+
+        let erase = [&["--json", "privacy", "erase"][..], &who, &place].concat();
+        assert_eq!(said(key, &erase), format!("{{\n  \"erased\": [\n    \"{ada}\"\n  ]\n}}\n"));
+        assert_eq!(said(key, &erase), "{\n  \"erased\": []\n}\n");
+        assert_eq!(found(folder.path(), &["ada@example", "14155550123", "has a sister"]), [""; 0]);
+        let nobody = said(key, &[&["privacy", "export"][..], &who, &place].concat());
+        assert!(nobody.contains("\"leads\": []"), "{nobody}");
+        assert_eq!(server.history(&json!(bob)).lead.state, LeadState::Received);
+        let verified = said(key, &[&["--json", "audit", "verify"][..], &place].concat());
+        assert!(verified.contains("\"intact\": true"), "{verified}");
+        let listed = said(key, &[&["audit", "list", "--lead", &ada][..], &place].concat());
+        assert!(listed.contains("lead_erased") && listed.contains("cli:ana"), "{listed}");
+    }
+}
+
+#[test]
+fn what_is_old_is_erased_and_recorded_but_not_while_somebody_is_to_be_told() {
+    for anyway in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = serve(folder.path(), FIRST);
+        let [told, untold] =
+            [("ada@example.com", "+14155550123"), ("bob@example.com", "+14155550199")]
+                .map(|(email, phone)| send(&server, &of(email, phone)));
+        let delivery = |lead_id: &str| NewDelivery {
+            dealer_id: dealer::ID.to_owned(),
+            lead_id: lead_id.to_owned(),
+            destination: "crm".to_owned(),
+            event: 1,
+        };
+        let wanted = vec![delivery(&told), delivery(&untold)];
+        server.store.deliver_again(wanted, at(NOW)).unwrap();
+        let due = server.store.deliveries(None, Some(&told), None).unwrap()[0].key;
+        server
+            .store
+            .write_blocking(move |tx| {
+                tx.begin_delivery(due, at(NOW), at(NOW))?;
+                tx.delivered(due, "taken", at(NOW))
+            })
+            .unwrap();
+        let mut config = server.config().clone();
+        config.dealers[0].terms.leads.retention = Some(SignedDuration::from_hours(24 * 30));
+        config.dealers[0].terms.leads.erase_undelivered = anyway;
+        let (clock, hand) = Clock::manual(at(NOW));
+        let opened = Wiring::open(config, Arc::clone(&server.store), clock, server.address);
+        let desk = opened.unwrap().desk;
+        hand.advance(SignedDuration::from_hours(24 * 31));
+        desk.refresh().unwrap();
+        let state = |id: &str| server.history(&json!(id)).lead.state;
+        assert_eq!(state(&told), LeadState::Erased);
+        let expected = if anyway { LeadState::Erased } else { LeadState::Received };
+        assert_eq!(state(&untold), expected);
+        let who: Vec<String> = server
+            .store
+            .entries_about(&told)
+            .unwrap()
+            .into_iter()
+            .map(|(entry, _)| format!("{} {}", entry.said.actor, entry.said.deed))
+            .collect();
+        assert_eq!(who, ["delivery lead_delivered", "retention lead_erased"]);
+        assert_eq!(server.store.check_consents(None, None).unwrap()[0].faults, []);
+    }
+}
