@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 use tradepost_dealer::demo::{self, feed::formats::Format};
 use tradepost_dealer::import;
 
+/// That of the program that is shipped.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: import FILE ROWS ROUNDS")?;

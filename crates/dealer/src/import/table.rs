@@ -47,10 +47,12 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
         .has_headers(false)
         .flexible(true)
         .delimiter(delimiter)
+        .buffer_capacity(super::decode::CHUNK)
         .from_reader(numbered.chain(END.as_bytes()));
     let mut cells = Cells::new();
     // A row is judged when it is known whether another one follows.
-    let mut waiting: Option<(usize, StringRecord)> = None;
+    let mut waiting: Option<usize> = None;
+    let mut row = StringRecord::new();
     let mut is_heading = is_heading;
     let mut record = StringRecord::new();
     loop {
@@ -72,7 +74,7 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
             continue;
         }
         let is_end = record.len() == 1 && record.get(0) == Some(END.trim_matches('\n'));
-        if let Some((line, row)) = waiting.take() {
+        if let Some(line) = waiting.take() {
             let is_cut_off = is_end && !lines.borrow().ends_with_a_break();
             judge(line, &row, is_cut_off, &columns, &mut cells, sorter);
         }
@@ -80,11 +82,11 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
             return Ok(());
         }
         if record.iter().any(|cell| !cell.trim().is_empty()) {
-            let line = lines.borrow_mut().of(record.position());
-            waiting = Some((line, std::mem::take(&mut record)));
+            waiting = Some(lines.borrow_mut().of(record.position()));
+            std::mem::swap(&mut row, &mut record);
         }
     }
-    if let Some((line, _)) = waiting {
+    if let Some(line) = waiting {
         let message = "a quotation mark opens in this row and is not closed; whatever follows it \
                        is lost";
         sorter.skip(line, Reason::OpenQuote, message.to_owned());
@@ -191,22 +193,31 @@ impl Lines {
     }
 
     fn pass(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            match byte {
-                b'\n' if std::mem::take(&mut self.after_return) => {}
-                b'\n' | b'\r' => {
+        let begun = self.at;
+        let mut passed = 0;
+        for found in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+            self.pass_words(begun + passed as u64, found - passed);
+            match bytes.get(found) {
+                Some(b'\n') if std::mem::take(&mut self.after_return) => {}
+                byte => {
                     self.line += 1;
                     self.is_start = true;
-                    self.after_return = *byte == b'\r';
-                }
-                _ => {
-                    if std::mem::take(&mut self.is_start) {
-                        self.starts.push_back((self.at, self.line));
-                    }
-                    self.after_return = false;
+                    self.after_return = byte == Some(&b'\r');
                 }
             }
-            self.at += 1;
+            passed = found + 1;
+        }
+        self.pass_words(begun + passed as u64, bytes.len() - passed);
+        self.at = begun + bytes.len() as u64;
+    }
+
+    /// Passes bytes without a break.
+    fn pass_words(&mut self, at: u64, count: usize) {
+        if count > 0 {
+            if std::mem::take(&mut self.is_start) {
+                self.starts.push_back((at, self.line));
+            }
+            self.after_return = false;
         }
     }
 
