@@ -321,7 +321,8 @@ impl Store {
         let inventory = Inventory::build(listings, gone)?;
         if let Some(snapshots) = &self.snapshots
             && generation > 0
-            && let Err(fault) = self.keep_snapshot(snapshots, dealer_id, generation, &inventory)
+            && let Err(fault) =
+                self.keep_snapshot(snapshots, (dealer_id, generation), &inventory, now)
         {
             // It answers all the same, and is made again the next time.
             tracing::warn!(
@@ -336,18 +337,18 @@ impl Store {
     fn keep_snapshot(
         &self,
         snapshots: &snapshots::Snapshots,
-        dealer_id: &str,
-        generation: i64,
+        (dealer_id, generation): (&str, i64),
         inventory: &Inventory,
+        now: Timestamp,
     ) -> Result<(), Fault> {
         let name = snapshots.keep(dealer_id, &inventory.snapshot())?;
-        let (dealer_id, noted) = (dealer_id.to_owned(), name.clone());
-        let before =
-            self.write_blocking(move |tx| tx.note_snapshot(&dealer_id, generation, &noted))?;
+        let (whose, noted) = (dealer_id.to_owned(), name.clone());
+        let before = self.write_blocking(move |tx| tx.note_snapshot(&whose, generation, &noted))?;
         match before {
             Some(before) => {
                 let old = before.latest().filter(|old| *old != name);
                 old.into_iter().for_each(|old| snapshots.remove(old));
+                snapshots.sweep(dealer_id, &name, now);
             }
             None => snapshots.remove(&name),
         }
@@ -358,6 +359,23 @@ impl Store {
     #[must_use]
     pub const fn reads_rows(&self) -> bool {
         self.snapshots.is_none()
+    }
+
+    /// Makes what whoever asks for a replaced inventory would have to make, and gives room back: a
+    /// server finds all of it done.
+    ///
+    /// # Errors
+    /// When the database fails, or a row cannot be read.
+    pub fn ready_inventory(
+        &self,
+        dealer_id: &str,
+        now: Timestamp,
+        lifetime: SignedDuration,
+    ) -> Result<(), Fault> {
+        if !self.reads_rows() {
+            self.load_inventory(dealer_id, now, lifetime)?;
+        }
+        self.cut_log()
     }
 
     /// Gives room back that a large change has needed for its log.
