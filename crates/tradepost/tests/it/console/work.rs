@@ -174,3 +174,21 @@ fn appointments_stand_in_their_day_and_take_their_room() {
     let other = shown.split("<section").find(|day| day.contains("Saturday, May 2")).unwrap();
     assert!(!other.contains("Ada"), "{other}");
 }
+
+#[test]
+fn leads_beyond_those_that_are_shown_are_counted() {
+    const LEADS: usize = 130;
+    let world = World::new();
+    for number in 0..LEADS {
+        world.lead("one.example", &customer(&format!("Ada{number}")));
+    }
+    let count = |state| world.server.store.count_leads(Some(ONE), state, None).unwrap();
+    let held = count(LeadState::Held);
+    assert!(held > 100, "so many at once are held back: {held}");
+    assert_eq!((held + count(LeadState::Received)) as usize, LEADS);
+    let inbox = text(&world.enter("maria").get("/console"));
+    assert!(inbox.contains(&format!("<dd>{held}</dd>")), "{inbox}");
+    // Prices of the first dealer wait as well.
+    let more = LEADS + inbox.matches("Price warning").count().max(1) - 100;
+    assert!(inbox.contains(&format!("{more} more things wait")), "{inbox}");
+}
