@@ -50,6 +50,7 @@ impl<'a> Sorter<'a> {
             price: PriceRule::default(),
             offers_unbuilt: false,
             units: Vec::new(),
+            earlier: Vec::new(),
             origins: Vec::new(),
             remembered: Remembered::default(),
             report: report.clone(),
@@ -142,7 +143,9 @@ impl<'a> Sorter<'a> {
 
     /// Whether a row was taken that can be in the inventory.
     pub(super) fn has_units(&self) -> bool {
-        self.collectors.iter().any(|collector| !collector.units.is_empty())
+        let is_empty =
+            |collector: &Collector<'_>| collector.units.is_empty() && collector.earlier.is_empty();
+        !self.collectors.iter().all(is_empty)
     }
 
     /// A heading as it is understood. Beyond all measure they share a place.
@@ -191,6 +194,68 @@ impl<'a> Sorter<'a> {
         }
     }
 
+    /// Another one who understands everything alike, and has taken nothing. What it takes comes back
+    /// with [`hand_over`](Self::hand_over) and [`join`](Self::join).
+    pub(super) fn part(&self) -> Self {
+        let collector = |of: &Collector<'a>| Collector {
+            target: of.target,
+            now: of.now,
+            price: of.price,
+            offers_unbuilt: of.offers_unbuilt,
+            units: Vec::new(),
+            earlier: Vec::new(),
+            origins: Vec::new(),
+            remembered: Remembered::default(),
+            report: Report::default(),
+        };
+        let unfilled = |(used, heading): &(ColumnUse, Heading)| {
+            (ColumnUse { filled: 0, ..used.clone() }, heading.clone())
+        };
+        Self {
+            targets: self.targets,
+            mapping: self.mapping.clone(),
+            names: self.names.clone(),
+            collectors: self.collectors.iter().map(collector).collect(),
+            unplaced: Report::default(),
+            headings: self.headings.iter().map(unfilled).collect(),
+            spelled: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+
+    /// Gives away what was taken since the last time.
+    pub(super) fn hand_over(&mut self) -> Harvest {
+        let of = |collector: &mut Collector<'_>| Sheaf {
+            units: replaced(&mut collector.units),
+            origins: replaced(&mut collector.origins),
+            report: std::mem::take(&mut collector.report),
+        };
+        Harvest {
+            sheaves: self.collectors.iter_mut().map(of).collect(),
+            unplaced: std::mem::take(&mut self.unplaced),
+            filled: self
+                .headings
+                .iter_mut()
+                .map(|(it, _)| std::mem::take(&mut it.filled))
+                .collect(),
+        }
+    }
+
+    /// Takes what a part has taken, behind what there is.
+    pub(super) fn join(&mut self, harvest: Harvest) {
+        for (collector, mut sheaf) in self.collectors.iter_mut().zip(harvest.sheaves) {
+            let before = std::mem::take(&mut collector.units);
+            let all = [before, sheaf.units].into_iter().filter(|units| !units.is_empty());
+            collector.earlier.extend(all);
+            collector.origins.append(&mut sheaf.origins);
+            collector.report.join(sheaf.report);
+        }
+        self.unplaced.join(harvest.unplaced);
+        for ((used, _), filled) in self.headings.iter_mut().zip(harvest.filled) {
+            used.filled += filled;
+        }
+    }
+
     /// Records a row of which it is not known whose it is.
     pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
         match self.collectors.as_mut_slice() {
@@ -229,6 +294,24 @@ impl<'a> Sorter<'a> {
     }
 }
 
+/// What a part of the rows has come to.
+#[derive(Debug)]
+pub(super) struct Harvest {
+    /// By dealer.
+    sheaves: Vec<Sheaf>,
+    unplaced: Report,
+    /// In how many of the rows each heading's column holds something.
+    filled: Vec<usize>,
+}
+
+/// What a part of the rows has come to for one dealer.
+#[derive(Debug)]
+struct Sheaf {
+    units: Vec<Unit>,
+    origins: Vec<Origin>,
+    report: Report,
+}
+
 /// What is to be known of a unit's row when all rows are there.
 #[derive(Debug)]
 struct Origin {
@@ -243,9 +326,11 @@ struct Collector<'a> {
     now: Timestamp,
     price: PriceRule,
     offers_unbuilt: bool,
-    /// The units that can be in the inventory.
+    /// The units that can be in the inventory, the latest of them.
     units: Vec<Unit>,
-    /// Where each of them comes from.
+    /// Those before. They are put together once, when it is known how many there are.
+    earlier: Vec<Vec<Unit>>,
+    /// Where each of all of them comes from.
     origins: Vec<Origin>,
     remembered: Remembered,
     report: Report,
@@ -298,6 +383,7 @@ impl Collector<'_> {
     }
 
     fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
+        self.put_together();
         self.separate_trims();
         self.drop_duplicates(Reason::DuplicateVin, |vehicle| vehicle.vin.as_deref().map(Key::of));
         self.drop_duplicates(Reason::DuplicateStock, |vehicle| {
@@ -320,6 +406,17 @@ impl Collector<'_> {
             unused.map(|(column, _)| column.clone()).take(MAX_COLUMNS).collect();
         report.sort();
         Feed { units, report }
+    }
+
+    fn put_together(&mut self) {
+        if self.earlier.is_empty() {
+            return;
+        }
+        self.earlier.push(std::mem::take(&mut self.units));
+        self.units.reserve_exact(self.earlier.iter().map(Vec::len).sum());
+        for mut units in std::mem::take(&mut self.earlier) {
+            self.units.append(&mut units);
+        }
     }
 
     /// Keeps one row of those that share an identifier: a sold one first, because the more
@@ -415,6 +512,12 @@ impl<'a> Key<'a> {
     fn of(id: &'a str) -> Self {
         Self { rooftop: "", id: Cow::Borrowed(id) }
     }
+}
+
+/// What is there; in its place comes room for as much.
+fn replaced<T>(all: &mut Vec<T>) -> Vec<T> {
+    let room = Vec::with_capacity(all.len());
+    std::mem::replace(all, room)
 }
 
 /// Without what stands in some places.

@@ -314,6 +314,9 @@ fn shielded(text: &str) -> &str {
     inner.filter(|inner| !inner.contains('"')).unwrap_or(text)
 }
 
+/// How formulas begin.
+const FORMULA: [char; 4] = ['=', '+', '-', '@'];
+
 /// Whether a spreadsheet would run it: whatever begins with `=`, and calls behind the other signs that
 /// begin formulas. A dash in front of words is none.
 fn is_formula(text: &str) -> bool {
@@ -371,17 +374,21 @@ pub(super) struct Cells {
     texts: Vec<String>,
     /// The places of the headings whose column has something in this row.
     filled: Vec<usize>,
+    /// Whether something in it begins as formulas do.
+    is_suspect: bool,
 }
 
 impl Cells {
     pub(super) fn new() -> Self {
-        Self { texts: vec![String::new(); Column::COUNT], filled: Vec::new() }
+        let texts = vec![String::new(); Column::COUNT];
+        Self { texts, filled: Vec::new(), is_suspect: false }
     }
 
     /// Empties every cell for the next row.
     pub(super) fn clear(&mut self) {
         self.texts.iter_mut().for_each(String::clear);
         self.filled.clear();
+        self.is_suspect = false;
     }
 
     /// Fills a cell from the column of a heading, unless another one of the same meaning already
@@ -415,6 +422,10 @@ impl Cells {
         let Some(cell) = self.texts.get_mut(column as usize) else {
             return;
         };
+        // What has several parts may have one that is a formula.
+        self.is_suspect |= text.starts_with(FORMULA)
+            || text.starts_with('[')
+            || memchr(ITEM_BYTE, text.as_bytes()).is_some();
         if column == Column::Photos && text.starts_with('[') {
             for item in addresses(text) {
                 cell.push_str(&item);
@@ -422,6 +433,7 @@ impl Cells {
             }
         } else if column.is_list() {
             for item in items(text) {
+                self.is_suspect |= item.starts_with(FORMULA);
                 cell.push_str(item);
                 cell.push(ITEM);
             }
@@ -454,6 +466,9 @@ impl Cells {
 
     /// What a cell is about that a spreadsheet would take for a formula.
     pub(super) fn formula(&self) -> Option<&'static str> {
+        if !self.is_suspect {
+            return None;
+        }
         let cells = self.texts.iter().zip(Column::NAMES);
         let is_one = |text: &str| match memchr(ITEM_BYTE, text.as_bytes()).is_some() {
             true => text.split(ITEM).any(is_formula),

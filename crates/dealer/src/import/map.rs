@@ -487,12 +487,9 @@ fn clean(text: &str, most: usize) -> (String, bool) {
 
 /// Whether a text is plain words with single spaces between them, as nearly all are.
 fn is_clean(text: &str) -> bool {
-    let mut after_space = true;
-    let is_plain = text.bytes().all(|byte| {
-        let is_space = byte == b' ';
-        let fits = (b' '..0x7f).contains(&byte) && !(is_space && after_space);
-        after_space = is_space;
-        fits
-    });
-    is_plain && !(after_space && !text.is_empty())
+    // Without a way out in the middle, so that many bytes are looked at at once.
+    let is_plain = text.bytes().fold(true, |so_far, byte| so_far & (b' '..0x7f).contains(&byte));
+    let pairs = text.bytes().zip(text.bytes().skip(1));
+    let is_double = pairs.fold(false, |so_far, pair| so_far | (pair == (b' ', b' ')));
+    is_plain && !is_double && !text.starts_with(' ') && !text.ends_with(' ')
 }
