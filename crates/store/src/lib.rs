@@ -361,23 +361,6 @@ impl Store {
         self.snapshots.is_none()
     }
 
-    /// Makes what whoever asks for a replaced inventory would have to make, and gives room back: a
-    /// server finds all of it done.
-    ///
-    /// # Errors
-    /// When the database fails, or a row cannot be read.
-    pub fn ready_inventory(
-        &self,
-        dealer_id: &str,
-        now: Timestamp,
-        lifetime: SignedDuration,
-    ) -> Result<(), Fault> {
-        if !self.reads_rows() {
-            self.load_inventory(dealer_id, now, lifetime)?;
-        }
-        self.cut_log()
-    }
-
     /// Gives room back that a large change has needed for its log.
     ///
     /// # Errors
