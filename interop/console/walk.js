@@ -145,14 +145,15 @@ async function look(page, said, name, shot) {
 
 const PAGES = {
   inbox: "", leads: "/leads", lead: `/leads/${ids[0]}`, hostile: `/leads/${ids[1]}`, appointments: "/appointments",
-  inventory: "/inventory", search: "/inventory?q=blue+suv+under+30k", amiss: "/inventory?amiss=any", buyers: "/buyers",
+  inventory: "/inventory", search: "/inventory?q=blue+suv+under+30k", amiss: "/inventory?amiss=any", feeds: "/feeds",
+  taken: "/feeds/runs?dealer=larkspur&feed=nightly", held: "/feeds/runs?dealer=larkspur&feed=changes", buyers: "/buyers",
   card: "/card", checklist: "/checklist", people: "/people", audit: "/audit", erase: `/leads/${ids[0]}/erase`,
   nothing: "/leads?q=nobody-at-all",
 };
 const MAY = {
   desk: ["inbox", "leads", "lead", "hostile", "appointments", "inventory", "search", "amiss", "people", "nothing"],
   manager: Object.keys(PAGES),
-  engineer: ["inbox", "inventory", "search", "amiss", "buyers", "card", "checklist", "people"],
+  engineer: ["inbox", "inventory", "search", "amiss", "feeds", "taken", "held", "buyers", "card", "checklist", "people"],
 };
 
 {

@@ -24,6 +24,7 @@ mod map;
 pub mod mapping;
 mod numbers;
 pub mod preset;
+mod remembered;
 pub mod report;
 mod table;
 mod vin;

@@ -1,5 +1,6 @@
 //! What those who bring inventories ask of the store.
 
+use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::fault::Fault;
 
 use super::Store;
@@ -33,5 +34,22 @@ impl Store {
     /// When the database fails.
     pub fn stale_feeds(&self) -> Result<u64, Fault> {
         self.read(|db| db.stale_feeds())
+    }
+
+    /// Makes what whoever asks for a replaced inventory would have to make, and gives room back: a
+    /// server finds all of it done.
+    ///
+    /// # Errors
+    /// When the database fails, or a row cannot be read.
+    pub fn ready_inventory(
+        &self,
+        dealer_id: &str,
+        now: Timestamp,
+        lifetime: SignedDuration,
+    ) -> Result<(), Fault> {
+        if !self.reads_rows() {
+            self.load_inventory(dealer_id, now, lifetime)?;
+        }
+        self.cut_log()
     }
 }

@@ -335,7 +335,8 @@ impl Store {
         let inventory = Inventory::build(listings, gone)?;
         if let Some(snapshots) = &self.snapshots
             && generation > 0
-            && let Err(fault) = self.keep_snapshot(snapshots, dealer_id, generation, &inventory)
+            && let Err(fault) =
+                self.keep_snapshot(snapshots, (dealer_id, generation), &inventory, now)
         {
             // It answers all the same, and is made again the next time.
             tracing::warn!(
@@ -350,18 +351,18 @@ impl Store {
     fn keep_snapshot(
         &self,
         snapshots: &snapshots::Snapshots,
-        dealer_id: &str,
-        generation: i64,
+        (dealer_id, generation): (&str, i64),
         inventory: &Inventory,
+        now: Timestamp,
     ) -> Result<(), Fault> {
         let name = snapshots.keep(dealer_id, &inventory.snapshot())?;
-        let (dealer_id, noted) = (dealer_id.to_owned(), name.clone());
-        let before =
-            self.write_blocking(move |tx| tx.note_snapshot(&dealer_id, generation, &noted))?;
+        let (whose, noted) = (dealer_id.to_owned(), name.clone());
+        let before = self.write_blocking(move |tx| tx.note_snapshot(&whose, generation, &noted))?;
         match before {
             Some(before) => {
                 let old = before.latest().filter(|old| *old != name);
                 old.into_iter().for_each(|old| snapshots.remove(old));
+                snapshots.sweep(dealer_id, &name, now);
             }
             None => snapshots.remove(&name),
         }

@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_dealer::inventory::{Inventory, Snapshot};
 use tradepost_wire::fault::Fault;
@@ -14,6 +15,14 @@ use tradepost_wire::format::hex;
 
 /// The folder's name in the data folder.
 const FOLDER: &str = "inventories";
+
+/// For how long a file that nobody has noted may be one that is being written.
+const AT_WORK: SignedDuration = SignedDuration::from_hours(1);
+
+/// How the names of a dealer's snapshots begin.
+fn prefix(dealer_id: &str) -> String {
+    format!("{}-", hex(Sha256::digest(dealer_id).iter().take(8)))
+}
 
 /// The folder with the snapshots.
 #[derive(Debug)]
@@ -38,8 +47,7 @@ impl Snapshots {
     /// # Errors
     /// That it cannot be written.
     pub(super) fn keep(&self, dealer_id: &str, snapshot: &Snapshot) -> Result<String, Fault> {
-        let whose = Sha256::digest(dealer_id);
-        let name = format!("{}-{}", hex(whose.iter().take(8)), snapshot.name());
+        let name = format!("{}{}", prefix(dealer_id), snapshot.name());
         let path = self.path(&name)?;
         let write = || {
             super::create_private(&self.0)?;
@@ -65,6 +73,26 @@ impl Snapshots {
         }
     }
 
+    /// Removes what processes that ended in the middle have left of a dealer's, all but the snapshot
+    /// that counts. What is younger than an hour may be somebody's who is still at work.
+    pub(super) fn sweep(&self, dealer_id: &str, current: &str, now: Timestamp) {
+        let Ok(files) = fs::read_dir(&self.0) else { return };
+        let whose = prefix(dealer_id);
+        let is_left = |file: &fs::DirEntry| {
+            let name = file.file_name();
+            let of_dealer = name.to_str().is_some_and(|name| name.starts_with(&whose));
+            let changed = file.metadata().and_then(|about| about.modified()).ok();
+            let changed = changed.and_then(|at| Timestamp::try_from(at).ok());
+            of_dealer
+                && name != current
+                && changed.is_some_and(|at| now.duration_since(at) > AT_WORK)
+        };
+        for file in files.flatten().filter(is_left) {
+            // One that stays takes room and is never read.
+            let _ = fs::remove_file(file.path());
+        }
+    }
+
     fn path(&self, name: &str) -> Result<PathBuf, Fault> {
         if name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
             Ok(self.0.join(name))
@@ -76,9 +104,12 @@ impl Snapshots {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
+
     use jiff::{SignedDuration, Timestamp};
     use tradepost_dealer::demo;
 
+    use super::prefix;
     use crate::Store;
 
     /// How many bytes the files of a folder have, those of its folders included.
@@ -127,5 +158,34 @@ mod tests {
         assert_eq!((again.before, again.unchanged + again.removed), (VEHICLES, VEHICLES));
         let (second, generation) = store.load_inventory("one", now, lifetime).unwrap();
         assert_eq!((second.len(), generation), (again.unchanged, 2));
+    }
+
+    #[test]
+    fn what_a_process_has_left_goes_when_it_is_old_and_of_this_dealer() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let now = folder.path().metadata().unwrap().modified().unwrap();
+        let now = Timestamp::try_from(now).unwrap();
+        let lifetime = SignedDuration::ZERO;
+        store.replace_inventory("one", &demo::units(10, 7, now), now, false).unwrap();
+        store.load_inventory("one", now, lifetime).unwrap();
+        let inventories = folder.path().join(super::FOLDER);
+        let names = || {
+            let files = fs::read_dir(&inventories).unwrap().map(|file| file.unwrap().file_name());
+            let mut names: Vec<_> = files.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let left = [format!("{}00.half", prefix("one")), format!("{}00", prefix("two"))];
+        left.iter().for_each(|name| drop(File::create(inventories.join(name)).unwrap()));
+        let replace = |count, now| {
+            store.replace_inventory("one", &demo::units(count, 7, now), now, false).unwrap();
+            store.ready_inventory("one", now, lifetime).unwrap();
+        };
+        replace(11, now);
+        assert!(left.iter().all(|name| names().contains(name)), "they may be somebody's");
+        replace(12, now + SignedDuration::from_hours(2));
+        assert_eq!(names().len(), 2);
+        assert!(!names().contains(&left[0]) && names().contains(&left[1]));
     }
 }

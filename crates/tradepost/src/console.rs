@@ -150,6 +150,8 @@ impl Console {
             Route::Erase(id) => self.erase(asked, &visitor, id),
             Route::Appointments => self.appointments(asked, &visitor),
             Route::Inventory => self.inventory(asked, &visitor),
+            Route::Feeds => self.feeds(asked, &visitor),
+            Route::Feed => self.feed(asked, &visitor),
             Route::Buyers => self.buyers(asked, &visitor),
             Route::Card => self.card(asked, &visitor),
             Route::Checklist => self.checklist(asked, &visitor),

@@ -17,7 +17,7 @@ use tradepost_dealer::import::Mapping;
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_store::{FeedOutcome, FeedRun, Store};
+use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 
 use crate::config::Dealer;
 use crate::config::feeds::{Feed, From, MappingSource};
@@ -27,6 +27,8 @@ pub mod folder;
 pub mod guard;
 pub mod pull;
 pub mod run;
+pub mod spool;
+pub mod told;
 mod upload;
 
 pub use upload::routes;
@@ -83,6 +85,39 @@ impl Source {
 
     fn id(&self) -> &str {
         &self.dealer.terms.id
+    }
+}
+
+/// A feed, and how it stands.
+#[derive(Debug)]
+pub struct Standing<'a> {
+    /// What it is.
+    pub feed: &'a Feed,
+    /// Where it is.
+    pub state: FeedState,
+    /// Its last run, if it had one.
+    pub last: Option<FeedRun>,
+}
+
+impl<'a> Standing<'a> {
+    /// How the feeds of a dealer stand, in the order of the configuration.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn of_all(store: &Store, dealer: &'a Dealer) -> Result<Vec<Self>, Fault> {
+        let id = &dealer.terms.id;
+        let of = |feed: &'a Feed| {
+            let state = store.feed_state(id, &feed.name)?;
+            let last = store.feed_runs(id, &feed.name, 1)?.into_iter().next();
+            Ok(Self { feed, state, last })
+        };
+        dealer.feeds.iter().map(of).collect()
+    }
+
+    /// The last run, when nothing of it was taken.
+    #[must_use]
+    pub fn not_taken(&self) -> Option<&FeedRun> {
+        self.last.as_ref().filter(|run| run.outcome != FeedOutcome::Taken)
     }
 }
 
@@ -241,7 +276,7 @@ impl Feeds {
         files: Vec<folder::Found>,
     ) -> Result<(), Fault> {
         // Where somebody else has the lease, the next look finds the files again.
-        run::leased(&self.store, &self.clock, source.id(), || {
+        run::leased(&self.store, &self.clock, &[source.id()], || {
             // Another process may have been faster.
             let state = self.store.feed_state(source.id(), &source.feed.name)?;
             for found in files {
@@ -265,7 +300,7 @@ impl Feeds {
             (Arc::clone(&self.store), self.clock.clone(), source.feed.name.clone());
         let dealer = source.id().to_owned();
         let state = piece("reading a feed", move || store.feed_state(&dealer, &name)).await;
-        let state = state.unwrap_or_else(|| Ok(tradepost_store::FeedState::default()))?;
+        let state = state.unwrap_or_else(|| Ok(FeedState::default()))?;
         let due = |at: Timestamp| at.checked_add(pull.every).is_ok_and(|due| due <= clock.now());
         if state.looked_at.is_some_and(|at| !due(at)) {
             return Ok(());
@@ -273,7 +308,7 @@ impl Feeds {
         let fetched = pull::fetch(pull, &state, clock.now()).await;
         let (feeds, source) = (Arc::clone(self), Arc::clone(source));
         let work = move || {
-            let run = run::leased(&feeds.store, &feeds.clock, source.id(), || {
+            let run = run::leased(&feeds.store, &feeds.clock, &[source.id()], || {
                 run::take_answer(&feeds.store, &feeds.clock, &source, fetched)
             })?;
             if let Some(Some(run)) = run {

@@ -1,6 +1,8 @@
 //! The rows of a feed taken together: whose they are, duplicates, and models that other rows
 //! explain.
 
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
@@ -10,6 +12,7 @@ use super::columns::{Cells, Column, Heading, is_silent};
 use super::map::{Mapped, Mapper};
 use super::mapping::{Mapping, PriceRule};
 use super::preset::{self, Preset};
+use super::remembered::Remembered;
 use super::report::{ColumnUse, MAX_COLUMNS, PresetUse, Reason, Report, Warning, quote};
 use super::whose::{Names, Whose};
 use super::words::fold;
@@ -46,7 +49,10 @@ impl<'a> Sorter<'a> {
             now,
             price: PriceRule::default(),
             offers_unbuilt: false,
-            candidates: Vec::new(),
+            units: Vec::new(),
+            earlier: Vec::new(),
+            origins: Vec::new(),
+            remembered: Remembered::default(),
             report: report.clone(),
         };
         let mut sorter = Self {
@@ -137,7 +143,9 @@ impl<'a> Sorter<'a> {
 
     /// Whether a row was taken that can be in the inventory.
     pub(super) fn has_units(&self) -> bool {
-        self.collectors.iter().any(|collector| !collector.candidates.is_empty())
+        let is_empty =
+            |collector: &Collector<'_>| collector.units.is_empty() && collector.earlier.is_empty();
+        !self.collectors.iter().all(is_empty)
     }
 
     /// A heading as it is understood. Beyond all measure they share a place.
@@ -186,6 +194,68 @@ impl<'a> Sorter<'a> {
         }
     }
 
+    /// Another one who understands everything alike, and has taken nothing. What it takes comes back
+    /// with [`hand_over`](Self::hand_over) and [`join`](Self::join).
+    pub(super) fn part(&self) -> Self {
+        let collector = |of: &Collector<'a>| Collector {
+            target: of.target,
+            now: of.now,
+            price: of.price,
+            offers_unbuilt: of.offers_unbuilt,
+            units: Vec::new(),
+            earlier: Vec::new(),
+            origins: Vec::new(),
+            remembered: Remembered::default(),
+            report: Report::default(),
+        };
+        let unfilled = |(used, heading): &(ColumnUse, Heading)| {
+            (ColumnUse { filled: 0, ..used.clone() }, heading.clone())
+        };
+        Self {
+            targets: self.targets,
+            mapping: self.mapping.clone(),
+            names: self.names.clone(),
+            collectors: self.collectors.iter().map(collector).collect(),
+            unplaced: Report::default(),
+            headings: self.headings.iter().map(unfilled).collect(),
+            spelled: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+
+    /// Gives away what was taken since the last time.
+    pub(super) fn hand_over(&mut self) -> Harvest {
+        let of = |collector: &mut Collector<'_>| Sheaf {
+            units: replaced(&mut collector.units),
+            origins: replaced(&mut collector.origins),
+            report: std::mem::take(&mut collector.report),
+        };
+        Harvest {
+            sheaves: self.collectors.iter_mut().map(of).collect(),
+            unplaced: std::mem::take(&mut self.unplaced),
+            filled: self
+                .headings
+                .iter_mut()
+                .map(|(it, _)| std::mem::take(&mut it.filled))
+                .collect(),
+        }
+    }
+
+    /// Takes what a part has taken, behind what there is.
+    pub(super) fn join(&mut self, harvest: Harvest) {
+        for (collector, mut sheaf) in self.collectors.iter_mut().zip(harvest.sheaves) {
+            let before = std::mem::take(&mut collector.units);
+            let all = [before, sheaf.units].into_iter().filter(|units| !units.is_empty());
+            collector.earlier.extend(all);
+            collector.origins.append(&mut sheaf.origins);
+            collector.report.join(sheaf.report);
+        }
+        self.unplaced.join(harvest.unplaced);
+        for ((used, _), filled) in self.headings.iter_mut().zip(harvest.filled) {
+            used.filled += filled;
+        }
+    }
+
     /// Records a row of which it is not known whose it is.
     pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
         match self.collectors.as_mut_slice() {
@@ -224,11 +294,28 @@ impl<'a> Sorter<'a> {
     }
 }
 
-/// A row that could be in the inventory.
+/// What a part of the rows has come to.
 #[derive(Debug)]
-struct Candidate {
+pub(super) struct Harvest {
+    /// By dealer.
+    sheaves: Vec<Sheaf>,
+    unplaced: Report,
+    /// In how many of the rows each heading's column holds something.
+    filled: Vec<usize>,
+}
+
+/// What a part of the rows has come to for one dealer.
+#[derive(Debug)]
+struct Sheaf {
+    units: Vec<Unit>,
+    origins: Vec<Origin>,
+    report: Report,
+}
+
+/// What is to be known of a unit's row when all rows are there.
+#[derive(Debug)]
+struct Origin {
     line: usize,
-    unit: Unit,
     /// Whether it has a word such as `Call` for a price.
     is_price_withheld: bool,
 }
@@ -239,7 +326,13 @@ struct Collector<'a> {
     now: Timestamp,
     price: PriceRule,
     offers_unbuilt: bool,
-    candidates: Vec<Candidate>,
+    /// The units that can be in the inventory, the latest of them.
+    units: Vec<Unit>,
+    /// Those before. They are put together once, when it is known how many there are.
+    earlier: Vec<Vec<Unit>>,
+    /// Where each of all of them comes from.
+    origins: Vec<Origin>,
+    remembered: Remembered,
     report: Report,
 }
 
@@ -263,6 +356,7 @@ impl Collector<'_> {
             offers_unbuilt: self.offers_unbuilt,
             line,
             cells,
+            remembered: &mut self.remembered,
             report: &mut self.report,
         };
         let (vehicle, sold) = match mapper.map() {
@@ -278,7 +372,8 @@ impl Collector<'_> {
             };
             !text.is_empty() && !text.bytes().any(|byte| byte.is_ascii_digit())
         };
-        self.candidates.push(Candidate { line, unit: Unit { vehicle, sold }, is_price_withheld });
+        self.units.push(Unit { vehicle, sold });
+        self.origins.push(Origin { line, is_price_withheld });
     }
 
     /// Records a row that cannot be in the inventory.
@@ -288,17 +383,20 @@ impl Collector<'_> {
     }
 
     fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
+        self.put_together();
         self.separate_trims();
-        self.drop_duplicates(Reason::DuplicateVin, |vehicle| vehicle.vin.clone());
+        self.drop_duplicates(Reason::DuplicateVin, |vehicle| vehicle.vin.as_deref().map(Key::of));
         self.drop_duplicates(Reason::DuplicateStock, |vehicle| {
             let stock = fold(vehicle.stock.as_deref()?);
-            Some(format!("{}\n{stock}", vehicle.rooftop.as_deref().unwrap_or_default()))
+            let rooftop = vehicle.rooftop.as_deref().unwrap_or_default();
+            Some(Key { rooftop, id: Cow::Owned(stock) })
         });
-        self.drop_duplicates(Reason::DuplicateId, |vehicle| vehicle.vehicle_id.clone());
-        let withheld =
-            self.candidates.iter().filter(|c| c.is_price_withheld && !c.unit.sold).count();
-        let units: Vec<Unit> = self.candidates.into_iter().map(|c| c.unit).collect();
-        let mut report = self.report;
+        self.drop_duplicates(Reason::DuplicateId, |vehicle| {
+            vehicle.vehicle_id.as_deref().map(Key::of)
+        });
+        let Self { units, origins, mut report, .. } = self;
+        let pairs = units.iter().zip(&origins);
+        let withheld = pairs.filter(|(unit, from)| from.is_price_withheld && !unit.sold).count();
         report.sold = units.iter().filter(|unit| unit.sold).count();
         report.accepted = units.len() - report.sold;
         report.fields = fields::uses(&units, headings);
@@ -310,62 +408,75 @@ impl Collector<'_> {
         Feed { units, report }
     }
 
+    fn put_together(&mut self) {
+        if self.earlier.is_empty() {
+            return;
+        }
+        self.earlier.push(std::mem::take(&mut self.units));
+        self.units.reserve_exact(self.earlier.iter().map(Vec::len).sum());
+        for mut units in std::mem::take(&mut self.earlier) {
+            self.units.append(&mut units);
+        }
+    }
+
     /// Keeps one row of those that share an identifier: a sold one first, because the more
     /// restrictive statement wins (`R-ER-10`); else the most complete one; else the last one.
-    fn drop_duplicates(&mut self, reason: Reason, key: fn(&Vehicle) -> Option<String>) {
-        let mut kept: Vec<Option<Candidate>> = Vec::with_capacity(self.candidates.len());
-        let mut places: HashMap<String, usize> = HashMap::new();
-        for candidate in std::mem::take(&mut self.candidates) {
-            let Some(key) = key(&candidate.unit.vehicle) else {
-                kept.push(Some(candidate));
+    fn drop_duplicates(&mut self, reason: Reason, key: impl Fn(&Vehicle) -> Option<Key<'_>>) {
+        let Self { units, origins, report, .. } = self;
+        let mut places: HashMap<Key<'_>, (usize, usize)> = HashMap::with_capacity(units.len());
+        let mut lost: HashSet<usize> = HashSet::new();
+        for (place, (unit, origin)) in units.iter().zip(origins.iter()).enumerate() {
+            let Some(key) = key(&unit.vehicle) else {
                 continue;
             };
-            let earlier = places.get(&key).copied();
-            let Some(earlier) = earlier.and_then(|place| kept.get_mut(place)) else {
-                places.insert(key, kept.len());
-                kept.push(Some(candidate));
-                continue;
-            };
-            let loser = match earlier.take() {
-                Some(first) if rank(&first.unit) > rank(&candidate.unit) => {
-                    let (loser, winner) = (candidate.line, first.line);
-                    *earlier = Some(first);
-                    (loser, winner)
-                }
-                Some(first) => {
-                    let (loser, winner) = (first.line, candidate.line);
-                    places.insert(key, kept.len());
-                    kept.push(Some(candidate));
-                    (loser, winner)
-                }
-                None => {
-                    kept.push(Some(candidate));
+            let mut earlier = match places.entry(key) {
+                Entry::Vacant(free) => {
+                    free.insert((place, origin.line));
                     continue;
                 }
+                Entry::Occupied(earlier) => earlier,
             };
-            let (line, winner) = loser;
-            let message = format!("rows {line} and {winner} are the same; row {winner} is kept");
-            self.report.skip(line, reason, message);
+            let (first, first_line) = *earlier.get();
+            let is_better = units.get(first).is_some_and(|first| rank(first) > rank(unit));
+            let (loser, winner) = if is_better {
+                lost.insert(place);
+                (origin.line, first_line)
+            } else {
+                lost.insert(first);
+                earlier.insert((place, origin.line));
+                (first_line, origin.line)
+            };
+            let message = format!("rows {loser} and {winner} are the same; row {winner} is kept");
+            report.skip(loser, reason, message);
         }
-        self.candidates = kept.into_iter().flatten().collect();
+        drop(places);
+        if !lost.is_empty() {
+            retain(units, &lost);
+            retain(origins, &lost);
+        }
     }
 
     /// `CR-V EX` in the column of the model is separated when other rows of the same make show
     /// that `CR-V` is a model and `EX` one of its trims. Without such rows nothing is guessed.
     fn separate_trims(&mut self) {
+        let mut seen: HashSet<(&str, &str, Option<&str>)> = HashSet::new();
         let mut models: HashMap<(String, String), HashSet<String>> = HashMap::new();
-        for candidate in &self.candidates {
-            let vehicle = &candidate.unit.vehicle;
-            if let (Some(make), Some(model)) = (&vehicle.make, &vehicle.model) {
+        for Unit { vehicle, .. } in &self.units {
+            if let (Some(make), Some(model)) = (&vehicle.make, &vehicle.model)
+                && seen.insert((make, model, vehicle.trim.as_deref()))
+            {
                 let trims = models.entry((make.to_lowercase(), model.to_lowercase())).or_default();
                 trims.extend(vehicle.trim.as_ref().map(|trim| trim.to_lowercase()));
             }
         }
-        for candidate in &mut self.candidates {
-            let vehicle = &mut candidate.unit.vehicle;
+        for (unit, origin) in self.units.iter_mut().zip(&self.origins) {
+            let vehicle = &mut unit.vehicle;
             let (Some(make), Some(model)) = (&vehicle.make, &vehicle.model) else {
                 continue;
             };
+            if !model.contains(' ') {
+                continue;
+            }
             let make = make.to_lowercase();
             let own = vehicle.trim.as_ref().map(|trim| trim.to_lowercase());
             let split = model
@@ -380,13 +491,42 @@ impl Collector<'_> {
                 .map(|(model, trim)| (model.to_owned(), trim.to_owned()));
             if let Some((model, trim)) = split {
                 let message = format!("separated into \"{model}\" and \"{trim}\"");
-                let line = Some(candidate.line);
+                let line = Some(origin.line);
                 self.report.warn(Warning::ModelAndTrim, line, message);
                 vehicle.model = Some(model);
                 vehicle.trim.get_or_insert(trim);
             }
         }
     }
+}
+
+/// What a unit is told apart by.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key<'a> {
+    /// The rooftop within which it counts, where it does.
+    rooftop: &'a str,
+    id: Cow<'a, str>,
+}
+
+impl<'a> Key<'a> {
+    fn of(id: &'a str) -> Self {
+        Self { rooftop: "", id: Cow::Borrowed(id) }
+    }
+}
+
+/// What is there; in its place comes room for as much.
+fn replaced<T>(all: &mut Vec<T>) -> Vec<T> {
+    let room = Vec::with_capacity(all.len());
+    std::mem::replace(all, room)
+}
+
+/// Without what stands in some places.
+fn retain<T>(all: &mut Vec<T>, lost: &HashSet<usize>) {
+    let mut place = 0;
+    all.retain(|_| {
+        place += 1;
+        !lost.contains(&(place - 1))
+    });
 }
 
 /// Which of two rows about the same unit to keep: the greater one.

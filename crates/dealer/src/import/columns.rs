@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use memchr::memchr;
 use tradepost_wire::json::Value;
 
 use super::mapping::Transform;
@@ -256,22 +257,65 @@ pub(super) fn is_silent(heading: &str) -> bool {
 /// Stands between the items of a list that came as a list. It is a control character, so that at
 /// worst a strange text falls into two pieces.
 pub(super) const ITEM: char = '\u{1e}';
+const ITEM_BYTE: u8 = 0x1e;
 
 /// The items of a list: between bars when there is one, otherwise between commas.
-pub(super) fn items(text: &str) -> impl Iterator<Item = &str> {
-    let separator =
-        [ITEM, '|'].into_iter().find(|separator| text.contains(*separator)).unwrap_or(',');
-    text.split(separator).map(str::trim).filter(|item| !item.is_empty())
+pub(super) fn items(text: &str) -> Items<'_> {
+    let bytes = text.as_bytes();
+    let separator = [ITEM_BYTE, b'|'].into_iter().find(|one| memchr(*one, bytes).is_some());
+    Items { rest: Some(text), separator: separator.unwrap_or(b',') }
+}
+
+/// The items of a list that are not empty, without space around them.
+#[derive(Debug)]
+pub(super) struct Items<'t> {
+    rest: Option<&'t str>,
+    separator: u8,
+}
+
+impl<'t> Iterator for Items<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        loop {
+            let rest = self.rest?;
+            let (item, rest) = match memchr(self.separator, rest.as_bytes()) {
+                Some(at) => (rest.get(..at).unwrap_or_default(), rest.get(at + 1..)),
+                None => (rest, None),
+            };
+            self.rest = rest;
+            let item = trim(item);
+            if !item.is_empty() {
+                return Some(item);
+            }
+        }
+    }
+}
+
+/// Without space around it. Most texts have none, which their first and last bytes tell.
+fn trim(text: &str) -> &str {
+    let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    if is_word(text.as_bytes().first()) && is_word(text.as_bytes().last()) {
+        text
+    } else {
+        text.trim()
+    }
 }
 
 /// How databases write that there is nothing.
 const NOTHING: &[&str] = &["null", "(null)", "nan", "n/a", "#n/a", "nil", "undefined", "\\n"];
+
+/// How long the longest of them is, in bytes.
+const LONGEST_NOTHING: usize = "undefined".len();
 
 /// `="0123"` is how spreadsheets are kept from taking a text for a number.
 fn shielded(text: &str) -> &str {
     let inner = text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"'));
     inner.filter(|inner| !inner.contains('"')).unwrap_or(text)
 }
+
+/// How formulas begin.
+const FORMULA: [char; 4] = ['=', '+', '-', '@'];
 
 /// Whether a spreadsheet would run it: whatever begins with `=`, and calls behind the other signs that
 /// begin formulas. A dash in front of words is none.
@@ -290,7 +334,9 @@ fn is_formula(text: &str) -> bool {
 }
 
 fn is_nothing(text: &str) -> bool {
-    text.is_empty() || NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing))
+    text.is_empty()
+        || (text.len() <= LONGEST_NOTHING
+            && NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing)))
 }
 
 /// The addresses in a JSON array of texts, or of objects with a `url`: so some catalogues put many
@@ -328,23 +374,27 @@ pub(super) struct Cells {
     texts: Vec<String>,
     /// The places of the headings whose column has something in this row.
     filled: Vec<usize>,
+    /// Whether something in it begins as formulas do.
+    is_suspect: bool,
 }
 
 impl Cells {
     pub(super) fn new() -> Self {
-        Self { texts: vec![String::new(); Column::COUNT], filled: Vec::new() }
+        let texts = vec![String::new(); Column::COUNT];
+        Self { texts, filled: Vec::new(), is_suspect: false }
     }
 
     /// Empties every cell for the next row.
     pub(super) fn clear(&mut self) {
         self.texts.iter_mut().for_each(String::clear);
         self.filled.clear();
+        self.is_suspect = false;
     }
 
     /// Fills a cell from the column of a heading, unless another one of the same meaning already
     /// has; lists and sums of several columns come together.
     pub(super) fn fill(&mut self, heading: &Heading, text: &str) {
-        let text = shielded(text.trim());
+        let text = shielded(trim(text));
         if is_nothing(text) {
             return;
         }
@@ -353,7 +403,7 @@ impl Cells {
             return;
         };
         match &heading.transform {
-            Some(transform) => self.put(column, transform.apply(text).trim()),
+            Some(transform) => self.put(column, trim(&transform.apply(text))),
             None => self.put(column, text),
         }
     }
@@ -372,6 +422,10 @@ impl Cells {
         let Some(cell) = self.texts.get_mut(column as usize) else {
             return;
         };
+        // What has several parts may have one that is a formula.
+        self.is_suspect |= text.starts_with(FORMULA)
+            || text.starts_with('[')
+            || memchr(ITEM_BYTE, text.as_bytes()).is_some();
         if column == Column::Photos && text.starts_with('[') {
             for item in addresses(text) {
                 cell.push_str(&item);
@@ -379,6 +433,7 @@ impl Cells {
             }
         } else if column.is_list() {
             for item in items(text) {
+                self.is_suspect |= item.starts_with(FORMULA);
                 cell.push_str(item);
                 cell.push(ITEM);
             }
@@ -411,8 +466,15 @@ impl Cells {
 
     /// What a cell is about that a spreadsheet would take for a formula.
     pub(super) fn formula(&self) -> Option<&'static str> {
+        if !self.is_suspect {
+            return None;
+        }
         let cells = self.texts.iter().zip(Column::NAMES);
-        cells.filter(|(text, _)| text.split(ITEM).any(is_formula)).map(|(_, name)| *name).next()
+        let is_one = |text: &str| match memchr(ITEM_BYTE, text.as_bytes()).is_some() {
+            true => text.split(ITEM).any(is_formula),
+            false => is_formula(text),
+        };
+        cells.filter(|(text, _)| !text.is_empty()).find(|(text, _)| is_one(text)).map(|(_, n)| *n)
     }
 
     /// Whether nothing is known about the unit.

@@ -37,9 +37,14 @@ pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
     let mut decoder = encoding.new_decoder_with_bom_removal();
     let mut text = vec![0; CHUNK];
     let (mut good, mut bad, mut first) = (0usize, 0usize, None);
+    let mut ascii = Ascii::default();
     loop {
         let mut input = source.fill_buf().map_err(|error| unreadable(&error))?;
         let (size, last) = (input.len(), input.is_empty());
+        if first.is_some() && ascii.passes(encoding, input) {
+            source.consume(size);
+            continue;
+        }
         loop {
             let (result, read, written) =
                 decoder.decode_to_utf8_without_replacement(input, &mut text, last);
@@ -74,6 +79,24 @@ pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
     }
 }
 
+/// Tells what is text as it stands, which most of most feeds is.
+#[derive(Debug, Default)]
+struct Ascii {
+    /// Whether the decoder has been given something, and waits for nothing.
+    is_between: bool,
+}
+
+impl Ascii {
+    /// Whether the next bytes need no decoder. The first ones do, because of a byte order mark.
+    fn passes(&mut self, encoding: &'static Encoding, bytes: &[u8]) -> bool {
+        let was_between = std::mem::replace(
+            &mut self.is_between,
+            encoding == UTF_8 && bytes.last().is_some_and(u8::is_ascii),
+        );
+        was_between && !bytes.is_empty() && Encoding::ascii_valid_up_to(bytes) == bytes.len()
+    }
+}
+
 /// A file that cannot be read to its end.
 pub(super) fn unreadable(error: &io::Error) -> Unreadable {
     Unreadable::new(format!("the feed cannot be read: {error}"), "look whether the file is whole")
@@ -97,13 +120,16 @@ pub(super) struct Utf8<R> {
     text: Vec<u8>,
     /// What of `text` has not been handed out.
     rest: std::ops::Range<usize>,
+    encoding: &'static Encoding,
+    ascii: Ascii,
     is_over: bool,
 }
 
 impl<R: BufRead> Utf8<R> {
     pub(super) fn new(source: R, encoding: &'static Encoding) -> Self {
         let decoder = encoding.new_decoder_with_bom_removal();
-        Self { source, decoder, text: vec![0; CHUNK], rest: 0..0, is_over: false }
+        let (text, ascii) = (vec![0; CHUNK], Ascii::default());
+        Self { source, decoder, text, rest: 0..0, encoding, ascii, is_over: false }
     }
 }
 
@@ -112,9 +138,16 @@ impl<R: BufRead> Read for Utf8<R> {
         while self.rest.is_empty() && !self.is_over {
             let input = self.source.fill_buf()?;
             let last = input.is_empty();
+            if self.ascii.passes(self.encoding, input) {
+                let count = (&*input).read(out)?;
+                self.source.consume(count);
+                return Ok(count);
+            }
             let (result, read, written, _) =
                 self.decoder.decode_to_utf8(input, &mut self.text, last);
             self.source.consume(read);
+            // What is left of these bytes is the decoder's.
+            self.ascii.is_between &= result == CoderResult::InputEmpty;
             self.rest = 0..written;
             self.is_over = last && result == CoderResult::InputEmpty;
         }

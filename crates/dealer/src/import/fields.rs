@@ -71,18 +71,22 @@ pub(super) fn filled(vehicle: &Vehicle) -> usize {
 
 /// Which columns fed each field, and how many of the units on offer have it.
 pub(super) fn uses(units: &[Unit], columns: &[(ColumnUse, Option<Column>)]) -> Vec<FieldUse> {
-    let offered: Vec<&Vehicle> =
-        units.iter().filter(|unit| !unit.sold).map(|unit| &unit.vehicle).collect();
-    let of = |field: &Field| FieldUse {
+    let mut has = vec![0; FIELDS.len()];
+    for Unit { vehicle, .. } in units.iter().filter(|unit| !unit.sold) {
+        for (count, field) in has.iter_mut().zip(FIELDS) {
+            *count += usize::from((field.has)(vehicle));
+        }
+    }
+    let of = |(field, has): (&Field, usize)| FieldUse {
         field: field.name,
-        has: offered.iter().filter(|vehicle| (field.has)(vehicle)).count(),
+        has,
         columns: columns
             .iter()
             .filter(|(_, column)| column.is_some_and(|column| field.columns.contains(&column)))
             .map(|(column, _)| column.clone())
             .collect(),
     };
-    FIELDS.iter().map(of).collect()
+    FIELDS.iter().zip(has).map(of).collect()
 }
 
 /// What speaks against a feed: a field by which buyers search, and which most of the units lack.

@@ -8,6 +8,7 @@ use tradepost_wire::format;
 use super::columns::{Cells, Column, items};
 use super::mapping::PriceRule;
 use super::numbers::{self, Amount};
+use super::remembered::{Known, Remembered};
 use super::report::{Reason, Report, Warning, quote};
 use super::words::{self, Availability, Word};
 use super::{PriceTruth, Target, vin};
@@ -48,13 +49,14 @@ pub(super) struct Mapper<'a> {
     pub(super) offers_unbuilt: bool,
     pub(super) line: usize,
     pub(super) cells: &'a Cells,
+    pub(super) remembered: &'a mut Remembered,
     pub(super) report: &'a mut Report,
 }
 
 impl Mapper<'_> {
     pub(super) fn map(mut self) -> Mapped {
         let word = self.cells.get(Column::Status);
-        let (status, sold) = match words::availability(word) {
+        let (status, sold) = match self.remembered.availability.or_read(word, words::availability) {
             Availability::Offered(status) => (status, false),
             // A sold unit had a deal before: that is the nearest of AAP's words.
             Availability::Sold => (Status::Pending, true),
@@ -121,8 +123,9 @@ impl Mapper<'_> {
         vehicle.trim = self.text(Column::Trim);
         match (&vehicle.make, &vehicle.model) {
             (Some(make), Some(_)) => {
+                let family = self.remembered.family.or_read(make, vin::known_family);
                 if let Some(vin) = &vehicle.vin
-                    && vin::contradicts(vin, make)
+                    && vin::contradicts(vin, family)
                 {
                     let message = format!("the VIN does not begin like one of {}", quote(make));
                     self.warn(Warning::WmiMismatch, message);
@@ -134,10 +137,12 @@ impl Mapper<'_> {
         }
         vehicle.condition = self.condition();
         let transmission = [Column::Transmission, Column::TransmissionDescription];
-        vehicle.transmission = self.word(&transmission, words::transmission);
-        vehicle.driveline = self.word(&[Column::Drivetrain], words::driveline);
-        vehicle.fuel = self.word(&[Column::Fuel], words::fuel);
-        vehicle.body = self.word(&[Column::Body], words::body);
+        vehicle.transmission =
+            self.word(&transmission, |r| &mut r.transmission, words::transmission);
+        vehicle.driveline =
+            self.word(&[Column::Drivetrain], |r| &mut r.driveline, words::driveline);
+        vehicle.fuel = self.word(&[Column::Fuel], |r| &mut r.fuel, words::fuel);
+        vehicle.body = self.word(&[Column::Body], |r| &mut r.body, words::body);
         vehicle.engine = self.text(Column::Engine).or_else(|| self.engine());
         vehicle.mileage = self.mileage();
         vehicle.city_mpg = self.plain(Column::CityMpg, 1_000);
@@ -200,8 +205,11 @@ impl Mapper<'_> {
     }
 
     fn vin(&mut self) -> Option<String> {
-        let given: String =
-            self.cells.get(Column::Vin).chars().filter(|c| !c.is_whitespace()).collect();
+        let text = self.cells.get(Column::Vin);
+        if format::is_vin(text) && format::has_vin_check_digit(text) {
+            return Some(text.to_owned());
+        }
+        let given: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         if given.is_empty() {
             return None;
         }
@@ -242,11 +250,12 @@ impl Mapper<'_> {
     fn condition(&mut self) -> Option<AnyCondition> {
         let kind = self.cells.get(Column::Type);
         let certified = self.cells.get(Column::Certified);
-        let is_certified = words::certified(certified);
+        let is_certified = self.remembered.certified.or_read(certified, words::certified);
         if is_certified.is_none() {
             self.unreadable(Warning::UnknownCondition, "\"certified\"", certified);
         }
-        let condition = words::condition(kind).or_else(|| self.is_new());
+        let condition = self.remembered.condition.or_read(kind, words::condition);
+        let condition = condition.or_else(|| self.is_new());
         if condition.is_none() && !kind.is_empty() {
             self.unreadable(Warning::UnknownCondition, "the condition", kind);
         }
@@ -268,10 +277,16 @@ impl Mapper<'_> {
         Some(if is_new { Condition::New } else { Condition::Used })
     }
 
-    fn word(&mut self, columns: &[Column], read: fn(&str) -> Option<Word>) -> Option<String> {
-        let (text, _) = clean(self.cells.first(columns), MAX_TEXT);
-        let word = read(&text)?;
+    fn word(
+        &mut self,
+        columns: &[Column],
+        known: fn(&mut Remembered) -> &mut Known<Option<Word>>,
+        read: fn(&str) -> Option<Word>,
+    ) -> Option<String> {
+        let text = self.cells.first(columns);
+        let word = known(self.remembered).or_read(text, |text| read(&clean(text, MAX_TEXT).0))?;
         if !word.usual {
+            let (text, _) = clean(text, MAX_TEXT);
             self.warn(Warning::UnusualWord, format!("\"{}\" is kept", quote(&text)));
         }
         Some(word.text)
@@ -429,14 +444,26 @@ fn is_web_address(text: &str) -> bool {
         let head = text.get(..scheme.len())?;
         head.eq_ignore_ascii_case(scheme).then(|| text.get(scheme.len()..))?
     });
+    // What every part of an address may have needs no closer look.
+    let is_plain = |rest: &str| {
+        let fits =
+            |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~' | b'/');
+        rest.bytes().all(fits)
+    };
     text.len() <= MAX_ADDRESS
-        && rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#', ':']))
-        && format::is_uri(text)
+        && rest.is_some_and(|rest| {
+            !rest.is_empty()
+                && !rest.starts_with(['/', '?', '#', ':'])
+                && (is_plain(rest) || format::is_uri(text))
+        })
 }
 
 /// Without control characters and doubled spaces, at most `most` characters; and whether that
 /// cost anything.
 fn clean(text: &str, most: usize) -> (String, bool) {
+    if text.len() <= most && is_clean(text) {
+        return (text.to_owned(), false);
+    }
     let mut out = String::with_capacity(text.len().min(most));
     let mut count = 0;
     let mut space = false;
@@ -456,4 +483,13 @@ fn clean(text: &str, most: usize) -> (String, bool) {
         count += needed;
     }
     (out, false)
+}
+
+/// Whether a text is plain words with single spaces between them, as nearly all are.
+fn is_clean(text: &str) -> bool {
+    // Without a way out in the middle, so that many bytes are looked at at once.
+    let is_plain = text.bytes().fold(true, |so_far, byte| so_far & (b' '..0x7f).contains(&byte));
+    let pairs = text.bytes().zip(text.bytes().skip(1));
+    let is_double = pairs.fold(false, |so_far, pair| so_far | (pair == (b' ', b' ')));
+    is_plain && !is_double && !text.starts_with(' ') && !text.ends_with(' ')
 }

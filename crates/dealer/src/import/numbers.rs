@@ -1,5 +1,7 @@
 //! Numbers and dates as people type them into feeds.
 
+use std::borrow::Cow;
+
 use jiff::civil::Date;
 
 /// What stands in a cell for a number.
@@ -44,7 +46,7 @@ pub(super) fn price(text: &str) -> Amount {
     if text.is_empty() {
         return Amount::Empty;
     }
-    let upper = text.to_uppercase();
+    let upper = upper(text);
     let bare = strip_unit(&upper, &["USD", "US$", "$"]);
     if !bare.chars().any(|c| c.is_ascii_digit()) {
         // A lone currency of another country is no statement about the price either.
@@ -64,7 +66,7 @@ pub(super) fn price(text: &str) -> Amount {
 /// A fee, an add-on or a rebate in US dollars, of any size; rounded up as prices are. A sign says
 /// only what the column says already.
 pub(super) fn amount(text: &str) -> Amount {
-    let upper = text.to_uppercase();
+    let upper = upper(text);
     let bare = strip_unit(upper.trim().trim_start_matches(['-', '+']), &["USD", "US$", "$"]);
     let bare = bare.trim_start_matches(['-', '+']);
     if !bare.chars().any(|c| c.is_ascii_digit()) {
@@ -82,9 +84,12 @@ pub(super) fn amount(text: &str) -> Amount {
 
 /// Whether a number is one that people type where they have none.
 fn is_filler(number: u32) -> bool {
-    let digits = number.to_string();
-    let same = digits.bytes().zip(digits.bytes().skip(1)).all(|(one, next)| one == next);
-    number == 1_234_567 || number == 123_456 || (same && number >= LEAST_FILLER)
+    let last = number % 10;
+    let mut rest = number;
+    while rest % 10 == last && rest > 0 {
+        rest /= 10;
+    }
+    number == 1_234_567 || number == 123_456 || (rest == 0 && number >= LEAST_FILLER)
 }
 
 /// Whether the name of a currency is that of US dollars, or empty.
@@ -101,12 +106,11 @@ pub(super) fn mileage(text: &str, unit: &str) -> (Amount, bool) {
     if text.is_empty() {
         return (Amount::Empty, false);
     }
-    let upper = text.to_uppercase();
+    let upper = upper(text);
     let in_kilometres = strip_unit(&upper, KILOMETRES);
     let in_miles = strip_unit(&upper, MILES);
-    let unit = unit.to_uppercase();
     let kilometres = in_kilometres != upper.trim()
-        || (in_miles == upper.trim() && KILOMETRES.contains(&unit.as_str()));
+        || (in_miles == upper.trim() && KILOMETRES.contains(&unit.to_uppercase().as_str()));
     let bare = if kilometres { in_kilometres } else { in_miles };
     if !bare.chars().any(|c| c.is_ascii_digit()) {
         return (Amount::Withheld, false);
@@ -148,6 +152,15 @@ pub(super) fn year(text: &str) -> Option<u16> {
     u16::try_from(year).ok().filter(|year| (1900..=2100).contains(year))
 }
 
+/// In upper case. Most are numbers, which have none.
+fn upper(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_lowercase()) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.to_uppercase())
+    }
+}
+
 /// Removes a unit in front of a number or behind it.
 fn strip_unit<'t>(text: &'t str, units: &[&str]) -> &'t str {
     let text = text.trim();
@@ -169,13 +182,13 @@ fn decimal(text: &str) -> Option<(u32, bool)> {
     }
     let mut groups = whole.split(',');
     let first = groups.next()?;
-    let mut digits = first.to_owned();
+    let mut digits = Cow::Borrowed(first);
     let mut grouped = false;
     for group in groups {
         if group.len() != 3 {
             return None;
         }
-        digits.push_str(group);
+        digits.to_mut().push_str(group);
         grouped = true;
     }
     let short = !grouped || (1..=3).contains(&first.len());

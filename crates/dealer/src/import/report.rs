@@ -329,6 +329,24 @@ impl Report {
         }
     }
 
+    /// Takes what became of rows that come behind those of this report.
+    pub(super) fn join(&mut self, behind: Self) {
+        self.rows += behind.rows;
+        self.skipped += behind.skipped;
+        for of in behind.reasons {
+            entry(&mut self.reasons, of.kind).count += of.count;
+        }
+        let room = (2 * MAX_SKIPS).saturating_sub(self.skips.len());
+        self.skips.extend(behind.skips.into_iter().take(room));
+        for of in behind.warnings {
+            let entry = entry(&mut self.warnings, of.kind);
+            entry.count += of.count;
+            let room = MAX_EXAMPLES.saturating_sub(entry.examples.len());
+            entry.examples.extend(of.examples.into_iter().take(room));
+        }
+        self.doubts.extend(behind.doubts);
+    }
+
     pub(super) fn sort(&mut self) {
         self.skips.sort_by_key(|skip| skip.line);
         self.skips.truncate(MAX_SKIPS);

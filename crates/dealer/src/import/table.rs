@@ -12,6 +12,11 @@ use super::columns::{Cells, Column, Heading};
 use super::mapping::Mapping;
 use super::report::{Reason, Warning, quote};
 use super::{MAX_CELL, MAX_ROW, Unreadable};
+use chunk::Cut;
+use crew::Next;
+
+mod chunk;
+mod crew;
 
 /// The format's name in a report.
 pub(super) const FORMAT: &str = "table";
@@ -47,44 +52,37 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
         .has_headers(false)
         .flexible(true)
         .delimiter(delimiter)
+        .buffer_capacity(super::decode::CHUNK)
         .from_reader(numbered.chain(END.as_bytes()));
-    let mut cells = Cells::new();
-    // A row is judged when it is known whether another one follows.
-    let mut waiting: Option<(usize, StringRecord)> = None;
     let mut is_heading = is_heading;
-    let mut record = StringRecord::new();
-    loop {
-        lines.borrow_mut().row_starts();
-        match reader.read_record(&mut record) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => {
-                let position = error.position().or_else(|| record.position());
-                let line = lines.borrow_mut().of(position);
-                if matches!(error.kind(), csv::ErrorKind::Io(_)) {
-                    return Err(endless(line, &error));
+    let unclosed = crew::sort(&columns, sorter, |record| {
+        loop {
+            lines.borrow_mut().row_starts();
+            match reader.read_record(record) {
+                Ok(true) => {}
+                // The end did not come back: it is in the last row.
+                Ok(false) => return Ok(Next::Unclosed),
+                Err(error) => {
+                    let position = error.position().or_else(|| record.position());
+                    let line = lines.borrow_mut().of(position);
+                    if matches!(error.kind(), csv::ErrorKind::Io(_)) {
+                        return Err(endless(line, &error));
+                    }
+                    return Ok(Next::NoRow(line));
                 }
-                sorter.skip(line, Reason::Malformed, "the row cannot be read".to_owned());
+            }
+            if std::mem::take(&mut is_heading) {
                 continue;
             }
+            if record.len() == 1 && record.get(0) == Some(END.trim_matches('\n')) {
+                return Ok(Next::End { is_cut_off: !lines.borrow().ends_with_a_break() });
+            }
+            if record.iter().any(|cell| !cell.trim().is_empty()) {
+                return Ok(Next::Row(lines.borrow_mut().of(record.position())));
+            }
         }
-        if std::mem::take(&mut is_heading) {
-            continue;
-        }
-        let is_end = record.len() == 1 && record.get(0) == Some(END.trim_matches('\n'));
-        if let Some((line, row)) = waiting.take() {
-            let is_cut_off = is_end && !lines.borrow().ends_with_a_break();
-            judge(line, &row, is_cut_off, &columns, &mut cells, sorter);
-        }
-        if is_end {
-            return Ok(());
-        }
-        if record.iter().any(|cell| !cell.trim().is_empty()) {
-            let line = lines.borrow_mut().of(record.position());
-            waiting = Some((line, std::mem::take(&mut record)));
-        }
-    }
-    if let Some((line, _)) = waiting {
+    })?;
+    if let Some(line) = unclosed {
         let message = "a quotation mark opens in this row and is not closed; whatever follows it \
                        is lost";
         sorter.skip(line, Reason::OpenQuote, message.to_owned());
@@ -95,49 +93,43 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
 }
 
 /// Takes a row, unless its cells cannot be trusted to stand under their headings.
-fn judge(
-    line: usize,
-    record: &StringRecord,
-    is_cut_off: bool,
-    columns: &[Heading],
-    cells: &mut Cells,
-    sorter: &mut Sorter<'_>,
-) {
-    if is_cut_off && record.len() < columns.len() {
+fn judge(row: Cut<'_>, columns: &[Heading], cells: &mut Cells, sorter: &mut Sorter<'_>) {
+    let line = row.line;
+    if row.is_cut_off && row.len() < columns.len() {
         sorter.truncated(format!("the file ends in the middle of line {line}"));
     }
-    if let Err((reason, message)) = check(record, columns.len(), is_cut_off) {
+    if let Err((reason, message)) = check(row, columns.len()) {
         return sorter.skip(line, reason, message);
     }
-    if record.len() < columns.len() {
-        let message = format!("{} cells for {} columns", record.len(), columns.len());
+    if row.len() < columns.len() {
+        let message = format!("{} cells for {} columns", row.len(), columns.len());
         sorter.warn(Warning::FewCells, line, message);
     }
     cells.clear();
-    for (heading, cell) in columns.iter().zip(record) {
+    for (heading, cell) in columns.iter().zip(row.cells()) {
         cells.fill(heading, cell);
     }
     sorter.take(line, cells);
 }
 
 /// Whether a row's cells can be trusted to stand under their headings.
-fn check(record: &StringRecord, columns: usize, is_cut_off: bool) -> Result<(), (Reason, String)> {
-    if record.iter().any(|cell| cell.len() > MAX_CELL) {
+fn check(row: Cut<'_>, columns: usize) -> Result<(), (Reason, String)> {
+    if row.cells().any(|cell| cell.len() > MAX_CELL) {
         let message = format!(
             "a cell has more than {} KiB; look for a quotation mark that is not closed",
             MAX_CELL >> 10
         );
         return Err((Reason::OversizedCell, message));
     }
-    let surplus = record.iter().skip(columns).any(|cell| !cell.trim().is_empty());
+    let surplus = row.cells().skip(columns).any(|cell| !cell.trim().is_empty());
     if surplus {
         let message = format!(
             "{} cells for {columns} columns; put cells that contain the delimiter in quotes",
-            record.len()
+            row.len()
         );
         return Err((Reason::TooManyCells, message));
     }
-    if is_cut_off && record.len() < columns {
+    if row.is_cut_off && row.len() < columns {
         let message = "the last row is incomplete; was the upload interrupted?".to_owned();
         return Err((Reason::Truncated, message));
     }
@@ -191,22 +183,31 @@ impl Lines {
     }
 
     fn pass(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            match byte {
-                b'\n' if std::mem::take(&mut self.after_return) => {}
-                b'\n' | b'\r' => {
+        let begun = self.at;
+        let mut passed = 0;
+        for found in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+            self.pass_words(begun + passed as u64, found - passed);
+            match bytes.get(found) {
+                Some(b'\n') if std::mem::take(&mut self.after_return) => {}
+                byte => {
                     self.line += 1;
                     self.is_start = true;
-                    self.after_return = *byte == b'\r';
-                }
-                _ => {
-                    if std::mem::take(&mut self.is_start) {
-                        self.starts.push_back((self.at, self.line));
-                    }
-                    self.after_return = false;
+                    self.after_return = byte == Some(&b'\r');
                 }
             }
-            self.at += 1;
+            passed = found + 1;
+        }
+        self.pass_words(begun + passed as u64, bytes.len() - passed);
+        self.at = begun + bytes.len() as u64;
+    }
+
+    /// Passes bytes without a break.
+    fn pass_words(&mut self, at: u64, count: usize) {
+        if count > 0 {
+            if std::mem::take(&mut self.is_start) {
+                self.starts.push_back((at, self.line));
+            }
+            self.after_return = false;
         }
     }
 

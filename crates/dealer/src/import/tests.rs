@@ -474,6 +474,38 @@ fn prices_far_off_are_reported_and_left_out() {
 }
 
 #[test]
+fn a_long_table_is_sorted_in_the_order_of_its_rows() {
+    const ROWS: usize = 5_000;
+    let mut text = "Stock,Make,Model,Year,Status,Miles\n".to_owned();
+    for row in 0..ROWS {
+        let (status, miles) = match row % 7 {
+            0 => ("Inactive", "1"),
+            3 => ("", "many 1"),
+            _ => ("In Stock", "1"),
+        };
+        text.push_str(&format!("S{row},Honda,Civic,2024,{status},{miles}\n"));
+    }
+    // The file ends in the middle of a row.
+    text.push_str("S9999,Honda");
+    let Feed { units, report } = feed(text);
+    let stocks: Vec<_> = units.iter().filter_map(|unit| unit.vehicle.stock.clone()).collect();
+    let kept = (0..ROWS).filter(|row| row % 7 != 0);
+    assert_eq!(stocks, kept.map(|row| format!("S{row}")).collect::<Vec<_>>());
+    let skipped: Vec<usize> = report.skips.iter().map(|skip| skip.line).collect();
+    let expected = (0..ROWS).step_by(7).map(|row| row + 2).chain([ROWS + 2]);
+    assert_eq!(skipped, expected.collect::<Vec<_>>());
+    assert_eq!((report.rows, report.skipped), (ROWS + 1, skipped.len()));
+    let unread = report.warnings.iter().find(|it| it.kind == Warning::UnreadableMileage).unwrap();
+    let lines: Vec<_> = unread.examples.iter().filter_map(|example| example.line).collect();
+    assert_eq!((unread.count, lines.as_slice()), (ROWS / 7, &[5, 12, 19, 26, 33][..]));
+    let filled =
+        |name: &str| report.fields.iter().find(|it| it.field == name).unwrap().columns[0].filled;
+    assert_eq!((filled("stock"), filled("status")), (ROWS, ROWS - ROWS / 7));
+    let cut_off = format!("the file ends in the middle of line {}", ROWS + 2);
+    assert_eq!(report.doubts.iter().filter(|doubt| **doubt == cut_off).count(), 1);
+}
+
+#[test]
 fn a_feed_of_any_size_is_read_row_by_row() {
     /// A table that is made while it is read, of which nothing is kept.
     struct Endless {

@@ -75,14 +75,16 @@ fn family(make: &str) -> String {
         .map_or(folded, |first| (*first).to_owned())
 }
 
-/// Whether a VIN is known to belong to another manufacturer than the make. Cars that were
-/// developed together, an unknown WMI and an unknown make speak neither for nor against it.
-pub(super) fn contradicts(vin: &str, make: &str) -> bool {
-    let Some(of_vin) = vin.get(..3).and_then(|wmi| WMIS.get(wmi)) else {
-        return false;
-    };
-    let of_make = family(make);
-    *of_vin != of_make && KNOWN.contains(of_make.as_str())
+/// The family of a make, where the table knows it.
+pub(super) fn known_family(make: &str) -> Option<&'static str> {
+    KNOWN.get(family(make).as_str()).copied()
+}
+
+/// Whether a VIN is known to belong to another manufacturer than a make of this family. Cars that
+/// were developed together, an unknown WMI and an unknown make speak neither for nor against it.
+pub(super) fn contradicts(vin: &str, family: Option<&'static str>) -> bool {
+    let of_vin = vin.get(..3).and_then(|wmi| WMIS.get(wmi));
+    of_vin.zip(family).is_some_and(|(of_vin, of_make)| *of_vin != of_make)
 }
 
 #[cfg(test)]
@@ -102,7 +104,7 @@ mod tests {
             ("1HGCV1F30NA123456", "Zephyr Coachworks", false),
             ("", "Ford", false),
         ] {
-            assert_eq!(contradicts(vin, make), expected, "{vin} {make}");
+            assert_eq!(contradicts(vin, known_family(make)), expected, "{vin} {make}");
         }
     }
 }

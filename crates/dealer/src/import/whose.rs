@@ -32,6 +32,7 @@ struct Claim {
 }
 
 /// The names of the targets and their rooftops.
+#[derive(Debug, Clone)]
 pub(super) struct Names {
     claims: HashMap<String, Vec<Claim>>,
     targets: usize,

@@ -6,7 +6,9 @@ use tradepost_wire::aap::vehicle::{Condition, Status};
 pub(super) fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_alphanumeric() {
+        if character.is_ascii_alphanumeric() {
+            out.push(character.to_ascii_lowercase());
+        } else if character.is_alphanumeric() {
             out.extend(character.to_lowercase());
         } else if !out.is_empty() && !out.ends_with('_') {
             out.push('_');
@@ -121,7 +123,7 @@ pub(super) fn truth(text: &str) -> Option<bool> {
 }
 
 /// A word for a listing, and whether it is one that buyers expect.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
     pub(super) usual: bool,

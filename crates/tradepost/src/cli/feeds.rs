@@ -19,6 +19,7 @@ use super::place::Place;
 use super::{Context, Outcome, dealers};
 use crate::config::feeds::From;
 use crate::feeds::guard::Guard;
+use crate::feeds::told::Told;
 use crate::feeds::{Source, folder, pull, run};
 
 /// How many runs are shown.
@@ -164,7 +165,7 @@ fn list(dealers: &dealers::Source, place: &Place, context: &Context) -> Outcome 
         rows.push(vec![
             dealer.to_owned(),
             feed.to_owned(),
-            way(&source.feed.from).to_owned(),
+            source.feed.from.name().to_owned(),
             moment(state.taken_at),
             if state.stale_since.is_some() { "stale" } else { "" }.to_owned(),
             moment(last.as_ref().map(|run| run.ended_at)),
@@ -183,19 +184,11 @@ fn list(dealers: &dealers::Source, place: &Place, context: &Context) -> Outcome 
     Ok(())
 }
 
-const fn way(from: &From) -> &'static str {
-    match from {
-        From::Folder(_) => "folder",
-        From::Pull(_) => "pull",
-        From::Upload { .. } => "upload",
-    }
-}
-
 fn about(source: &Source, state: &FeedState, last: Option<&FeedRun>) -> Value {
     json!({
         "dealer": source.dealer.terms.id,
         "feed": source.feed.name,
-        "from": way(&source.feed.from),
+        "from": source.feed.from.name(),
         "taken_at": state.taken_at.map(|at| at.to_string()),
         "stale_since": state.stale_since.map(|at| at.to_string()),
         "last_run": last.map(|run| document(run, false)),
@@ -260,30 +253,20 @@ fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
 
 /// What people read of a run.
 fn described(run: &FeedRun) -> String {
-    let report: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
+    let told = Told::of(run);
     let mut lines = vec![format!("{} {}", run.run_id, run.outcome)];
     lines.extend(run.message.clone());
-    let numbers = |place: &str, names: &[&str]| {
-        let found = report.get(place)?;
-        let parts = names.iter().filter_map(|name| Some(format!("{} {name}", found.get(name)?)));
-        Some(parts.collect::<Vec<_>>().join(", "))
+    let listed = |numbers: &[(&str, u64)]| {
+        let parts = numbers.iter().map(|(name, number)| format!("{number} {name}"));
+        parts.collect::<Vec<_>>().join(", ")
     };
-    lines.extend(numbers("report", &["rows", "accepted", "sold", "skipped"]));
-    lines.extend(numbers("inventory", &["before", "added", "changed", "unchanged", "removed"]));
-    let list = |name: &str| {
-        let found = report.get("report").and_then(|report| report.get(name)?.as_array());
-        found.cloned().unwrap_or_default()
-    };
-    for skip in list("skips").iter().take(SHOWN) {
-        let text =
-            |name: &str| skip.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let line = skip.get("line").map(ToString::to_string).unwrap_or_default();
-        lines.push(format!("row {line} skipped, {}: {}", text("reason"), text("message")));
+    let numbers = [listed(&told.rows), listed(&told.changes)];
+    lines.extend(numbers.into_iter().filter(|line| !line.is_empty()));
+    for skip in told.skips.iter().take(SHOWN) {
+        lines.push(format!("row {} skipped, {}: {}", skip.line, skip.reason, skip.message));
     }
-    for warning in list("warnings") {
-        let kind = warning.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let count = warning.get("count").map(ToString::to_string).unwrap_or_default();
-        lines.push(format!("{count} warned of: {kind}"));
+    for warning in &told.warnings {
+        lines.push(format!("{} warned of: {}", warning.count, warning.kind));
     }
     lines.join("\n")
 }
@@ -311,7 +294,7 @@ fn run_now(
             return Err(Failure::usage(message).hint("name a file with --file"));
         }
     };
-    let done = run::leased(store, &clock, &source.dealer.terms.id, || {
+    let done = run::leased(store, &clock, &[&source.dealer.terms.id], || {
         run::take_bytes(store, &clock, source, (bytes, &name), guard)
     });
     done.map_err(|fault| Failure::fault(&fault))?.ok_or_else(|| {

@@ -11,7 +11,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use tradepost_dealer::import::{self, Feed, Mapping, Preset, Report, Sorted, Target};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
 use tradepost_store::{Replacement, Store};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -23,6 +22,7 @@ use super::place::Place;
 use super::{Context, Outcome, dealers};
 use crate::config::{Config, Dealer};
 use crate::feeds::guard::{Guard, reasons};
+use crate::feeds::run;
 
 /// How many skipped rows people are shown; programs get all that the report keeps.
 const SHOWN: usize = 20;
@@ -140,21 +140,51 @@ fn replace<'a>(
     config: &Config,
     open: impl FnOnce() -> Result<Option<Store>, Failure>,
 ) -> Result<Vec<Change<'a>>, Failure> {
-    let now = Clock::system().now();
-    let store = open()?;
-    let replace = |store: &Store, dealer_id: &str, feed: &Feed, dry_run| {
-        store
-            .replace_inventory(dealer_id, &feed.units, now, dry_run)
-            .map_err(|fault| Failure::fault(&fault))
-    };
     if feeds.is_empty() {
         let failure = Failure::usage("no row names a configured dealer; nothing was changed")
             .hint("list what the feed calls a rooftop in its feed_names in the configuration");
         return Err(Failure { lines: reasons(unplaced), ..failure });
     }
+    let clock = Clock::system();
+    let store = open()?;
+    let dealers: Vec<&str> = feeds.iter().map(|(dealer_id, _)| *dealer_id).collect();
+    let work = || stored_unless_refused(feeds, unplaced, arguments, (store.as_ref(), clock.now()));
+    let changes = match &store {
+        Some(store) if !arguments.dry_run => {
+            let worked = run::leased(store, &clock, &dealers, || Ok(work()));
+            worked.map_err(|fault| Failure::fault(&fault))?.ok_or_else(|| {
+                Failure::new(1, "a feed of this dealer is being taken; nothing was changed")
+                    .hint("try it again in a moment")
+            })??
+        }
+        Some(_) | None => work()?,
+    };
+    if let Some(store) = store.filter(|_| !arguments.dry_run) {
+        for change in &changes {
+            let dealer = config.dealers.iter().find(|it| it.terms.id == change.dealer_id);
+            let lifetime = dealer.map(|dealer| dealer.terms.tombstone_lifetime).unwrap_or_default();
+            let readied = store.ready_inventory(change.dealer_id, clock.now(), lifetime);
+            readied.map_err(|fault| Failure::fault(&fault))?;
+        }
+    }
+    Ok(changes)
+}
+
+/// Says what the feeds change, and stores them where there is a store and nothing speaks against it.
+fn stored_unless_refused<'a>(
+    feeds: Vec<(&'a str, Feed)>,
+    unplaced: &Report,
+    arguments: &Arguments,
+    (store, now): (Option<&Store>, Timestamp),
+) -> Result<Vec<Change<'a>>, Failure> {
+    let replace = |store: &Store, dealer_id: &str, feed: &Feed, dry_run| {
+        store
+            .replace_inventory(dealer_id, &feed.units, now, dry_run)
+            .map_err(|fault| Failure::fault(&fault))
+    };
     let mut changes = Vec::with_capacity(feeds.len());
     for (dealer_id, feed) in feeds {
-        let replacement = match &store {
+        let replacement = match store {
             Some(store) => replace(store, dealer_id, &feed, true)?,
             None => Replacement { added: feed.report.accepted, ..Replacement::default() },
         };
@@ -174,29 +204,10 @@ fn replace<'a>(
     }
     if let Some(store) = store.filter(|_| !arguments.dry_run) {
         for change in &mut changes {
-            change.replacement = replace(&store, change.dealer_id, &change.feed, false)?;
+            change.replacement = replace(store, change.dealer_id, &change.feed, false)?;
         }
-        let dealers = changes.iter().map(|change| change.dealer_id);
-        prepare(&store, dealers, config, now).map_err(|fault| Failure::fault(&fault))?;
     }
     Ok(changes)
-}
-
-/// Makes what the server would have to make, and gives room back: the server finds all of it done.
-fn prepare<'a>(
-    store: &Store,
-    dealers: impl Iterator<Item = &'a str>,
-    config: &Config,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    if !store.reads_rows() {
-        for dealer_id in dealers {
-            let dealer = config.dealers.iter().find(|dealer| dealer.terms.id == dealer_id);
-            let lifetime = dealer.map(|dealer| dealer.terms.tombstone_lifetime);
-            store.load_inventory(dealer_id, now, lifetime.unwrap_or_default())?;
-        }
-    }
-    store.cut_log()
 }
 
 /// Why a feed must not be stored, if so.

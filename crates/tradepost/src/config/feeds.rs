@@ -49,6 +49,18 @@ pub enum From {
     },
 }
 
+impl From {
+    /// The way in a word.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Folder(_) => "folder",
+            Self::Pull(_) => "pull",
+            Self::Upload { .. } => "upload",
+        }
+    }
+}
+
 /// A folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {

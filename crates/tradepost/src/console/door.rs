@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::Deed;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_server::limit::{Key, Limiter, RateLimit};
+use tradepost_server::limit::{Key, Limiter, RateLimit, network};
 use tradepost_store::staff::{Member, Session};
 
 use super::password::{self, Judge};
@@ -16,7 +16,8 @@ use crate::config::Console as Settings;
 /// How often somebody may try from one address, whatever the name.
 const PER_ADDRESS: RateLimit = RateLimit { requests: 20, window: SignedDuration::from_mins(5) };
 
-/// How often a name may be tried, from wherever: a person who has forgotten a password tries less.
+/// How often a name may be tried from one address: a person who has forgotten a password tries less. Who
+/// guesses elsewhere keeps nobody out.
 const PER_NAME: RateLimit = RateLimit { requests: 10, window: SignedDuration::from_mins(5) };
 
 /// How exactly the use of a session is noted.
@@ -139,11 +140,11 @@ impl Console {
         }
         let name = asked.filled_in("name").unwrap_or_default().to_lowercase();
         let given = asked.filled_in("password").unwrap_or_default();
-        let tried = [
-            self.door.by_address.admit(&Key::address(asked.address)),
-            self.door.by_name.admit(&Key::Credential(name.clone())),
-        ];
-        if tried.iter().any(Result::is_err) {
+        let from = network(asked.address);
+        let tried = self.door.by_address.admit(&Key::Address(from));
+        let tried = tried
+            .and_then(|()| self.door.by_name.admit(&Key::Credential(format!("{from} {name}"))));
+        if tried.is_err() {
             self.door.by_address.tidy();
             self.door.by_name.tidy();
             tracing::debug!("somebody tries to sign in too often");

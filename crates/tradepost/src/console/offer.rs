@@ -11,6 +11,8 @@ use tradepost_store::Store;
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::aap::vehicle::AnyCondition;
 
+use crate::feeds::Standing;
+
 /// How old the latest news of an inventory may be before somebody should look at its feed.
 pub(super) const STALE: SignedDuration = SignedDuration::from_hours(72);
 
@@ -67,8 +69,16 @@ impl Summary {
         self.amiss.values().filter(|all| all.iter().any(|one| is_meant(*one))).count()
     }
 
-    /// For how long nothing has come, when that is too long.
-    pub(super) fn stale_for(&self, now: Timestamp) -> Option<SignedDuration> {
+    /// For how long nothing has come, when that is too long. Where a feed says when it is stale, its word
+    /// counts and not ours.
+    pub(super) fn stale_for(
+        &self,
+        feeds: &[Standing<'_>],
+        now: Timestamp,
+    ) -> Option<SignedDuration> {
+        if feeds.iter().any(|standing| standing.feed.stale_after.is_some()) {
+            return None;
+        }
         self.latest.map(|latest| now.duration_since(latest)).filter(|age| *age > STALE)
     }
 }

@@ -19,6 +19,7 @@ use super::{Console, PATH, Stop, deeds};
 mod agent;
 mod appointments;
 mod buyers;
+mod feeds;
 mod inbox;
 mod inventory;
 mod lead;
@@ -48,11 +49,12 @@ struct Link {
 }
 
 /// The pages, in the order of their importance: label, address, icon and what they require.
-const NAV: [(&str, &str, &str, Right); 9] = [
+const NAV: [(&str, &str, &str, Right); 10] = [
     ("Inbox", "/console", "inbox", Right::Enter),
     ("Leads", "/console/leads", "leads", Right::Customers),
     ("Appointments", "/console/appointments", "calendar", Right::Customers),
     ("Inventory", "/console/inventory", "car", Right::Enter),
+    ("Feeds", "/console/feeds", "feed", Right::Operate),
     ("Buyers", "/console/buyers", "chart", Right::Operate),
     ("Card", "/console/card", "card", Right::Operate),
     ("Checklist", "/console/checklist", "check", Right::Operate),

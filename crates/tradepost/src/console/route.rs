@@ -40,6 +40,10 @@ pub enum Route<'a> {
     Appointments,
     /// What is on offer, as a buyer sees it.
     Inventory,
+    /// The inventories that arrive by themselves.
+    Feeds,
+    /// The runs of one of them, with a report.
+    Feed,
     /// From whom leads come.
     Buyers,
     /// The agent's card.
@@ -109,6 +113,8 @@ impl<'a> Route<'a> {
             (true, ["leads", id, "erase"]) => Self::Erase(id),
             (false, ["appointments"]) => Self::Appointments,
             (false, ["inventory"]) => Self::Inventory,
+            (false, ["feeds"]) => Self::Feeds,
+            (false, ["feeds", "runs"]) => Self::Feed,
             (false, ["buyers"]) => Self::Buyers,
             (false, ["card"]) => Self::Card,
             (false, ["checklist"]) => Self::Checklist,
@@ -139,7 +145,9 @@ impl<'a> Route<'a> {
             | Self::EraseQuestion(_)
             | Self::Erase(_)
             | Self::Audit => Right::Decide,
-            Self::Buyers | Self::Card | Self::Checklist => Right::Operate,
+            Self::Feeds | Self::Feed | Self::Buyers | Self::Card | Self::Checklist => {
+                Right::Operate
+            }
         }
     }
 
@@ -165,6 +173,8 @@ impl<'a> Route<'a> {
             | Self::EraseQuestion(_)
             | Self::Appointments
             | Self::Inventory
+            | Self::Feeds
+            | Self::Feed
             | Self::Buyers
             | Self::Card
             | Self::Checklist

@@ -3,7 +3,6 @@
 //! day is fetched anew, because its vehicles have to be confirmed (`R-IS-04`).
 
 use std::fs::File;
-use std::io::{Seek as _, Write as _};
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::StatusCode;
@@ -12,6 +11,7 @@ use tradepost_server::egress::client;
 use tradepost_store::FeedState;
 use tradepost_wire::json::{Value, json};
 
+use super::spool::{Spool, Unkept};
 use crate::config::feeds::Pull;
 
 /// For how long "it has not changed" is as good as reading it again.
@@ -64,17 +64,15 @@ pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<Ans
         _ => {}
     }
     let mark = mark(response.headers());
-    let mut file = tempfile::tempfile().map_err(|error| format!("it cannot be kept: {error}"))?;
-    let mut size = 0u64;
+    let unkept = |unkept: Unkept| match unkept {
+        Unkept::TooLarge(most) => format!("it has more than the {most} bytes of max_bytes"),
+        Unkept::Disk(error) => format!("it cannot be kept: {error}"),
+    };
+    let mut spool = Spool::new(pull.max_bytes).map_err(unkept)?;
     while let Some(chunk) = response.chunk().await.map_err(told)? {
-        size += chunk.len() as u64;
-        if size > pull.max_bytes {
-            return Err(format!("it has more than the {} bytes of max_bytes", pull.max_bytes));
-        }
-        file.write_all(&chunk).map_err(|error| format!("it cannot be kept: {error}"))?;
+        spool.take(&chunk).map_err(unkept)?;
     }
-    file.rewind().map_err(|error| format!("it cannot be kept: {error}"))?;
-    Ok(Answer::Feed(file, mark))
+    Ok(Answer::Feed(spool.finish().map_err(unkept)?, mark))
 }
 
 fn mark(headers: &HeaderMap) -> String {

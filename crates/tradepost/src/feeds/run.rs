@@ -3,12 +3,14 @@
 
 use std::collections::HashSet;
 use std::fs::File;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::import::{self, Report, Target, Unit};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::Fault;
-use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store};
+use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store, Transaction};
 use tradepost_wire::json::{Value, json};
 
 use super::Source;
@@ -17,9 +19,12 @@ use super::guard::Guard;
 use super::pull::Answer;
 use crate::config::feeds::Extent;
 
-/// For how long a run keeps others away. Longer than any takes; a process that ends in the middle of
-/// one keeps them away no longer.
+/// For how long a run keeps others away unless it says that it goes on: a process that ends in the middle
+/// of one keeps them away no longer.
 const LEASE: SignedDuration = SignedDuration::from_mins(5);
+
+/// How often a run that goes on says so.
+const RENEWED: Duration = Duration::from_mins(1);
 
 /// What becomes of a feed that was read.
 struct Judged {
@@ -28,27 +33,61 @@ struct Judged {
     report: Value,
 }
 
-/// Works on a dealer's inventory while nobody else does. `None` when somebody does.
+/// Works on the inventories of dealers while nobody else does. `None` when somebody works on one of them.
 ///
 /// # Errors
 /// When the store fails, or the work does.
 pub fn leased<T>(
     store: &Store,
     clock: &Clock,
-    dealer: &str,
+    dealers: &[&str],
     work: impl FnOnce() -> Result<T, Fault>,
 ) -> Result<Option<T>, Fault> {
     let holder = uuid::Uuid::now_v7().to_string();
-    let now = clock.now();
-    let until = now.checked_add(LEASE).unwrap_or(Timestamp::MAX);
-    let (id, who) = (dealer.to_owned(), holder.clone());
-    if !store.write_blocking(move |tx| tx.lease_feeds(&id, &who, now, until))? {
+    // In one order, whoever asks: two that want the same ones do not wait for each other.
+    let mut ids: Vec<String> = dealers.iter().map(|dealer| (*dealer).to_owned()).collect();
+    ids.sort_unstable();
+    let lease = || {
+        let now = clock.now();
+        let until = now.checked_add(LEASE).unwrap_or(Timestamp::MAX);
+        let (ids, who) = (ids.clone(), holder.clone());
+        store.write_blocking(move |tx| {
+            for id in &ids {
+                if !tx.lease_feeds(id, &who, now, until)? {
+                    release(tx, &ids, &who)?;
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    };
+    if !lease()? {
         return Ok(None);
     }
-    let done = work();
-    let id = dealer.to_owned();
-    store.write_blocking(move |tx| tx.release_feeds(&id, &holder))?;
+    let (end, ended) = mpsc::channel::<()>();
+    let renew = &lease;
+    let done = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // It ends with the work, when nobody is left to say anything.
+            while ended.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) {
+                match renew() {
+                    Ok(true) => {}
+                    Ok(false) => tracing::warn!("another process took the lease of a feed"),
+                    Err(fault) => {
+                        tracing::warn!(cause = %fault.chain(), "the lease of a feed was not renewed");
+                    }
+                }
+            }
+        });
+        let _end = end;
+        work()
+    });
+    store.write_blocking(move |tx| release(tx, &ids, &holder))?;
     done.map(Some)
+}
+
+fn release(tx: &Transaction<'_>, dealers: &[String], holder: &str) -> Result<(), Fault> {
+    dealers.iter().try_for_each(|dealer| tx.release_feeds(dealer, holder))
 }
 
 /// Runs a feed that is a file in a folder.
@@ -151,6 +190,11 @@ fn judge(
         });
     }
     let done = store.replace_inventory(&dealer, &units, now, false)?;
+    let lifetime = source.dealer.terms.tombstone_lifetime;
+    if let Err(fault) = store.ready_inventory(&dealer, now, lifetime) {
+        // It is the inventory all the same, and whoever asks for it makes what is missing.
+        tracing::warn!(%dealer, cause = %fault.chain(), "an inventory could not be made ready");
+    }
     let report = report(&done, &feed.report);
     Ok(Judged { outcome: FeedOutcome::Taken, message: None, report })
 }

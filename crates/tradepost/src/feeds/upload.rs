@@ -2,7 +2,6 @@
 //! permits everything was made for buyers.
 
 use std::fs::File;
-use std::io::{Seek as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +23,7 @@ use tradepost_server::permission::{Permission, Scopes};
 use tradepost_store::{FeedOutcome, FeedRun};
 use tradepost_wire::json::{Value, json};
 
+use super::spool::{Spool, Unkept};
 use super::{Feeds, Source, run};
 use crate::config::feeds::From;
 use crate::gate::Scope;
@@ -106,7 +106,7 @@ async fn upload(
     let worker = Arc::clone(feeds);
     let work = move || {
         let (store, clock, guard) = (&worker.store, &worker.clock, source.feed.guard);
-        let run = run::leased(store, clock, source.id(), || {
+        let run = run::leased(store, clock, &[source.id()], || {
             run::take_bytes(store, clock, &source, (file, "upload"), guard)
         })?;
         if let Some(run) = &run {
@@ -130,13 +130,15 @@ async fn upload(
 
 /// Writes a body to the disk as it comes.
 async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, Refused> {
-    let unkept = |error: std::io::Error| {
-        tracing::error!(cause = %error, "an uploaded feed could not be kept");
-        broken()
+    let unkept = |unkept: Unkept| match unkept {
+        Unkept::TooLarge(most) => too_large(most),
+        Unkept::Disk(error) => {
+            tracing::error!(cause = %error, "an uploaded feed could not be kept");
+            broken()
+        }
     };
-    let mut file = tempfile::tempfile().map_err(unkept)?;
+    let mut spool = Spool::new(most).map_err(unkept)?;
     let mut stream = body.into_data_stream();
-    let mut size = 0u64;
     loop {
         let late = |_| {
             Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the body did not go on".to_owned())
@@ -147,14 +149,9 @@ async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, Refu
         let chunk = chunk.map_err(|_| {
             Refused(StatusCode::BAD_REQUEST, "INVALID_REQUEST", "the body ended early".to_owned())
         })?;
-        size += chunk.len() as u64;
-        if size > most {
-            return Err(too_large(most));
-        }
-        file.write_all(&chunk).map_err(unkept)?;
+        spool.take(&chunk).map_err(unkept)?;
     }
-    file.rewind().map_err(unkept)?;
-    Ok(file)
+    spool.finish().map_err(unkept)
 }
 
 fn too_large(most: u64) -> Refused {

@@ -2,6 +2,7 @@
 
 mod command;
 mod door;
+mod feeds;
 mod hostile;
 mod work;
 

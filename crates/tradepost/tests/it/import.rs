@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::demo::feed::{self, Dirt};
 use tradepost_dealer::demo::{self, DEALER_ID};
 use tradepost_dealer::import::{self, Feed, Reason, Unit, Warning};
-use tradepost_store::{Replacement, Store};
+use tradepost_store::{Replacement, Store, Transaction};
 use tradepost_wire::aap::vehicle::AnyCondition;
 use tradepost_wire::json::{Value, json};
 
@@ -247,6 +247,31 @@ fn the_command_replaces_the_inventory_and_refuses_feeds_that_look_truncated() {
     let (exit, document) =
         import_command(data, &tenth, &[demo.as_slice(), &["--max-drop", "95"]].concat());
     assert_eq!((exit, &document["inventory"]["removed"]), (Some(0), &json!(216)));
+}
+
+#[test]
+fn the_command_changes_nothing_while_a_feed_is_being_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let demo = ["--demo", "--dealer", DEALER_ID];
+    let whole = feed::homenet(&demo::units(20, 11, now()), b',').unwrap();
+    let store = Store::open(data).unwrap();
+    let until = Timestamp::MAX;
+    let lease = move |tx: &Transaction<'_>| tx.lease_feeds(DEALER_ID, "a feed", now(), until);
+    assert!(store.write_blocking(lease).unwrap());
+    let (exit, document) = import_command(data, &whole, &demo);
+    assert_eq!(exit, Some(1));
+    let message = document["error"]["message"].as_str().unwrap();
+    assert!(message.contains("a feed of this dealer is being taken"), "{message}");
+    assert!(document["error"]["hint"].as_str().unwrap().contains("try it again"));
+    assert_eq!(store.inventory_generation(DEALER_ID).unwrap(), 0);
+    let dry = [demo.as_slice(), &["--dry-run"]].concat();
+    assert_eq!(import_command(data, &whole, &dry).0, Some(0), "looking is permitted");
+
+    store.write_blocking(|tx| tx.release_feeds(DEALER_ID, "a feed")).unwrap();
+    assert_eq!(import_command(data, &whole, &demo).0, Some(0));
+    assert_eq!(store.inventory_generation(DEALER_ID).unwrap(), 1);
+    assert!(store.write_blocking(lease).unwrap(), "it leaves no lease");
 }
 
 #[test]

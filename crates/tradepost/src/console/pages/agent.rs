@@ -11,6 +11,7 @@ use super::super::request::Asked;
 use super::super::{Console, Stop};
 use super::{Frame, counted, lasting};
 use crate::aap::seller::Seller;
+use crate::feeds::Standing;
 
 #[derive(Debug, Template)]
 #[template(path = "console/card.html")]
@@ -71,7 +72,8 @@ impl Console {
             let summary = self.offers.of(&self.store, terms, now)?;
             let dead = self.store.deliveries(Some(&terms.id), None, Some(DeliveryState::Dead))?;
             let mut points = reachable(&seller);
-            points.extend(offered(&summary, now));
+            let feeds = Standing::of_all(&self.store, &seller.dealer)?;
+            points.extend(offered(&summary, &feeds, now));
             points.extend(informed(&seller, dead.len()));
             points.extend(open(&seller));
             // What is to be done comes first.
@@ -171,7 +173,9 @@ fn reachable(seller: &Seller) -> Vec<Point> {
     ]
 }
 
-fn offered(summary: &Summary, now: jiff::Timestamp) -> Vec<Point> {
+fn offered(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> Vec<Point> {
+    let is_stale = feeds.iter().any(|standing| standing.state.stale_since.is_some())
+        || summary.stale_for(feeds, now).is_some();
     let without = |what: Warning, noun: &str| {
         let count = summary.count(|one| one == what);
         let vehicles = counted(count, "vehicle has", "vehicles have");
@@ -192,12 +196,12 @@ fn offered(summary: &Summary, now: jiff::Timestamp) -> Vec<Point> {
             "tradepost import",
         ),
         point(
-            summary.listings > 0 && summary.stale_for(now).is_none(),
+            summary.listings > 0 && !is_stale,
             "Your inventory is fresh",
             age.map_or("Nothing has been imported.".to_owned(), |age| {
                 format!("The last listing was confirmed {age} ago.")
             }),
-            "tradepost import, more often",
+            "tradepost import, more often, or [[dealers.feeds]]",
         ),
         point(
             wrong == 0,

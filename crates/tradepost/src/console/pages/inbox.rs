@@ -15,7 +15,9 @@ use super::super::reply::Reply;
 use super::super::request::Asked;
 use super::super::route::Right;
 use super::super::{Console, PATH, Stop};
-use super::{Frame, When, counted, lasting};
+use super::feeds::{address, outcome_label};
+use super::{Frame, When, ago, counted, lasting, thousands};
+use crate::feeds::Standing;
 
 /// How many of each kind are shown.
 const SHOWN: u32 = 100;
@@ -43,6 +45,14 @@ struct Figure {
     kind: &'static str,
 }
 
+/// How many leads wait.
+#[derive(Debug, Default)]
+struct Waiting {
+    new: u32,
+    working: u32,
+    held: u32,
+}
+
 /// Something that waits.
 #[derive(Debug)]
 struct Item {
@@ -61,6 +71,7 @@ enum Kind {
     Held,
     Failed,
     Stale,
+    Feed,
     Price,
 }
 
@@ -71,6 +82,7 @@ impl Kind {
             Self::Held => "Held back",
             Self::Failed => "Not delivered",
             Self::Stale => "Stale inventory",
+            Self::Feed => "Feed not taken",
             Self::Price => "Price warning",
         }
     }
@@ -80,7 +92,7 @@ impl Kind {
             Self::Lead => "lead",
             Self::Held => "held",
             Self::Failed => "failed",
-            Self::Stale | Self::Price => "warning",
+            Self::Stale | Self::Feed | Self::Price => "warning",
         }
     }
 }
@@ -101,9 +113,16 @@ impl Console {
         items.extend(self.failed(visitor, now, sees_customers)?);
         items.extend(self.offers_amiss(visitor, now)?);
         items.sort_by_key(|item| item.at);
-        let figures = self.figures(visitor, &items, now)?;
+        let waiting = self.waiting(visitor)?;
+        let figures = figures(sees_customers.then_some(&waiting), &items, now);
         let shown = usize::try_from(SHOWN).unwrap_or(usize::MAX);
-        let left = items.len().saturating_sub(shown);
+        // Of leads no more were looked for than can be shown.
+        let unseen = |kind, all: u32| {
+            let found = items.iter().filter(|item| item.kind == kind).count();
+            usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(found)
+        };
+        let unseen = unseen(Kind::Lead, waiting.new) + unseen(Kind::Held, waiting.held);
+        let left = items.len().saturating_sub(shown) + unseen;
         items.truncate(shown);
         let more = (left > 0).then(|| counted(left, "more thing waits", "more things wait"));
         let frame = self.frame(asked, visitor, "Inbox")?;
@@ -174,7 +193,32 @@ impl Console {
             let summary = self.offers.of(&self.store, terms, now)?;
             let zone = terms.rooftops.first().map_or(TimeZone::UTC, |it| it.time_zone.clone());
             let latest = summary.latest.unwrap_or(now);
-            if let Some(age) = summary.stale_for(now) {
+            let feeds = Standing::of_all(&self.store, &seller.dealer)?;
+            for standing in &feeds {
+                let name = &standing.feed.name;
+                let href = if Right::Operate.is_of(visitor.member.role) {
+                    address(&seller, name, None)
+                } else {
+                    format!("{PATH}/inventory")
+                };
+                if let Some(since) = standing.state.stale_since {
+                    let title = format!("The feed {name} of {} is stale", terms.name);
+                    let detail = match standing.state.taken_at {
+                        Some(at) => format!("It was taken {}.", ago(at, now)),
+                        None => "None was ever taken.".to_owned(),
+                    };
+                    let what = (title, detail, href.clone());
+                    items.push(item((since, now), &zone, Kind::Stale, what));
+                }
+                if let Some(run) = standing.not_taken() {
+                    let how = outcome_label(run.outcome);
+                    let title = format!("The feed {name} of {} is {how}", terms.name);
+                    let detail = run.message.clone().unwrap_or_default();
+                    let what = (title, detail, href);
+                    items.push(item((run.ended_at, now), &zone, Kind::Feed, what));
+                }
+            }
+            if let Some(age) = summary.stale_for(&feeds, now) {
                 let title = format!("No news of the inventory of {}", terms.name);
                 let detail = format!("The last listing was confirmed {} ago.", lasting(age));
                 let href = format!("{PATH}/inventory");
@@ -192,36 +236,40 @@ impl Console {
         Ok(items)
     }
 
-    fn figures(
-        &self,
-        visitor: &Visitor,
-        items: &[Item],
-        now: Timestamp,
-    ) -> Result<Vec<Figure>, Stop> {
-        let count = |kind| items.iter().filter(|item| item.kind == kind).count().to_string();
-        let mut figures = Vec::new();
-        if Right::Customers.is_of(visitor.member.role) {
-            let dealer = visitor.dealer_id();
-            let new = self.store.count_leads(dealer, LeadState::Received, Some(Stage::New))?;
-            let working =
-                self.store.count_leads(dealer, LeadState::Received, Some(Stage::Working))?;
-            let oldest = items.iter().find(|item| item.kind == Kind::Lead);
-            let waits =
-                oldest.map_or("–".to_owned(), |item| lasting(now.duration_since(item.at)));
-            figures.extend([
-                Figure { number: new.to_string(), label: "new leads", kind: "lead" },
-                Figure { number: waits, label: "longest wait", kind: "" },
-                Figure { number: working.to_string(), label: "being worked on", kind: "" },
-                Figure { number: count(Kind::Held), label: "held back", kind: "held" },
-            ]);
+    /// How many leads wait, whatever can be shown of them.
+    fn waiting(&self, visitor: &Visitor) -> Result<Waiting, Stop> {
+        if !Right::Customers.is_of(visitor.member.role) {
+            return Ok(Waiting::default());
         }
-        figures.push(Figure {
-            number: count(Kind::Failed),
-            label: "not delivered",
-            kind: "failed",
-        });
-        Ok(figures)
+        let count = |state, stage| self.store.count_leads(visitor.dealer_id(), state, stage);
+        Ok(Waiting {
+            new: count(LeadState::Received, Some(Stage::New))?,
+            working: count(LeadState::Received, Some(Stage::Working))?,
+            held: count(LeadState::Held, None)?,
+        })
     }
+}
+
+fn figures(waiting: Option<&Waiting>, items: &[Item], now: Timestamp) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    if let Some(waiting) = waiting {
+        let oldest = items.iter().find(|item| item.kind == Kind::Lead);
+        let waits = oldest.map_or("–".to_owned(), |item| lasting(now.duration_since(item.at)));
+        let number = |count: u32| thousands(count.into());
+        figures.extend([
+            Figure { number: number(waiting.new), label: "new leads", kind: "lead" },
+            Figure { number: waits, label: "longest wait", kind: "" },
+            Figure { number: number(waiting.working), label: "being worked on", kind: "" },
+            Figure { number: number(waiting.held), label: "held back", kind: "held" },
+        ]);
+    }
+    let failed = items.iter().filter(|item| item.kind == Kind::Failed).count();
+    figures.push(Figure {
+        number: thousands(failed as u64),
+        label: "not delivered",
+        kind: "failed",
+    });
+    figures
 }
 
 fn lead_item(lead: &LeadRecord, kind: Kind, detail: String, now: Timestamp) -> Item {
@@ -233,7 +281,7 @@ fn lead_item(lead: &LeadRecord, kind: Kind, detail: String, now: Timestamp) -> I
     let urgency = match kind {
         Kind::Lead if waits >= LATE => "late",
         Kind::Lead if waits >= SOON => "soon",
-        Kind::Lead | Kind::Held | Kind::Failed | Kind::Stale | Kind::Price => "",
+        Kind::Lead | Kind::Held | Kind::Failed | Kind::Stale | Kind::Feed | Kind::Price => "",
     };
     Item { urgency, ..item }
 }

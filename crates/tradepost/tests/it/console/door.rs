@@ -47,6 +47,24 @@ fn whoever_guesses_is_stopped_and_comes_in_later() {
 }
 
 #[test]
+fn whoever_guesses_elsewhere_keeps_nobody_out() {
+    let world = World::with(|config| config.server.trust_forwarded_for = true);
+    let try_from = |address: &str, password: &str| {
+        let page = world.get("/console/sign-in");
+        let form = cookie(&page, "tradepost-form").unwrap();
+        let fields =
+            [("proof", proof(&page)), ("name", "dora".into()), ("password", password.into())];
+        let headers = [("X-Forwarded-For", address)];
+        world.send("/console/sign-in", &form, &headers, &fields)
+    };
+    for _ in 0..10 {
+        try_from("192.0.2.1", "wrong horse battery");
+    }
+    assert!(text(&try_from("192.0.2.1", PASSWORD)).contains("Too many attempts"));
+    assert_eq!(try_from("192.0.2.2", PASSWORD).status, 303);
+}
+
+#[test]
 fn a_session_ends_by_itself_by_a_person_and_with_the_password() {
     let world = World::new();
     let status = |browser: &Browser<'_>| browser.get("/console").status;

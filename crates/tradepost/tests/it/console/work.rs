@@ -198,3 +198,25 @@ fn appointments_stand_in_their_day_and_take_their_room() {
     let other = shown.split("<section").find(|day| day.contains("Saturday, May 2")).unwrap();
     assert!(!other.contains("Ada"), "{other}");
 }
+
+#[test]
+fn leads_beyond_those_that_are_shown_are_counted() {
+    const LEADS: u32 = 130;
+    let world = World::with(|config| {
+        let velocity = &mut config.dealers[0].terms.leads.velocity;
+        (velocity.per_address, velocity.per_contact, velocity.all) = (1_000, 1_000, 1_000);
+    });
+    for number in 0..LEADS {
+        world.lead("one.example", &customer(&format!("Ada{number}")));
+    }
+    let new = world.server.store.count_leads(Some(ONE), LeadState::Received, Some(Stage::New));
+    assert_eq!(new.unwrap(), LEADS, "none is held back");
+    let inbox = text(&world.enter("maria").get("/console"));
+    assert!(inbox.contains(&format!("<dd>{LEADS}</dd>")), "{inbox}");
+    // Of a hundred things that are shown, one may be about prices.
+    let others = inbox.matches("Price warning").count();
+    let shown = inbox.matches("<span class=\"chip lead\">").count();
+    let more = LEADS as usize - shown;
+    assert_eq!(shown + others, 100);
+    assert!(inbox.contains(&format!("{more} more things wait")), "{inbox}");
+}

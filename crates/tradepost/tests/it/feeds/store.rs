@@ -1,6 +1,9 @@
 //! What is kept of feeds, on both databases.
 
 use jiff::SignedDuration;
+use tradepost::feeds::run;
+use tradepost_server::clock::Clock;
+use tradepost_server::fault::Fault;
 use tradepost_store::{FeedOutcome, FeedRun, Store};
 
 use crate::support::at;
@@ -60,4 +63,23 @@ fn one_at_a_time_works_on_an_inventory_and_the_latest_runs_are_remembered() {
     if let Some(scratch) = Scratch::new() {
         plays(&scratch.store());
     }
+}
+
+#[test]
+fn whoever_works_on_several_inventories_has_all_of_them_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let (clock, _) = Clock::manual(at("2026-04-30T12:00:00Z"));
+    let try_it = |dealers: &[&str]| {
+        let worked = run::leased(&store, &clock, dealers, || Ok(()));
+        worked.unwrap().is_some()
+    };
+    let worked = run::leased(&store, &clock, &["south"], || {
+        assert!(!try_it(&["south"]));
+        assert!(!try_it(&["north", "south"]));
+        assert!(try_it(&["north"]), "whoever got one of two has given it back");
+        Err::<(), _>(Fault::new("working", "it failed"))
+    });
+    assert!(worked.is_err());
+    assert!(try_it(&["north", "south"]), "what failed keeps nobody away");
 }

@@ -1,0 +1,73 @@
+//! What cells were understood to mean. The rows of a feed say the same few words again and again, so
+//! that each is looked into once.
+
+use std::collections::HashMap;
+
+use tradepost_wire::aap::vehicle::Condition;
+
+use super::words::{Availability, Word};
+
+/// How many texts of a kind are remembered. A feed that has more says something else in each row.
+const MOST: usize = 1_000;
+
+/// How long such a text may be, in bytes.
+const LONGEST: usize = 100;
+
+/// What texts of one kind mean.
+#[derive(Debug)]
+pub(super) struct Known<T>(HashMap<String, T>);
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T: Clone> Known<T> {
+    /// What a text means; it is read unless it is known.
+    pub(super) fn or_read(&mut self, text: &str, read: impl FnOnce(&str) -> T) -> T {
+        if let Some(known) = self.0.get(text) {
+            return known.clone();
+        }
+        let found = read(text);
+        if self.0.len() < MOST && text.len() <= LONGEST {
+            self.0.insert(text.to_owned(), found.clone());
+        }
+        found
+    }
+}
+
+/// What the rows of a dealer said before.
+#[derive(Debug, Default)]
+pub(super) struct Remembered {
+    pub(super) availability: Known<Availability>,
+    pub(super) condition: Known<Option<Condition>>,
+    pub(super) certified: Known<Option<bool>>,
+    pub(super) transmission: Known<Option<Word>>,
+    pub(super) driveline: Known<Option<Word>>,
+    pub(super) fuel: Known<Option<Word>>,
+    pub(super) body: Known<Option<Word>>,
+    /// Makes, and the families of makes to which they belong where VINs tell them apart.
+    pub(super) family: Known<Option<&'static str>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_true() {
+        let mut known = Known::default();
+        let long = "x".repeat(LONGEST + 1);
+        for round in 0..2 {
+            for number in 0..2 * MOST {
+                let text = number.to_string();
+                let read = known.or_read(&text, |text| (text.len(), round));
+                let expected = if number < MOST { 0 } else { round };
+                assert_eq!(read, (text.len(), expected));
+            }
+            assert_eq!(known.or_read(&long, |text| (text.len(), round)), (LONGEST + 1, round));
+        }
+        assert_eq!(known.0.len(), MOST);
+    }
+}

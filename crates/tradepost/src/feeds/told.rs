@@ -1,0 +1,119 @@
+//! What a run has told, read again for people: its report is kept as JSON.
+
+use tradepost_dealer::import::{Reason, Warning};
+use tradepost_store::FeedRun;
+use tradepost_wire::json::Value;
+
+/// The report of a run. Everything is empty where the feed was not read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// How many rows there were, and what became of them.
+    pub rows: Vec<(&'static str, u64)>,
+    /// What changed in the inventory, or would have changed.
+    pub changes: Vec<(&'static str, u64)>,
+    /// What lines of skips count: `line` or `item`.
+    pub place: &'static str,
+    /// The first rows that are not on offer.
+    pub skips: Vec<Skip>,
+    /// How many rows are not on offer.
+    pub skipped: u64,
+    /// What is odd about rows that are on offer, by kind.
+    pub warnings: Vec<Count>,
+    /// What speaks against the file as a whole.
+    pub doubts: Vec<String>,
+    /// Headings that mean nothing to us.
+    pub ignored_columns: Vec<String>,
+}
+
+/// A row that is not on offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skip {
+    /// Which.
+    pub line: u64,
+    /// Why, for programs.
+    pub reason: String,
+    /// Why, in a few words.
+    pub summary: String,
+    /// Why, for people.
+    pub message: String,
+}
+
+/// Warnings of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    /// Which, for programs.
+    pub kind: String,
+    /// Which, in a few words.
+    pub summary: String,
+    /// How many.
+    pub count: u64,
+    /// The first ones: where, and what.
+    pub examples: Vec<(Option<u64>, String)>,
+}
+
+const ROWS: [&str; 4] = ["rows", "accepted", "sold", "skipped"];
+const CHANGES: [&str; 5] = ["before", "added", "changed", "unchanged", "removed"];
+
+impl Told {
+    /// What a run has told.
+    #[must_use]
+    pub fn of(run: &FeedRun) -> Self {
+        let whole: Value = tradepost_wire::json::from_str(&run.report).unwrap_or_default();
+        let Some(report) = whole.get("report") else { return Self::default() };
+        let format = text(report, "format");
+        Self {
+            rows: numbers(Some(report), &ROWS),
+            changes: numbers(whole.get("inventory"), &CHANGES),
+            place: if format == "table" { "line" } else { "item" },
+            skips: list(report, "skips").map(skip).collect(),
+            skipped: number(report, "skipped").unwrap_or_default(),
+            warnings: list(report, "warnings").map(count).collect(),
+            doubts: texts(report, "doubts"),
+            ignored_columns: texts(report, "ignored_columns"),
+        }
+    }
+}
+
+fn skip(value: &Value) -> Skip {
+    let reason = text(value, "reason");
+    let known = Reason::ALL.iter().find(|known| known.code() == reason);
+    Skip {
+        line: number(value, "line").unwrap_or_default(),
+        summary: known.map_or(reason.as_str(), |known| known.summary()).to_owned(),
+        message: text(value, "message"),
+        reason,
+    }
+}
+
+fn count(value: &Value) -> Count {
+    let kind = text(value, "kind");
+    let known = Warning::ALL.iter().find(|known| known.code() == kind);
+    let example = |value: &Value| (number(value, "line"), text(value, "message"));
+    Count {
+        summary: known.map_or(kind.as_str(), |known| known.summary()).to_owned(),
+        count: number(value, "count").unwrap_or_default(),
+        examples: list(value, "examples").map(example).collect(),
+        kind,
+    }
+}
+
+fn numbers(value: Option<&Value>, names: &[&'static str]) -> Vec<(&'static str, u64)> {
+    let found = |name: &&'static str| Some((*name, number(value?, name)?));
+    names.iter().filter_map(found).collect()
+}
+
+fn number(value: &Value, name: &str) -> Option<u64> {
+    value.get(name).and_then(Value::as_u64)
+}
+
+fn text(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn texts(value: &Value, name: &str) -> Vec<String> {
+    list(value, name).filter_map(Value::as_str).map(str::to_owned).collect()
+}

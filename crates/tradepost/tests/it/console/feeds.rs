@@ -1,0 +1,136 @@
+//! Inventories that arrive by themselves, as people see them.
+
+use jiff::Timestamp;
+use tradepost::config::feeds::{Extent, Feed, From};
+use tradepost::feeds::guard::Guard;
+use tradepost_store::{FeedOutcome, FeedRun};
+
+use super::*;
+
+fn feed(name: &str) -> Feed {
+    Feed {
+        name: name.to_owned(),
+        from: From::Upload { max_bytes: 1_000 },
+        mapping: None,
+        extent: Extent::Full,
+        guard: Guard { max_drop: 50, force: false },
+        stale_after: Some(SignedDuration::from_hours(24)),
+    }
+}
+
+/// Two feeds of the first dealer, and one of the second.
+fn world() -> World {
+    World::with(|config| {
+        config.dealers[0].feeds = vec![feed("nightly"), feed("changes & more")];
+        config.dealers[1].feeds = vec![feed("theirs")];
+    })
+}
+
+fn end(world: &World, id: &str, at: Timestamp, outcome: FeedOutcome) {
+    let report = json!({
+        "inventory": {"before": 1234, "added": 1, "changed": 2, "unchanged": 3, "removed": 700},
+        "report": {
+            "format": "table", "rows": 9, "accepted": 6, "sold": 1, "skipped": 2,
+            "skips": [{"line": 4, "reason": "not_for_sale", "message": "the status is \"<script>\""}],
+            "warnings": [{"kind": "not_priced", "count": 5,
+                          "examples": [{"line": 7, "message": "buyers do not find it"}]}],
+            "ignored_columns": ["Colour of Money"], "doubts": [],
+        },
+    });
+    let run = FeedRun {
+        run_id: id.to_owned(),
+        dealer_id: ONE.to_owned(),
+        feed: "nightly".to_owned(),
+        began_at: at,
+        ended_at: at,
+        source: "<b>feed</b>.csv".to_owned(),
+        outcome,
+        message: (outcome != FeedOutcome::Taken).then(|| "700 of <i>1234</i> would vanish".into()),
+        report: report.to_string(),
+    };
+    let of = world.server.store.write_blocking(move |tx| {
+        if run.outcome == FeedOutcome::Taken {
+            tx.feed_is_fresh(&run.dealer_id, &run.feed, run.began_at)?;
+        }
+        tx.end_feed_run(&run)
+    });
+    of.unwrap();
+}
+
+#[test]
+fn feeds_are_shown_with_their_runs_and_what_became_of_each_row() {
+    let world = world();
+    let (maria, egon) = (world.enter("maria"), world.enter("egon"));
+    let runs = "/console/feeds/runs?dealer=larkspur&feed=nightly".replace("larkspur", ONE);
+    let page = text(&egon.get("/console/feeds"));
+    assert!(page.contains("never taken") && page.contains("none yet"), "{page}");
+    assert!(page.contains("feed=changes+%26+more"), "{page}");
+    assert!(!page.contains("theirs"), "{page}");
+    assert!(text(&egon.get(&runs)).contains("It has not run yet"));
+
+    end(&world, "run_1", at(NOW), FeedOutcome::Taken);
+    let taken = text(&maria.get(&runs));
+    for part in [
+        "chip big good\">fresh",
+        "What it changed",
+        "<dd>1,234</dd>",
+        "marked as not for sale",
+        "the status is &#34;&#60;script&#62;&#34;",
+        "<span class=\"quiet\">Line 7:</span> buyers do not find it",
+        "Colour of Money",
+        "&#60;b&#62;feed&#60;/b&#62;.csv",
+    ] {
+        assert!(taken.contains(part), "{part}: {taken}");
+    }
+    assert!(!text(&maria.get("/console")).contains("Feed not taken"));
+
+    world.hand.advance(SignedDuration::from_mins(5));
+    let later = at(NOW) + SignedDuration::from_mins(5);
+    end(&world, "run_2", later, FeedOutcome::Held);
+    let held = text(&maria.get(&runs));
+    assert!(held.contains("What it would have changed"), "{held}");
+    assert!(held.contains("700 of &#60;i&#62;1234&#60;/i&#62; would vanish"), "{held}");
+    assert!(held.contains("tradepost feeds run nightly --force"), "{held}");
+    assert!(text(&maria.get(&format!("{runs}&run=run_1"))).contains("What it changed"));
+    let inbox = text(&maria.get("/console"));
+    assert!(inbox.contains("The feed nightly of") && inbox.contains("is held back"), "{inbox}");
+    assert!(inbox.contains("/console/feeds/runs?"), "{inbox}");
+    let of_desk = text(&world.enter("dora").get("/console"));
+    assert!(of_desk.contains("is held back"), "{of_desk}");
+    assert!(!of_desk.contains("/console/feeds"), "the desk may not go there: {of_desk}");
+
+    let since = later;
+    let store = &world.server.store;
+    store.write_blocking(move |tx| tx.feed_is_stale(ONE, "nightly", Some(since))).unwrap();
+    assert!(text(&maria.get("/console")).contains("Stale inventory"));
+    assert!(text(&maria.get("/console/feeds")).contains("chip bad\">stale"));
+    assert!(
+        !text(&maria.get("/console/checklist"))
+            .contains("Your inventory is fresh<span class=\"unseen\"> (done)")
+    );
+}
+
+#[test]
+fn feeds_of_others_are_not_there_and_the_desk_has_none() {
+    let world = world();
+    end(&world, "run_1", at(NOW), FeedOutcome::Taken);
+    let address = |dealer: &str, feed: &str, run: &str| {
+        format!("/console/feeds/runs?dealer={dealer}&feed={feed}{run}")
+    };
+    let (dora, maria, other) = (world.enter("dora"), world.enter("maria"), world.enter("other"));
+    assert_eq!(dora.get("/console/feeds").status, 403);
+    assert_eq!(dora.get(&address(ONE, "nightly", "")).status, 403);
+    assert_eq!(world.get("/console/feeds").status, 303);
+    for (who, path, status) in [
+        (&maria, address(ONE, "nightly", "&run=run_1"), 200),
+        (&maria, address(ONE, "nightly", "&run=run_2"), 404),
+        (&maria, address(ONE, "theirs", ""), 404),
+        (&maria, address(TWO, "theirs", ""), 404),
+        (&maria, "/console/feeds/runs".to_owned(), 404),
+        (&other, address(TWO, "theirs", ""), 200),
+        (&other, address(TWO, "theirs", "&run=run_1"), 404),
+        (&other, address(ONE, "nightly", ""), 404),
+    ] {
+        assert_eq!(who.get(&path).status, status, "{path}");
+    }
+}
