@@ -487,13 +487,14 @@ fn of_received(error: &Received, message: String) -> Trouble {
     if let Some(members) = details.as_object_mut() {
         members.shift_remove("errors");
     }
+    let error_id = plain(&error.error_id, WORD);
     let said_more = details.as_object().is_some_and(|members| !members.is_empty());
     Trouble {
         code: plain(error.code.name(), WORD).into(),
         by_dealer: true,
         problems: problems.collect(),
         total: error.problems().count(),
-        error_id: Some(plain(&error.error_id, WORD).into()).filter(|id: &Box<str>| !id.is_empty()),
+        error_id: (!error_id.is_empty()).then(|| error_id.into()),
         details: said_more.then(|| Box::new(Cleaner::brief().clean(&details))),
         ..Trouble::new(Code::DealerRefused, message).hint(hint)
     }
