@@ -130,9 +130,9 @@ fn a_client_lists_the_tools_and_completes_search_detail_and_a_consented_lead() {
 fn every_provider_of_models_takes_the_tools() {
     for (arguments, count) in [
         (&["one.example"][..], 5),
-        (&["one.example", "two.example"], 5),
-        (&["--adcp", "one.example"], 12),
-        (&["one.example", "--adcp", "two.example", "--adcp", "three.example"], 17),
+        (&["one.example", "two.example"][..], 5),
+        (&["--adcp", "one.example"][..], 12),
+        (&["one.example", "--adcp", "two.example", "--adcp", "three.example"][..], 17),
     ] {
         let listed = Client::start(arguments).rpc("tools/list", None);
         let tools = listed["result"]["tools"].as_array().unwrap();
